@@ -1,0 +1,199 @@
+"""The command line: arguments in, exit code out."""
+
+import argparse
+import os
+import sys
+import traceback
+from dataclasses import replace
+from pathlib import Path
+
+import seqkit
+from seqkit import compose
+from seqkit import config as schema
+from seqkit.config import Config
+from seqkit.errors import ConfigError, SeqkitError
+
+_COMMANDS = {
+    "train": "learn from data and print a sample (the default)",
+    "generate": "let a checkpoint write",
+    "evaluate": "measure how well a checkpoint predicts a text",
+    "inspect": "show what a checkpoint holds",
+}
+
+_HELP = """\
+seqkit {version}: sequence models of text, character by character.
+
+usage: python -m seqkit [COMMAND] key=value ...
+
+commands:
+{commands}
+
+recipes:
+{recipes}
+
+examples:
+  python -m seqkit recipe=shakespeare
+  python -m seqkit recipe=shakespeare data.path=my.txt model.hidden_size=256
+  python -m seqkit recipe=shakespeare run_dir=runs/a resume=auto
+  python -m seqkit generate checkpoint=runs/a prompt="ROMEO:" length=300
+  python -m seqkit evaluate checkpoint=runs/a data.path=play.txt
+  python -m seqkit --multirun recipe=shakespeare model.num_layers=1,2,3
+
+options:
+  --config-dir DIR  look for recipes (NAME.yaml) in DIR, too; they come before seqkit's own
+  --multirun, -m    run every combination of the values given as key=a,b,c
+  --cfg             print the composed config and stop
+  --version         print the version
+  --help, -h        this text; after a command: the keys that it reads
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        return _main(sys.argv[1:] if arguments is None else arguments)
+    except SeqkitError as error:
+        _report(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        _report("interrupted")
+        return 130
+    except BrokenPipeError:
+        # Whoever read stdout has enough. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        _report(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
+        return 6
+    except MemoryError:
+        _report("out of memory: try a smaller train.batch_size or model.hidden_size")
+        return 5
+
+
+def entry() -> None:
+    """The console script `seqkit`."""
+    sys.exit(main())
+
+
+def _main(arguments: list[str]) -> int:
+    options = _parser().parse_intermixed_args(arguments)
+    words: list[str] = options.words
+    if options.version:
+        print(seqkit.__version__)
+        return 0
+    command = "train"
+    if words and "=" not in words[0]:
+        command = words.pop(0)
+        if command not in _COMMANDS:
+            hint = compose.nearest(command, list(_COMMANDS))
+            raise ConfigError(f"unknown command {command}{hint} There are: {', '.join(_COMMANDS)}")
+        if options.help:
+            print(_keys_help(command))
+            return 0
+    if options.help or not arguments:
+        print(_help(options.config_dir))
+        return 0
+    if options.multirun:
+        return _multirun(command, words, options.config_dir)
+    config = compose.compose(words, options.config_dir)
+    if options.cfg:
+        print(compose.to_yaml(config), end="")
+        return 0
+    _run(command, config, words)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="seqkit", add_help=False, allow_abbrev=False)
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("--config-dir", "-cd", type=Path, action="append", default=[])
+    parser.add_argument("--multirun", "-m", action="store_true")
+    parser.add_argument("--cfg", nargs="?", const="job", choices=("job",))
+    parser.add_argument("--version", action="store_true")
+    parser.add_argument("--help", "-h", action="store_true")
+    return parser
+
+
+def _run(command: str, config: Config, words: list[str]) -> None:
+    # What needs PyTorch is imported only now: a mistyped key is refused at once.
+    from seqkit.console import Console
+
+    console = Console(config.quiet)
+    reads = schema.READS[command]
+    ignored = [key for key in compose.given_keys(words) if key.partition(".")[0] not in reads]
+    if ignored:
+        console.notice(f"{command} does not read {', '.join(ignored)}")
+    match command:
+        case "train":
+            from seqkit.commands import train
+
+            train.run(config, console)
+        case "generate":
+            from seqkit.commands import generate
+
+            generate.run(config, console)
+        case "evaluate":
+            from seqkit.commands import evaluate
+
+            evaluate.run(config, console)
+        case "inspect":
+            from seqkit.commands import inspect
+
+            inspect.run(config, console)
+
+
+def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
+    """Train once for every combination; the exit code is the first failure's."""
+    if command != "train":
+        raise ConfigError(f"--multirun is for train, not for {command}")
+    jobs = compose.sweep(words, config_dirs)
+    configs = [compose.compose(job, config_dirs) for job in jobs]  # all are checked before any runs
+    parent = _sweep_folder(configs[0])
+    first_failure = 0
+    for number, (config, job) in enumerate(zip(configs, jobs, strict=True)):
+        config = replace(config, run_dir=str(parent / str(number)))
+        _report(f"job {number} of {len(jobs)}: {' '.join(job)}", "multirun")
+        try:
+            _run(command, config, job)
+        except KeyboardInterrupt:
+            raise
+        except SeqkitError as error:
+            _report(str(error))
+            if error.exit_code in (75, 130):
+                return error.exit_code
+            first_failure = first_failure or error.exit_code
+        except Exception:
+            traceback.print_exc()
+            first_failure = first_failure or 1
+    return first_failure
+
+
+def _sweep_folder(config: Config) -> Path:
+    from seqkit.run_folder import RunFolder
+
+    if config.run_dir:
+        return Path(config.run_dir)
+    return RunFolder.timed(Path(config.runs), config.recipe or "multirun").path
+
+
+def _report(message: str, label: str = "error") -> None:
+    print(f"seqkit: {label}: {message}", file=sys.stderr)
+
+
+def _help(config_dirs: list[Path]) -> str:
+    recipes = compose.recipes(config_dirs)
+    return _HELP.format(
+        version=seqkit.__version__,
+        commands="\n".join(f"  {name:16}{text}" for name, text in _COMMANDS.items()),
+        recipes="\n".join(f"  {name:16}{text}" for name, text in recipes.items()),
+    )
+
+
+def _keys_help(command: str) -> str:
+    lines = [f"python -m seqkit {command} key=value ...: {_COMMANDS[command]}", ""]
+    for name, item in schema.keys():
+        if name.partition(".")[0] in schema.READS[command]:
+            default = schema.default_of(item)
+            shown = "" if default is None or default == "" else f" [{default}]"
+            lines.append(f"  {name:26}{item.metadata['help']}{shown}")
+    return "\n".join(lines)

@@ -1,0 +1,46 @@
+"""`inspect`: what a checkpoint holds."""
+
+import json
+from typing import Any
+
+from seqkit.commands import material
+from seqkit.config import Config
+from seqkit.console import Console, Product
+
+
+def run(config: Config, console: Console) -> None:
+    """Print a checkpoint's model, codec, data, metrics and settings."""
+    del console
+    saved = material.load_checkpoint(config.checkpoint)
+    summary: dict[str, Any] = {
+        "parameters": sum(values.numel() for values in saved.weights.values()),
+        "model": vars(saved.model),
+        "codec": _shorten(saved.codec.to_spec()),
+        "metrics": saved.metrics,
+        "data": saved.data,
+        "versions": saved.versions,
+        "training_state": saved.training is not None,
+        "config": saved.config,
+    }
+    text = json.dumps(summary, ensure_ascii=False) if config.json else "\n".join(_lines(summary))
+    product = Product()
+    product.write(text + "\n")
+    product.flush()
+
+
+def _shorten(spec: dict[str, Any]) -> dict[str, Any]:
+    """The codec's spec with its vocabulary as a string that can be read."""
+    if "vocabulary" in spec:
+        characters = "".join(map(chr, spec["vocabulary"]))
+        spec = {**spec, "size": len(characters), "vocabulary": characters}
+    return spec
+
+
+def _lines(values: dict[str, Any], prefix: str = "") -> list[str]:
+    lines = []
+    for name, value in values.items():
+        if isinstance(value, dict):
+            lines += _lines(value, f"{prefix}{name}.")
+        else:
+            lines.append(f"{prefix + name:30} {value!r}" if isinstance(value, str) else f"{prefix + name:30} {value}")
+    return lines

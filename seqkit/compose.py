@@ -1,0 +1,244 @@
+"""Recipes and overrides become one checked Config: the only file that knows Hydra.
+
+Hydra composes `conf/config.yaml`, its groups and a recipe; its job runner, logging and output
+folders are not used. Keys of free text never pass through its override grammar.
+"""
+
+import contextlib
+import difflib
+from collections.abc import Iterator
+from dataclasses import asdict, fields, is_dataclass
+from pathlib import Path
+
+from hydra import compose as hydra_compose
+from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra._internal.hydra import Hydra
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.object_type import ObjectType
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, OverrideType
+from hydra.core.plugins import Plugins
+from hydra.errors import HydraException
+from hydra.plugins.config_source import ConfigResult
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from seqkit import config as schema
+from seqkit import paths
+from seqkit.config import FREE_TEXT, Config
+from seqkit.errors import ConfigError
+
+_MAY_BE_EMPTY = ("prompt", "data.path")
+_GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
+
+
+class RecipeSource(FileConfigSource):
+    """Serves a flat folder of recipes as Hydra's group `recipe`."""
+
+    @staticmethod
+    def scheme() -> str:
+        return "recipes"
+
+    def available(self) -> bool:
+        return Path(self.path).is_dir()
+
+    def is_group(self, config_path: str) -> bool:
+        return config_path in ("", "recipe")
+
+    def is_config(self, config_path: str) -> bool:
+        name = self._name(config_path)
+        return name is not None and super().is_config(name)
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        try:
+            found = super().load_config(self._name(config_path) or config_path)
+        except YAMLError as error:
+            where = getattr(error, "problem_mark", None)
+            line = f", line {where.line + 1}" if where else ""
+            raise ConfigError(f"{self.path}/{config_path}.yaml{line}: not valid YAML") from error
+        found.header["package"] = found.header.get("package") or "_global_"
+        return found
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        if config_path == "":
+            return [] if results_filter == ObjectType.CONFIG else ["recipe"]
+        if results_filter == ObjectType.GROUP:
+            return []
+        return sorted(file.stem for file in Path(self.path).glob("*.yaml"))
+
+    @staticmethod
+    def _name(config_path: str) -> str | None:
+        group, _, name = config_path.partition("/")
+        return name if group == "recipe" and name and "/" not in name else None
+
+
+def compose(arguments: list[str], config_dirs: list[Path]) -> Config:
+    """One config from `key=value` arguments.
+
+    Args:
+        arguments: as the shell hands them over.
+        config_dirs: the user's folders, which come before seqkit's own. Recipes are looked for
+            in a folder itself and in its `recipe` and `recipes`.
+
+    Raises:
+        ConfigError: an unknown key or recipe, a wrong type, a value out of range.
+    """
+    overrides, free = _separate(arguments)
+    recipe = None
+    with _hydra(config_dirs):
+        for override in _parse(overrides):
+            if override.is_sweep_override():
+                raise ConfigError(f"{override.input_line}: several values need --multirun")
+            _check_choice(override)
+            if override.key_or_group == "recipe":
+                recipe = str(override.value() or "") or None
+        try:
+            composed = hydra_compose("config", overrides)
+            config = OmegaConf.to_object(composed)
+        except (HydraException, OmegaConfBaseException) as error:
+            raise ConfigError(_explain(error)) from error
+    assert isinstance(config, Config)
+    config.recipe = recipe
+    for key, value in free.items():
+        if not value and key not in _MAY_BE_EMPTY:
+            raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
+        holder, _, name = key.rpartition(".")
+        setattr(getattr(config, holder) if holder else config, name, value)
+    schema.check(config)
+    return config
+
+
+def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
+    """The arguments of every job of a multirun: all combinations of what was given as a list."""
+    overrides, free = _separate(arguments)
+    kept = [f"{key}={value}" for key, value in free.items()]
+    with _hydra(config_dirs):
+        try:
+            batches = BasicSweeper.split_arguments(_parse(overrides), None)
+        except HydraException as error:
+            raise ConfigError(_explain(error)) from error
+    return [list(job) + kept for batch in batches for job in batch]
+
+
+def recipes(config_dirs: list[Path]) -> dict[str, str]:
+    """The recipes by name, each with the first comment line of its file that is not a directive."""
+    found = {}
+    for folder in reversed(_recipe_folders(config_dirs)):
+        for file in sorted(folder.glob("*.yaml")):
+            comments = (line[1:].strip() for line in file.read_text("utf-8").splitlines() if line[:1] == "#")
+            found[file.stem] = next((line for line in comments if line[:1] != "@"), "")
+    return dict(sorted(found.items()))
+
+
+def to_yaml(config: Config) -> str:
+    """A config as YAML."""
+    return OmegaConf.to_yaml(asdict(config))
+
+
+def given_keys(arguments: list[str]) -> list[str]:
+    """The keys that were typed, without values."""
+    return [argument.partition("=")[0] for argument in arguments]
+
+
+def nearest(name: str, names: list[str]) -> str:
+    """A hint at the name that was probably meant, or nothing."""
+    within = [known for known in names if known.rpartition(".")[2] == name]
+    close = within or difflib.get_close_matches(name, names, n=1)
+    if not close:
+        last = {known.rpartition(".")[2]: known for known in names}
+        close = [last[key] for key in difflib.get_close_matches(name.rpartition(".")[2], last, n=1)]
+    return f": did you mean {close[0]}?" if close else "."
+
+
+def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Hydra's overrides, and the values of free text by key; every key is checked."""
+    known = [name for name, _ in schema.keys()]
+    overrides, free = [], {}
+    for argument in arguments:
+        key, sign, value = argument.partition("=")
+        if not sign:
+            raise ConfigError(f"{argument!r} is not key=value")
+        if key[:1] in "+~" and not key.lstrip("+~").startswith("hydra."):
+            raise ConfigError(f"{key}=: keys are set as key=value, without + or ~")
+        if key in FREE_TEXT:
+            free[key] = value
+            continue
+        if key not in known and key not in _GROUPS and not key.lstrip("+~").startswith("hydra."):
+            raise ConfigError(f"unknown key {key}{nearest(key, known)} python -m seqkit train --help lists all")
+        overrides.append(argument)
+    return overrides, free
+
+
+def _parse(overrides: list[str]) -> list[Override]:
+    parser = OverridesParser.create()
+    parsed = []
+    for override in overrides:
+        try:
+            parsed.append(parser.parse_override(override))
+        except HydraException as error:
+            raise ConfigError(f"{override}: the value cannot be read: {_explain(error)}") from error
+    return parsed
+
+
+def _check_choice(override: Override) -> None:
+    """Refuse a recipe, or an option of a group, that does not exist."""
+    group = override.key_or_group
+    if override.type != OverrideType.CHANGE or group not in (*_GROUPS, "recipe"):
+        return
+    choice = override.value()
+    options = GlobalHydra.instance().config_loader().get_group_options(group)
+    if choice is not None and choice not in options:
+        raise ConfigError(
+            f"no {group} named {choice}{nearest(str(choice), options)} There are: {', '.join(options)}"
+        )
+
+
+def _recipe_folders(config_dirs: list[Path]) -> list[Path]:
+    """Where recipes are looked for, the first find counts."""
+    own = [folder / name for folder in config_dirs for name in ("recipe", "recipes", "")]
+    return [folder for folder in (*own, paths.config_dir("recipes")) if folder.is_dir()]
+
+
+@contextlib.contextmanager
+def _hydra(config_dirs: list[Path]) -> Iterator[None]:
+    """Hydra's config loader over the user's folders, seqkit's own, and the schema."""
+    for folder in config_dirs:
+        if not folder.is_dir():
+            raise ConfigError(f"--config-dir {folder}: no such folder")
+    Plugins.instance().register(RecipeSource)
+    ConfigStore.instance().store("schema", node=Config)
+    search_path = ConfigSearchPathImpl()
+    search_path.append("hydra", "pkg://hydra.conf")
+    for folder in _recipe_folders(config_dirs):
+        search_path.append("recipes", f"recipes://{folder.absolute()}")
+    for folder in config_dirs:
+        search_path.append("user", f"file://{folder.absolute()}")
+    search_path.append("seqkit", f"file://{paths.config_dir('conf')}")
+    search_path.append("schema", "structured://")
+    GlobalHydra.instance().clear()
+    Hydra.create_main_hydra2("seqkit", search_path)
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().clear()
+
+
+def _explain(error: BaseException) -> str:
+    """What a Hydra, OmegaConf or YAML error says, in one line, with the nearest name for a bad key."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    key = next((line.split(": ")[1] for line in lines if line.startswith("full_key: ")), "")
+    head = lines[0].removeprefix("Error merging override ") if lines else type(error).__name__
+    said = [head.partition(": ")[0] if head.endswith("while composing config:") else head]
+    if len(lines) > 1 and said[0] != head:
+        said.append(lines[1])
+    elif error.__cause__ is not None and head.count("=") == 1:
+        said.append(str(error.__cause__).splitlines()[0])
+    if " not in " in said[-1] and key:
+        said[-1] = f"unknown key {key}{nearest(key, [name for name, _ in schema.keys()])}"
+    elif key:
+        said.append(f"key {key}")
+    return ": ".join(said)

@@ -1,0 +1,250 @@
+"""Every key that a user can set: its type, default, range and meaning.
+
+The dataclasses are plain; Hydra and OmegaConf check the types against them (see `compose`), and
+`check` the ranges. `docs/config.md` is the same table in prose, and a test keeps the two together.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from seqkit.errors import ConfigError
+
+FREE_TEXT = (
+    "checkpoint",
+    "data.path",
+    "init_from",
+    "out",
+    "prompt",
+    "prompt_file",
+    "run_dir",
+    "runs",
+)
+"""Keys whose values arrive letter for letter as the shell hands them over."""
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    minimum: float | None = None,
+    above: float | None = None,
+    maximum: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """A dataclass field with its meaning and range; `above` is an exclusive lower bound."""
+    metadata = {
+        "help": help,
+        "minimum": minimum,
+        "above": above,
+        "maximum": maximum,
+        "choices": choices,
+    }
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass
+class DataConfig:
+    """Where the symbols come from and how they are read."""
+
+    kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes"))
+    dataset: str = option("", "the dataset used when data.path is not given (docs/datasets.md)")
+    path: str = option("", "a file, or a folder whose .txt files are one document each")
+    split: list[float] = option(
+        [0.9, 0.1, 0.0], "fractions for training, validation and test, by position"
+    )
+    encoding: str = option("utf-8", "the encoding of text files")
+    unknown: str = option(
+        "error",
+        "a symbol outside the vocabulary: refuse it, leave it out, or take the nearest one",
+        choices=("error", "skip", "nearest"),
+    )
+    max_vocabulary: int = option(
+        0, "keep only so many characters, the most frequent ones; 0 keeps all", minimum=0
+    )
+
+
+@dataclass
+class ModelConfig:
+    """The network. Together with the vocabulary it is all that the weights depend on."""
+
+    cell: str = option("lstm", "the recurrent cell", choices=("lstm",))
+    num_layers: int = option(2, "L, the depth of the stack", minimum=1)
+    hidden_size: int = option(512, "H, the width of every layer", minimum=1)
+    input: str = option(
+        "one_hot", "what the first layer sees of a symbol", choices=("one_hot", "embedding")
+    )
+    embedding_size: int = option(64, "width of the embedding, with model.input=embedding", minimum=1)
+    vocabulary_size: int = option(
+        0, "V, the number of logits; 0 takes the size of the data's vocabulary", minimum=0
+    )
+    dropout: float = option(
+        0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
+    )
+
+
+@dataclass
+class OptimizerConfig:
+    """AdamW with a linear warm-up and a cosine decay over the whole run."""
+
+    lr: float = option(3e-3, "peak learning rate", above=0)
+    final_lr: float = option(0.0, "learning rate at the last step, as a share of lr", minimum=0, maximum=1)
+    warmup_steps: int = option(50, "steps of linear warm-up", minimum=0)
+    weight_decay: float = option(0.01, "decoupled weight decay of the matrices", minimum=0)
+    beta1: float = option(0.9, "decay of the gradient's running mean", minimum=0, maximum=0.9999)
+    beta2: float = option(0.99, "decay of its running square", minimum=0, maximum=0.999999)
+
+
+@dataclass
+class TrainConfig:
+    """The training loop."""
+
+    batch_size: int = option(32, "B, the number of lanes", minimum=1)
+    sequence_length: int = option(64, "T, the steps through which gradients flow", minimum=1)
+    max_steps: int = option(2000, "updates after which the training ends", minimum=1)
+    max_epochs: int = option(0, "passes over the training part after which it ends; 0: no limit", minimum=0)
+    patience: int = option(
+        0, "end after so many validations in a row without improvement; 0: never", minimum=0
+    )
+    validate_every: int = option(500, "steps between validations; 0: only at the end", minimum=0)
+    checkpoint_every: int = option(
+        0, "steps between checkpoints beside those at validations; 0: none", minimum=0
+    )
+    clip_norm: float = option(1.0, "largest norm of the whole gradient; 0: no limit", minimum=0)
+    precision: str = option(
+        "auto",
+        "arithmetic of the matrix products; auto takes the device's fastest",
+        choices=("auto", "fp32", "bf16", "fp16"),
+    )
+    deterministic: bool = option(False, "only operations that repeat bit by bit on a GPU")
+
+
+@dataclass
+class SampleConfig:
+    """What generation shares between commands."""
+
+    unknown: str = option(
+        "error",
+        "a character of the prompt that the model never saw",
+        choices=("error", "skip", "nearest"),
+    )
+
+
+@dataclass
+class Config:
+    """The root: the keys that are typed most, and the five groups."""
+
+    recipe: str | None = option(None, "the recipe: a file of recipes/, or of --config-dir")
+    run_dir: str | None = option(None, "the run's folder; by default RUNS/RECIPE/TIME")
+    runs: str = option("runs", "the folder in which runs get their folders")
+    resume: str = option(
+        "never",
+        "auto goes on where run_dir stands or starts; force goes on though other keys changed",
+        choices=("never", "auto", "force"),
+    )
+    init_from: str | None = option(None, "start from the weights of this run or checkpoint")
+    device: str = option("auto", "auto, cpu, cuda or cuda:N")
+    seed: int = option(0, "seed of weights, dropout and samples", minimum=0, maximum=2**63 - 1)
+    json: bool = option(False, "print one JSON object (evaluate, inspect)")
+    out: str | None = option(None, "write the product to this file")
+    overwrite: bool = option(False, "allow that files which exist are replaced")
+    quiet: bool = option(False, "no progress and no notices on stderr")
+    checkpoint: str | None = option(None, "a run's folder or a checkpoint file")
+    prompt: str | None = option(None, "text that the sample continues, taken literally")
+    prompt_file: str | None = option(None, "a file that the sample continues")
+    length: int = option(500, "symbols to generate", minimum=1)
+    streams: int = option(1, "samples to generate side by side", minimum=1)
+    temperature: float = option(0.8, "divides the logits; 0 takes the likeliest symbol", minimum=0)
+    top_k: int | None = option(None, "draw among the k likeliest symbols only", minimum=1)
+    top_p: float | None = option(
+        None, "draw among the likeliest symbols that make up this probability", above=0, maximum=1
+    )
+    protocol: str = option(
+        "streaming",
+        "evaluate with the state carried through, or in windows from the zero state",
+        choices=("streaming", "windowed"),
+    )
+    window: int = option(256, "symbols in a window of protocol=windowed", minimum=1)
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    sample: SampleConfig = field(default_factory=SampleConfig)
+
+
+_COMMON = ("device", "quiet", "sample", "seed")
+_SAMPLING = ("length", "prompt", "prompt_file", "temperature", "top_k", "top_p")
+READS = {
+    "train": (
+        *(*_COMMON, *_SAMPLING, "recipe", "run_dir", "runs", "resume", "init_from", "overwrite"),
+        *("data", "model", "optimizer", "train"),
+    ),
+    "generate": (*_COMMON, *_SAMPLING, "checkpoint", "out", "overwrite", "streams"),
+    "evaluate": (
+        *("device", "quiet", "checkpoint", "json", "out", "overwrite", "protocol", "window", "data"),
+    ),
+    "inspect": ("checkpoint", "json", "quiet"),
+}
+"""The root keys and groups that each command reads; a group stands for all of its keys."""
+
+
+def keys(section: type = Config, prefix: str = "") -> Iterator[tuple[str, dataclasses.Field[Any]]]:
+    """Every key with its dotted name, depth first, in the order of the dataclasses."""
+    for item in dataclasses.fields(section):
+        if isinstance(item.type, type) and dataclasses.is_dataclass(item.type):
+            yield from keys(item.type, f"{prefix}{item.name}.")
+        else:
+            yield prefix + item.name, item
+
+
+def default_of(item: dataclasses.Field[Any]) -> Any:
+    """A key's default."""
+    if item.default_factory is not dataclasses.MISSING:
+        return item.default_factory()
+    return item.default
+
+
+def check_section(section: Any, prefix: str = "") -> None:
+    """Check every range of a dataclass. Raises ConfigError with key, value and what is allowed."""
+    for name, item in keys(type(section)):
+        value: Any = section
+        for part in name.split("."):
+            value = getattr(value, part)
+        _check_option(prefix + name, value, item.metadata)
+
+
+def check(config: Config) -> None:
+    """Check the whole config. Raises ConfigError."""
+    check_section(config)
+    split = config.data.split
+    if (
+        len(split) != 3
+        or not all(math.isfinite(share) and share >= 0 for share in split)
+        or split[0] <= 0
+        or abs(sum(split) - 1) > 1e-6
+    ):
+        raise ConfigError(
+            f"data.split={split}: give three fractions for training, validation and test that "
+            "add up to 1, the first above 0"
+        )
+
+
+def _check_option(name: str, value: Any, bounds: Any) -> None:
+    if value is None:
+        return
+    if bounds["choices"] and value not in bounds["choices"]:
+        raise ConfigError(f"{name}={value}: choose one of {', '.join(bounds['choices'])}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{name}={value}: give a finite number")
+    for bound, text, holds in (
+        ("minimum", "at least", lambda limit: value >= limit),
+        ("above", "above", lambda limit: value > limit),
+        ("maximum", "at most", lambda limit: value <= limit),
+    ):
+        limit = bounds[bound]
+        if limit is not None and not holds(limit):
+            raise ConfigError(f"{name}={value}: give a value {text} {limit:g}")

@@ -1,0 +1,123 @@
+"""What a person reads on stderr: notices, lines of progress, and a bar where there is a terminal."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console as RichConsole
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+_LINE_EVERY = 10.0  # seconds between lines where there is no terminal
+_FLUSH_EVERY = 0.05  # seconds
+
+
+class Bar(Protocol):
+    """Something long that is under way."""
+
+    def update(self, completed: int, text: str, important: bool = False) -> None:
+        """Show where it stands; an important line is shown without a terminal, too."""
+
+
+class Console:
+    """Writes to stderr, or nowhere when quiet. stdout carries the product alone."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._rich = RichConsole(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+
+    def notice(self, text: str) -> None:
+        """One line that the user should know."""
+        self._rich.print(Text(text))
+
+    @contextmanager
+    def progress(self, title: str, total: int, completed: int = 0) -> Iterator[Bar]:
+        """A bar of `total` steps, animated on a terminal only."""
+        if self._quiet or not self._rich.is_terminal:
+            yield _Lines(self, title, total, completed)
+            return
+        with Progress(
+            TextColumn(title),
+            BarColumn(bar_width=20),
+            TextColumn("{task.completed}/{task.total}"),
+            TextColumn("{task.fields[text]}"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=self._rich,
+            transient=True,
+        ) as display:
+            yield _Animated(display, display.add_task(title, total=total, completed=completed, text=""))
+
+
+class _Animated:
+    def __init__(self, display: Progress, task: object) -> None:
+        self._display = display
+        self._task = task
+
+    def update(self, completed: int, text: str, important: bool = False) -> None:
+        self._display.update(self._task, completed=completed, text=text)  # type: ignore[arg-type]
+
+
+class _Lines:
+    """A line now and then, with the time left."""
+
+    def __init__(self, console: Console, title: str, total: int, completed: int) -> None:
+        self._console = console
+        self._title = title
+        self._total = total
+        self._first = completed
+        self._begun = time.monotonic()
+        self._last = 0.0
+
+    def update(self, completed: int, text: str, important: bool = False) -> None:
+        now = time.monotonic()
+        if not important and now - self._last < _LINE_EVERY:
+            return
+        self._last = now
+        left = (now - self._begun) / max(completed - self._first, 1) * (self._total - completed)
+        self._console.notice(
+            f"{self._title} {completed}/{self._total}  {text}  {duration(left)} left"
+        )
+
+
+def duration(seconds: float) -> str:
+    """Seconds as 0:42, 3:07 or 1:02:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class Product:
+    """What a command is for, on stdout: shown as it is made."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stdout.buffer
+        self._terminal = sys.stdout.isatty()
+        self._flushed = time.monotonic()
+
+    def write(self, text: str | bytes) -> None:
+        """Bytes as they are, text as UTF-8; on a terminal control characters are escaped."""
+        if self._terminal:
+            shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+            text = "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in shown)
+        self._stream.write(to_bytes(text))
+        if self._terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
+            self.flush()
+
+    def end(self) -> None:
+        """The last of it; a terminal's prompt goes to a new line."""
+        if self._terminal:
+            self._stream.write(b"\n")
+        self.flush()
+
+    def flush(self) -> None:
+        """Hand over what was written."""
+        self._stream.flush()
+        self._flushed = time.monotonic()
+
+
+def to_bytes(text: str | bytes) -> bytes:
+    """Text as UTF-8, lone surrogates included; bytes as they are."""
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,120 @@
+"""A corpus is a row of symbols cut into documents; lanes lay its parts out for training."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit.codecs import Codec, Symbols
+from seqkit.errors import DataError
+
+IGNORED = -100
+"""The target of a padded place: it counts in no loss (PyTorch's `ignore_index`)."""
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a corpus: symbols (N,), and where its documents start, the first at 0 (D,)."""
+
+    symbols: Symbols
+    starts: Integers
+
+    def __len__(self) -> int:
+        return int(self.symbols.size)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Encoded data: what `Part` says of all of it, and where it came from.
+
+    `sha256` is the digest of the raw data; `skipped` counts what was left out in encoding.
+    """
+
+    whole: Part
+    codec: Codec
+    name: str
+    sha256: str
+    skipped: int = 0
+
+    def split(self, fractions: list[float]) -> tuple[Part, Part, Part]:
+        """Training, validation and test parts by position; a part may be empty.
+
+        A document that is cut goes on as a new document in the next part.
+        """
+        n = len(self.whole)
+        first = int(n * fractions[0])
+        second = first + round(n * fractions[1]) if fractions[2] else n
+        return self._cut(0, first), self._cut(first, second), self._cut(second, n)
+
+    def _cut(self, begin: int, end: int) -> Part:
+        starts = self.whole.starts
+        inside = starts[(starts > begin) & (starts < end)] - begin
+        starts = np.concatenate([[0], inside]) if end > begin else inside
+        return Part(self.whole.symbols[begin:end], starts.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Window:
+    """What one training step sees: inputs and targets (T, B), and the lanes that start anew (B,).
+
+    `targets[t]` follows `inputs[t]`; a padded target is `IGNORED`.
+    """
+
+    inputs: Integers
+    targets: Integers
+    fresh: npt.NDArray[np.bool_]
+    count: int
+
+
+class Lanes:
+    """A part laid out as B contiguous lanes that are read T symbols at a time.
+
+    Every document is cut into windows of T targets, its last one padded; the windows of all
+    documents, in order, are dealt to the lanes in B contiguous runs. So every symbol is a target
+    exactly once in an epoch, a document begins only at a window's start, and what a lane reads
+    in one step goes on from what it read in the step before, unless it is marked fresh. The
+    input before a document's first symbol is the codec's start symbol.
+    """
+
+    def __init__(self, part: Part, start: int, batch_size: int, sequence_length: int) -> None:
+        """`start` is the codec's start symbol; batch_size is B, sequence_length T.
+
+        Raises:
+            DataError: the part holds fewer than two windows.
+        """
+        if len(part) < 2 * sequence_length:
+            raise DataError(
+                f"the training part has {len(part)} symbols, fewer than two windows of "
+                f"train.sequence_length={sequence_length}: give more data or shorter windows"
+            )
+        self._part = part
+        self._start = start
+        self._length = sequence_length
+        self._ends = np.append(part.starts[1:], len(part))
+        windows = -(-(self._ends - part.starts) // sequence_length)
+        self._first = np.concatenate([[0], np.cumsum(windows)])
+        total = int(self._first[-1])
+        self.batch_size = min(batch_size, total)
+        self.steps = -(-total // self.batch_size)
+        """Windows that each lane reads in one epoch."""
+
+    def window(self, step: int) -> Window:
+        """The window of a step; steps run on through the epochs."""
+        step %= self.steps
+        index = np.arange(self.batch_size) * self.steps + step
+        used = index < self._first[-1]
+        document = np.searchsorted(self._first, np.minimum(index, self._first[-1] - 1), "right") - 1
+        begin = self._part.starts[document] + (index - self._first[document]) * self._length
+        end = np.where(used, np.minimum(begin + self._length, self._ends[document]), 0)
+        fresh = (index == self._first[document]) | (step == 0)
+
+        places = begin + np.arange(self._length)[:, None]
+        valid = places < end
+        targets = self._part.symbols[np.where(valid, places, 0)].astype(np.int64)
+        inputs = self._part.symbols[np.where(valid & (places > 0), places - 1, 0)].astype(np.int64)
+        at_start = index == self._first[document]
+        inputs[0, at_start] = self._start
+        targets[~valid] = IGNORED
+        return Window(inputs, targets, fresh, int(valid.sum()))

@@ -1,0 +1,91 @@
+"""The one place that chooses a device and the arithmetic that suits it."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+import torch
+
+from seqkit.errors import ConfigError, DeviceError
+
+_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def choose(name: str) -> torch.device:
+    """The device for auto, cpu, cuda or cuda:N.
+
+    Raises:
+        ConfigError: any other name.
+        DeviceError: no such GPU.
+    """
+    if name == "auto":
+        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    kind, _, number = name.partition(":")
+    if kind == "cpu" and not number:
+        return torch.device("cpu")
+    if kind != "cuda" or (":" in name and not number.isdecimal()):
+        raise ConfigError(f"device={name}: choose auto, cpu, cuda or cuda:N")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    index = int(number or 0)
+    if index >= count:
+        found = f"{count} GPU(s), cuda:0 to cuda:{count - 1}," if count else "no GPU"
+        raise DeviceError(f"device={name}: PyTorch finds {found} on this machine; try device=auto")
+    return torch.device("cuda", index)
+
+
+def describe(device: torch.device) -> str:
+    """The device in words, for logs and summaries."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"cpu ({torch.get_num_threads()} threads)"
+
+
+def has_fast_bf16() -> bool:
+    """Whether this processor multiplies bfloat16 in hardware."""
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def choose_precision(name: str, device: torch.device) -> str:
+    """fp32, bf16 or fp16: for auto, what the device is fastest at in an LSTM.
+
+    cuDNN's persistent LSTM kernels take fp16 only; processors with AVX512-BF16 or AMX multiply
+    bf16 about twice as fast as fp32, others only emulate it.
+
+    Raises:
+        ConfigError: fp16 on a CPU.
+    """
+    if name == "auto":
+        return "fp16" if device.type == "cuda" else "bf16" if has_fast_bf16() else "fp32"
+    if name == "fp16" and device.type == "cpu":
+        raise ConfigError("train.precision=fp16: a CPU trains in bf16 or fp32")
+    return name
+
+
+def make_deterministic() -> None:
+    """Use only operations that repeat bit by bit; to be called before the first on a GPU."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True)
+
+
+@contextlib.contextmanager
+def mixed_precision(device: torch.device, precision: str) -> Iterator[None]:
+    """Matrix products in `precision`, sums and weights in fp32."""
+    if precision == "fp32":
+        yield
+    else:
+        # The cache of cast weights would keep a graph alive between the steps.
+        with torch.autocast(device.type, _DTYPES[precision], cache_enabled=False):
+            yield
+
+
+@contextlib.contextmanager
+def memory_errors(advice: str) -> Iterator[None]:
+    """Turn PyTorch's out-of-memory errors into a DeviceError that tells what to do."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice}") from error
+    except RuntimeError as error:
+        if "can't allocate memory" not in str(error):
+            raise
+        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice}") from error

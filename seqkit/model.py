@@ -1,0 +1,128 @@
+"""CharRNN: symbols in, logits out, the recurrent state handed in and out.
+
+    x_t          = one-hot (or embedding) of symbol t
+    i, f, g, o   = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh        four gates of H rows each
+    c_t          = sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(g)
+    h_t          = sigmoid(o) * tanh(c_t)                       the next layer's x_t
+    logits_t     = W_head h_t + b_head                          of the top layer's h_t
+
+(Hochreiter and Schmidhuber, 1997; the forget gate: Gers et al., 2000.) The stack is PyTorch's
+LSTM, which is cuDNN's on a GPU. Shapes are time-major: T steps, B lanes, V symbols, H hidden
+units, L layers.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqkit.config import ModelConfig
+from seqkit.randomness import dropout_mask
+
+
+class State(NamedTuple):
+    """What the network remembers: hidden and cell values, each (L, B, H)."""
+
+    h: Tensor
+    c: Tensor
+
+    def detach(self) -> "State":
+        """The same values, cut off from the steps that computed them."""
+        return State(self.h.detach(), self.c.detach())
+
+    def reset(self, fresh: Tensor) -> "State":
+        """Zero the lanes in which `fresh` (B,) is true."""
+        keep = (~fresh).to(self.h.dtype)[None, :, None]
+        return State(self.h * keep, self.c * keep)
+
+
+class DropoutKey(NamedTuple):
+    """What the dropout masks of one training step are a function of."""
+
+    seed: int
+    step: int | Tensor
+
+
+class CharRNN(nn.Module):
+    """A stack of recurrent layers between an input coding and a linear layer.
+
+    Nothing is remembered inside: state goes in and comes out, and dropout is drawn only where a
+    key for it is given.
+    """
+
+    def __init__(self, config: ModelConfig, generator: torch.Generator | None = None) -> None:
+        """Weights are uniform in ±1/sqrt(H), drawn from `generator`; the forget gate's bias is 1.
+
+        The columns that a one-hot input picks from are normal with deviation 0.5: with ±1/sqrt(H)
+        a symbol would hardly move the gates at first, and learning starts several times slower.
+
+        `config.vocabulary_size` is V and must be set.
+        """
+        super().__init__()
+        if config.vocabulary_size < 1:
+            raise ValueError("a model needs a vocabulary of at least one symbol")
+        self.config = config
+        v, h = config.vocabulary_size, config.hidden_size
+        embedded = config.input == "embedding"
+        width = config.embedding_size if embedded else v
+        self.embedding = nn.Embedding(v, width) if embedded else None
+        self.layers = nn.ModuleList(nn.LSTM(h if layer else width, h) for layer in range(config.num_layers))
+        self.head = nn.Linear(h, v)
+        self._initialise(generator)
+
+    @torch.no_grad()
+    def _initialise(self, generator: torch.Generator | None) -> None:
+        h = self.config.hidden_size
+        for name, parameter in self.named_parameters():
+            if name.startswith("embedding"):
+                parameter.normal_(generator=generator)
+            elif name == "layers.0.weight_ih_l0" and self.embedding is None:
+                parameter.normal_(std=0.5, generator=generator)
+            elif ".bias" in name and name.startswith("layers"):
+                parameter.zero_()
+                if "bias_ih" in name:
+                    parameter[h : 2 * h] = 1.0  # rows i, f, g, o: the forget gate's
+            else:
+                parameter.uniform_(-(h**-0.5), h**-0.5, generator=generator)
+
+    def zero_state(self, batch_size: int) -> State:
+        """The state before the first symbol, (L, B, H) of zeros."""
+        shape = (self.config.num_layers, batch_size, self.config.hidden_size)
+        zeros = torch.zeros(shape, dtype=torch.float32, device=self.head.weight.device)
+        return State(zeros, zeros.clone())
+
+    def forward(
+        self, symbols: Tensor, state: State, dropout: DropoutKey | None = None
+    ) -> tuple[Tensor, State]:
+        """Run T steps.
+
+        Args:
+            symbols: (T, B), integers below V.
+            state: h and c, (L, B, H).
+            dropout: the key of this step's masks; without one nothing is dropped.
+
+        Returns:
+            The logits (T, B, V), of the symbol that follows each input, and the state after the
+            last step.
+        """
+        if self.embedding is None:
+            x = F.one_hot(symbols, self.config.vocabulary_size).to(self.head.weight.dtype)
+        else:
+            x = self.embedding(symbols)
+        last_h, last_c = [], []
+        for index, layer in enumerate(self.layers):
+            x, (h, c) = layer(x, (state.h[index : index + 1], state.c[index : index + 1]))
+            last_h.append(h)
+            last_c.append(c)
+            if dropout is not None and self.config.dropout:
+                rate = self.config.dropout
+                # One mask for all T steps of a window (Gal and Ghahramani, 2016).
+                mask = dropout_mask(*dropout, index, tuple(x.shape[1:]), rate, x.device)
+                x = x * mask.to(x.dtype)
+        return self.head(x), State(torch.cat(last_h), torch.cat(last_c))
+
+
+def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
+    """Nats of the targets (T, B) under the logits (T, B, V); negative targets do not count."""
+    return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), reduction=reduction)
