@@ -74,7 +74,9 @@ class Checkpoint:
         try:
             model.load_state_dict(self.weights)
         except RuntimeError as error:
-            raise CheckpointError(f"the checkpoint's weights do not fit its own model: {error}") from error
+            raise CheckpointError(
+                f"the checkpoint's weights do not fit its own model: {error}"
+            ) from error
         return model.to(device)
 
 
@@ -136,7 +138,9 @@ def find(place: Path) -> Path:
     for name in ("best", "last", "previous"):
         if (file := folder / f"{name}.safetensors").is_file():
             return file
-    raise CheckpointError(f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file")
+    raise CheckpointError(
+        f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file"
+    )
 
 
 def _digest_place(content: bytes) -> int:

@@ -150,8 +150,8 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     configs = [compose.compose(job, config_dirs) for job in jobs]  # all are checked before any runs
     parent = _sweep_folder(configs[0])
     first_failure = 0
-    for number, (config, job) in enumerate(zip(configs, jobs, strict=True)):
-        config = replace(config, run_dir=str(parent / str(number)))
+    for number, (composed, job) in enumerate(zip(configs, jobs, strict=True)):
+        config = replace(composed, run_dir=str(parent / str(number)))
         _report(f"job {number} of {len(jobs)}: {' '.join(job)}", "multirun")
         try:
             _run(command, config, job)
@@ -191,7 +191,7 @@ def _help(config_dirs: list[Path]) -> str:
 
 def _keys_help(command: str) -> str:
     lines = [f"python -m seqkit {command} key=value ...: {_COMMANDS[command]}", ""]
-    for name, item in schema.keys():
+    for name, item in schema.options():
         if name.partition(".")[0] in schema.READS[command]:
             default = schema.default_of(item)
             shown = "" if default is None or default == "" else f" [{default}]"

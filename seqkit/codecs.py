@@ -16,7 +16,15 @@ from seqkit.errors import DataError
 Symbols = npt.NDArray[np.unsignedinteger[Any]]
 
 _CODE_POINTS = 0x110000
-_PLAIN = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-", "\u00a0": " "}
+_PLAIN = {
+    "\u2018": "'",
+    "\u2019": "'",
+    "\u201c": '"',
+    "\u201d": '"',
+    "\u2013": "-",
+    "\u2014": "-",
+    "\u00a0": " ",
+}
 
 
 class UnknownSymbolError(DataError):
@@ -147,7 +155,7 @@ class Characters:
         }
 
     def _nearest(self, character: str) -> int:
-        """The closest known symbol: plain punctuation, base letter, other case, blank, code point."""
+        """The closest known symbol: plain punctuation, base letter, other case, code point."""
         plain = _PLAIN.get(character, character)
         base = unicodedata.normalize("NFKD", plain)[:1]
         candidates = [plain, base, plain.swapcase(), base.swapcase()]

@@ -129,7 +129,9 @@ def recipes(config_dirs: list[Path]) -> dict[str, str]:
     found = {}
     for folder in reversed(_recipe_folders(config_dirs)):
         for file in sorted(folder.glob("*.yaml")):
-            comments = (line[1:].strip() for line in file.read_text("utf-8").splitlines() if line[:1] == "#")
+            comments = (
+                line[1:].strip() for line in file.read_text("utf-8").splitlines() if line[:1] == "#"
+            )
             found[file.stem] = next((line for line in comments if line[:1] != "@"), "")
     return dict(sorted(found.items()))
 
@@ -156,7 +158,7 @@ def nearest(name: str, names: list[str]) -> str:
 
 def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
     """Hydra's overrides, and the values of free text by key; every key is checked."""
-    known = [name for name, _ in schema.keys()]
+    known = [name for name, _ in schema.options()]
     overrides, free = [], {}
     for argument in arguments:
         key, sign, value = argument.partition("=")
@@ -168,7 +170,9 @@ def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
             free[key] = value
             continue
         if key not in known and key not in _GROUPS and not key.lstrip("+~").startswith("hydra."):
-            raise ConfigError(f"unknown key {key}{nearest(key, known)} python -m seqkit train --help lists all")
+            raise ConfigError(
+                f"unknown key {key}{nearest(key, known)} python -m seqkit train --help lists all"
+            )
         overrides.append(argument)
     return overrides, free
 
@@ -193,7 +197,8 @@ def _check_choice(override: Override) -> None:
     options = GlobalHydra.instance().config_loader().get_group_options(group)
     if choice is not None and choice not in options:
         raise ConfigError(
-            f"no {group} named {choice}{nearest(str(choice), options)} There are: {', '.join(options)}"
+            f"no {group} named {choice}{nearest(str(choice), options)} "
+            f"There are: {', '.join(options)}"
         )
 
 
@@ -228,7 +233,7 @@ def _hydra(config_dirs: list[Path]) -> Iterator[None]:
 
 
 def _explain(error: BaseException) -> str:
-    """What a Hydra, OmegaConf or YAML error says, in one line, with the nearest name for a bad key."""
+    """What Hydra or OmegaConf says, in one line, with the nearest name for a bad key."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     key = next((line.split(": ")[1] for line in lines if line.startswith("full_key: ")), "")
     head = lines[0].removeprefix("Error merging override ") if lines else type(error).__name__
@@ -238,7 +243,7 @@ def _explain(error: BaseException) -> str:
     elif error.__cause__ is not None and head.count("=") == 1:
         said.append(str(error.__cause__).splitlines()[0])
     if " not in " in said[-1] and key:
-        said[-1] = f"unknown key {key}{nearest(key, [name for name, _ in schema.keys()])}"
+        said[-1] = f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
     elif key:
         said.append(f"key {key}")
     return ": ".join(said)

@@ -78,7 +78,9 @@ class ModelConfig:
     input: str = option(
         "one_hot", "what the first layer sees of a symbol", choices=("one_hot", "embedding")
     )
-    embedding_size: int = option(64, "width of the embedding, with model.input=embedding", minimum=1)
+    embedding_size: int = option(
+        64, "width of the embedding, with model.input=embedding", minimum=1
+    )
     vocabulary_size: int = option(
         0, "V, the number of logits; 0 takes the size of the data's vocabulary", minimum=0
     )
@@ -92,7 +94,9 @@ class OptimizerConfig:
     """AdamW with a linear warm-up and a cosine decay over the whole run."""
 
     lr: float = option(3e-3, "peak learning rate", above=0)
-    final_lr: float = option(0.0, "learning rate at the last step, as a share of lr", minimum=0, maximum=1)
+    final_lr: float = option(
+        0.0, "learning rate at the last step, as a share of lr", minimum=0, maximum=1
+    )
     warmup_steps: int = option(50, "steps of linear warm-up", minimum=0)
     weight_decay: float = option(0.01, "decoupled weight decay of the matrices", minimum=0)
     beta1: float = option(0.9, "decay of the gradient's running mean", minimum=0, maximum=0.9999)
@@ -106,7 +110,9 @@ class TrainConfig:
     batch_size: int = option(32, "B, the number of lanes", minimum=1)
     sequence_length: int = option(64, "T, the steps through which gradients flow", minimum=1)
     max_steps: int = option(2000, "updates after which the training ends", minimum=1)
-    max_epochs: int = option(0, "passes over the training part after which it ends; 0: no limit", minimum=0)
+    max_epochs: int = option(
+        0, "passes over the training part after which it ends; 0: no limit", minimum=0
+    )
     patience: int = option(
         0, "end after so many validations in a row without improvement; 0: never", minimum=0
     )
@@ -185,18 +191,30 @@ READS = {
     ),
     "generate": (*_COMMON, *_SAMPLING, "checkpoint", "out", "overwrite", "streams"),
     "evaluate": (
-        *("device", "quiet", "checkpoint", "json", "out", "overwrite", "protocol", "window", "data"),
+        *(
+            "device",
+            "quiet",
+            "checkpoint",
+            "json",
+            "out",
+            "overwrite",
+            "protocol",
+            "window",
+            "data",
+        ),
     ),
     "inspect": ("checkpoint", "json", "quiet"),
 }
 """The root keys and groups that each command reads; a group stands for all of its keys."""
 
 
-def keys(section: type = Config, prefix: str = "") -> Iterator[tuple[str, dataclasses.Field[Any]]]:
+def options(
+    section: type = Config, prefix: str = ""
+) -> Iterator[tuple[str, dataclasses.Field[Any]]]:
     """Every key with its dotted name, depth first, in the order of the dataclasses."""
     for item in dataclasses.fields(section):
         if isinstance(item.type, type) and dataclasses.is_dataclass(item.type):
-            yield from keys(item.type, f"{prefix}{item.name}.")
+            yield from options(item.type, f"{prefix}{item.name}.")
         else:
             yield prefix + item.name, item
 
@@ -210,7 +228,7 @@ def default_of(item: dataclasses.Field[Any]) -> Any:
 
 def check_section(section: Any, prefix: str = "") -> None:
     """Check every range of a dataclass. Raises ConfigError with key, value and what is allowed."""
-    for name, item in keys(type(section)):
+    for name, item in options(type(section)):
         value: Any = section
         for part in name.split("."):
             value = getattr(value, part)
@@ -240,11 +258,10 @@ def _check_option(name: str, value: Any, bounds: Any) -> None:
         raise ConfigError(f"{name}={value}: choose one of {', '.join(bounds['choices'])}")
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{name}={value}: give a finite number")
-    for bound, text, holds in (
-        ("minimum", "at least", lambda limit: value >= limit),
-        ("above", "above", lambda limit: value > limit),
-        ("maximum", "at most", lambda limit: value <= limit),
-    ):
-        limit = bounds[bound]
-        if limit is not None and not holds(limit):
-            raise ConfigError(f"{name}={value}: give a value {text} {limit:g}")
+    minimum, above, maximum = bounds["minimum"], bounds["above"], bounds["maximum"]
+    if minimum is not None and value < minimum:
+        raise ConfigError(f"{name}={value}: give a value of at least {minimum:g}")
+    if above is not None and value <= above:
+        raise ConfigError(f"{name}={value}: give a value above {above:g}")
+    if maximum is not None and value > maximum:
+        raise ConfigError(f"{name}={value}: give a value of at most {maximum:g}")

@@ -1,4 +1,4 @@
-"""What a person reads on stderr: notices, lines of progress, and a bar where there is a terminal."""
+"""What a person sees: notices and progress on stderr, the product on stdout."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console as RichConsole
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
@@ -48,16 +48,18 @@ class Console:
             console=self._rich,
             transient=True,
         ) as display:
-            yield _Animated(display, display.add_task(title, total=total, completed=completed, text=""))
+            yield _Animated(
+                display, display.add_task(title, total=total, completed=completed, text="")
+            )
 
 
 class _Animated:
-    def __init__(self, display: Progress, task: object) -> None:
+    def __init__(self, display: Progress, task: TaskID) -> None:
         self._display = display
         self._task = task
 
     def update(self, completed: int, text: str, important: bool = False) -> None:
-        self._display.update(self._task, completed=completed, text=text)  # type: ignore[arg-type]
+        self._display.update(self._task, completed=completed, text=text)
 
 
 class _Lines:

@@ -106,7 +106,7 @@ def evaluate(
 def _score(
     model: CharRNN, part: Part, start: int, segments: Integers, precision: str
 ) -> Iterator[tuple[float, int]]:
-    """Nats and count of the predictions in one chunk of steps after the other, lanes in parallel."""
+    """Nats and count of the predictions, one chunk of steps after the other."""
     device = model.head.weight.device
     warm, begin, end = segments.T
     state: State = model.zero_state(len(segments))

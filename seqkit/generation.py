@@ -7,6 +7,7 @@ that every engine makes the same text from the same logits.
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from seqkit.codecs import Symbols
 from seqkit.model import CharRNN, State
 from seqkit.randomness import uniforms
 
-Floats = npt.NDArray[np.floating]
+Floats = npt.NDArray[np.floating[Any]]
 Step = Callable[[npt.NDArray[np.int64], State], tuple[Floats, State]]
 
 _BLOCK = 1024  # draws made, and prompt symbols read, at a time
@@ -64,7 +65,8 @@ def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> npt.NDArray[np.
     cumulative = np.cumsum(probabilities(logits, sampling), axis=-1)
     # Scaled to the last sum, which rounding leaves a hair off 1; symbols of no probability have
     # the cumulative value of the one before them and are never the first to exceed.
-    return (cumulative <= uniform[:, None] * cumulative[:, -1:]).sum(-1)
+    below: npt.NDArray[np.bool_] = cumulative <= uniform[:, None] * cumulative[:, -1:]
+    return np.count_nonzero(below, axis=-1)
 
 
 def generate(
@@ -106,7 +108,7 @@ class TorchEngine:
 
     @torch.inference_mode()
     def read(self, start: int, prompt: Symbols, streams: int) -> tuple[Floats, State]:
-        """Read the start symbol and a prompt (N,): the logits (S, V) of what follows, and the state."""
+        """Read the start symbol and a prompt (N,): logits (S, V) of what follows, and state."""
         state = self._model.zero_state(1)
         symbols = np.concatenate([[start], prompt]).astype(np.int64)
         for first in range(0, len(symbols), _BLOCK):

@@ -67,7 +67,9 @@ class CharRNN(nn.Module):
         embedded = config.input == "embedding"
         width = config.embedding_size if embedded else v
         self.embedding = nn.Embedding(v, width) if embedded else None
-        self.layers = nn.ModuleList(nn.LSTM(h if layer else width, h) for layer in range(config.num_layers))
+        self.layers = nn.ModuleList(
+            nn.LSTM(h if layer else width, h) for layer in range(config.num_layers)
+        )
         self.head = nn.Linear(h, v)
         self._initialise(generator)
 

@@ -22,11 +22,16 @@ def uniforms(seed: int, stream: int, position: int, count: int) -> npt.NDArray[n
     # NumPy increments the counter before its first block, so it starts one block below.
     generator = np.random.Philox(key=[seed, stream], counter=(block - 1) % 2**256)
     words = generator.random_raw(skipped + count)[skipped:]
-    return (words >> np.uint64(11)) * 2.0**-53
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def dropout_mask(
-    seed: int, step: int | Tensor, layer: int, shape: tuple[int, ...], rate: float, device: torch.device
+    seed: int,
+    step: int | Tensor,
+    layer: int,
+    shape: tuple[int, ...],
+    rate: float,
+    device: torch.device,
 ) -> Tensor:
     """The factors of inverted dropout: 0 with probability `rate`, else 1 / (1 - rate).
 
@@ -55,14 +60,16 @@ def dropout_mask(
 
 def _mix(value: Tensor, key: Tensor | None = None) -> Tensor:
     """One pass of the hash over int32, or over the low 32 bits of int64; `key` enters midway."""
-    wide = value.dtype == torch.int64
+    wide: bool = value.dtype == torch.int64
 
     def shift(bits: int) -> Tensor:
         # int32 shifts carry the sign along: what came in from the left is masked away.
         return (value >> bits) & (2 ** (32 - bits) - 1)
 
     def multiply(factor: int) -> Tensor:
-        return (value * factor) & 0xFFFFFFFF if wide else value * (factor - 2**32 * (factor >> 31))
+        if wide:
+            return value * factor & 0xFFFFFFFF
+        return value * (factor - 2**32 * (factor >> 31))
 
     if wide:
         value = value & 0xFFFFFFFF

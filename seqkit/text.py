@@ -26,7 +26,9 @@ _FORMAT = 1  # of the cached files; a change of the format changes their key
 _SETTLED = 2.0  # seconds after which a file's time stamp tells of every later change
 
 
-def load(config: DataConfig, path: Path, name: str, cache: Path, codec: Codec | None = None) -> Corpus:
+def load(
+    config: DataConfig, path: Path, name: str, cache: Path, codec: Codec | None = None
+) -> Corpus:
     """The corpus of a file, or of a folder whose .txt files (any depth) are one document each.
 
     Args:
@@ -70,7 +72,9 @@ def _check_encoding(encoding: str) -> None:
     except (LookupError, ValueError):
         info = None
     if info is None or not getattr(info, "_is_text_encoding", True):
-        raise ConfigError(f"data.encoding={encoding}: no such text encoding; utf-8 and latin-1 are two")
+        raise ConfigError(
+            f"data.encoding={encoding}: no such text encoding; utf-8 and latin-1 are two"
+        )
 
 
 def _files(path: Path) -> list[Path]:
@@ -116,7 +120,9 @@ def _text_blocks(file: Path, encoding: str) -> Iterator[str]:
             "name the encoding with data.encoding, or read any file with data.kind=bytes"
         ) from error
     except UnicodeError as error:
-        raise DataError(f"{file}: not {encoding} ({error}): name the encoding with data.encoding") from error
+        raise DataError(
+            f"{file}: not {encoding} ({error}): name the encoding with data.encoding"
+        ) from error
 
 
 def _is_text(files: list[Path], encoding: str) -> bool:
@@ -131,7 +137,9 @@ def _is_text(files: list[Path], encoding: str) -> bool:
 
 def _hashes(root: Path, files: list[Path], cache: Path) -> dict[str, str]:
     """The sha256 of each file by its name under `root`, remembered by path, size and mtime."""
-    memory = cache / "hashes" / (hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:32] + ".json")
+    memory = (
+        cache / "hashes" / (hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:32] + ".json")
+    )
     known = _read_json(memory) or {}
     entries: dict[str, list[Any]] = {}
     for file in files:
@@ -201,7 +209,11 @@ def _encode(
         for file in files:
             starts.append(written)
             offset = 0
-            blocks = _blocks(file) if raw or isinstance(codec, Bytes) else _text_blocks(file, config.encoding)
+            blocks = (
+                _blocks(file)
+                if raw or isinstance(codec, Bytes)
+                else _text_blocks(file, config.encoding)
+            )
             for block in blocks:
                 try:
                     symbols = codec.encode(block, unknown)

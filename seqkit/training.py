@@ -183,7 +183,7 @@ class Trainer:
             logits, state = self.model(inputs, state, DropoutKey(self._seed, progress.step))
         loss = cross_entropy(logits, targets)
         self._optimizer.zero_grad(set_to_none=True)
-        self._scaler.scale(loss).backward()
+        self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         if self._config.clip_norm:
             self._scaler.unscale_(self._optimizer)
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._config.clip_norm)
@@ -202,7 +202,7 @@ class Trainer:
         if not math.isfinite(loss):
             raise DivergedError(
                 f"the loss is {loss} at step {progress.step}: the training diverged; "
-                "the last checkpoint is from before it. Try a smaller optimizer.lr or train.clip_norm"
+                "the last checkpoint is from before. Try a smaller optimizer.lr or train.clip_norm"
             )
         return loss
 
@@ -229,7 +229,9 @@ class Trainer:
         if improved:
             progress.best_loss, progress.best_step = score.loss, progress.step
         progress.without_improvement = 0 if improved else progress.without_improvement + 1
-        return Validated(progress.step, progress.seconds, score.loss, score.bits_per_symbol, improved)
+        return Validated(
+            progress.step, progress.seconds, score.loss, score.bits_per_symbol, improved
+        )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything beside the weights that the next step depends on: JSON values and tensors."""

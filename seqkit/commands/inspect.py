@@ -42,5 +42,9 @@ def _lines(values: dict[str, Any], prefix: str = "") -> list[str]:
         if isinstance(value, dict):
             lines += _lines(value, f"{prefix}{name}.")
         else:
-            lines.append(f"{prefix + name:30} {value!r}" if isinstance(value, str) else f"{prefix + name:30} {value}")
+            lines.append(
+                f"{prefix + name:30} {value!r}"
+                if isinstance(value, str)
+                else f"{prefix + name:30} {value}"
+            )
     return lines

@@ -62,8 +62,8 @@ def validation_part(saved: Checkpoint, console: Console) -> tuple[Part, Corpus]:
     corpus = load_corpus(data, console, saved.codec)
     if corpus.sha256 != saved.data["sha256"]:
         raise DataError(
-            f"{data.path or corpus.name} is not what the checkpoint was trained on (another sha256): "
-            "give data.path to evaluate other data"
+            f"{data.path or corpus.name} is not what the checkpoint was trained on "
+            "(another sha256): give data.path to evaluate other data"
         )
     return corpus.split(data.split)[1], corpus
 
@@ -106,5 +106,8 @@ def _read_file(path: Path, codec: Codec) -> str | bytes:
 
 def versions() -> dict[str, str]:
     """Of what computes."""
-    return {"seqkit": seqkit.__version__, "torch": torch.__version__, "python": platform.python_version()}
-
+    return {
+        "seqkit": seqkit.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }

@@ -1,6 +1,7 @@
 """`train`: data in, checkpoints, metrics and a sample out."""
 
 import dataclasses
+import math
 import signal
 import threading
 from collections.abc import Iterator
@@ -185,14 +186,15 @@ class _Job:
         self._tell(
             f"{verb}: {len(self.corpus.whole):,} symbols of {self.corpus.name}, "
             f"{self.corpus.codec.size} distinct; {_parameters(model):,} parameters; "
-            f"{device.describe(model.head.weight.device)}, {self.precision}; into {self.folder.path}"
+            f"{device.describe(model.head.weight.device)}, {self.precision}; "
+            f"into {self.folder.path}"
         )
 
     def _handle(self, event: Event, bar: Bar) -> None:
         match event:
             case Trained():
                 self.folder.record("train", vars(event))
-                bits = event.loss / 0.6931471805599453
+                bits = event.loss / math.log(2)
                 text = (
                     f"loss {event.loss:.3f}  {bits:.2f} bits/symbol  "
                     f"{event.symbols_per_second:,.0f} symbols/s"
@@ -266,7 +268,9 @@ class _Job:
         )
         codec = self.corpus.codec
         config = dataclasses.replace(self.config, streams=1)
-        print_text(continue_prompt(best.build(chosen), codec, self.prompt, config), codec, self.prompt)
+        print_text(
+            continue_prompt(best.build(chosen), codec, self.prompt, config), codec, self.prompt
+        )
 
     def _checkpoint(self) -> Checkpoint:
         progress = self.trainer.progress

@@ -8,18 +8,20 @@ import hashlib
 import importlib
 import os
 import pkgutil
-import shutil
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
+from typing import IO
 
 from seqkit import paths
 from seqkit.errors import ConfigError
 
+_BLOCK = 1 << 16  # bytes
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
 
@@ -79,33 +81,59 @@ class Download:
         return Located(cached, self.name)
 
     def _fetch(self, target: Path) -> None:
-        response = _open(self.url)
-        with response, paths.atomic_write(target) as stream:
-            shutil.copyfileobj(response, stream)
-            stream.flush()
-            digest = hashlib.sha256(Path(stream.name).read_bytes()).hexdigest()
-            if digest != self.sha256:
-                raise ValueError(f"{self.url} has sha256 {digest[:12]}…, not {self.sha256[:12]}…")
+        digest = hashlib.sha256()
+        with _open(self.url) as response, paths.atomic_write(target) as stream:
+            while block := response.read(_BLOCK):
+                digest.update(block)
+                stream.write(block)
+            if digest.hexdigest() != self.sha256:
+                raise ValueError(f"{self.url} gave a file of another sha256")
 
 
-def _open(url: str):  # type: ignore[no-untyped-def]
-    """Open a URL, giving up after ANSWER_SECONDS in all; a hanging name look-up stays behind."""
-    answer: list[object] = []
+class _Asked(threading.Thread):
+    """One request; a name look-up or a server that hangs is left behind with its thread."""
 
-    def ask() -> None:
+    def __init__(self, url: str) -> None:
+        super().__init__(daemon=True)
+        self._url = url
+        self._lock = threading.Lock()
+        self._left = False
+        self.response: IO[bytes] | None = None
+        self.error: Exception | None = None
+
+    def run(self) -> None:
         try:
-            answer.append(urllib.request.urlopen(url, timeout=ANSWER_SECONDS))
+            response = urllib.request.urlopen(self._url, timeout=ANSWER_SECONDS)
+        except urllib.error.HTTPError as error:
+            error.close()
+            self.error = error
         except Exception as error:
-            answer.append(error)
+            self.error = error
+        else:
+            with self._lock:
+                self.response = response
+                if self._left:
+                    response.close()
 
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(ANSWER_SECONDS)
-    if not answer:
+    def leave(self) -> None:
+        """Close the answer, should it still come."""
+        with self._lock:
+            self._left = True
+            if self.response:
+                self.response.close()
+
+
+def _open(url: str) -> IO[bytes]:
+    """Open a URL, giving up after ANSWER_SECONDS in all. Raises OSError."""
+    asked = _Asked(url)
+    asked.start()
+    asked.join(ANSWER_SECONDS)
+    if asked.is_alive():
+        asked.leave()
         raise TimeoutError(f"no answer within {ANSWER_SECONDS:g} s")
-    if isinstance(answer[0], Exception):
-        raise OSError(str(answer[0])) from answer[0]
-    return answer[0]
+    if asked.response is None:
+        raise OSError(str(asked.error)) from asked.error
+    return asked.response
 
 
 def names() -> list[str]:

@@ -1,0 +1,107 @@
+"""Real files, small sizes: a text, a cache of its own for every test session, a trained run."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqkit.cli import main
+
+SENTENCE = "the rain in spain stays mainly in the plain.\n"
+TINY = (
+    *("recipe=shakespeare", "model.hidden_size=24", "model.num_layers=2", "model.dropout=0.1"),
+    *("train.batch_size=4", "train.sequence_length=8", "optimizer.warmup_steps=5"),
+    *("length=30", "device=cpu", "train.precision=fp32"),
+)
+"""Overrides that make the shakespeare recipe a matter of seconds."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command line left behind."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    os.environ["SEQKIT_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ.pop("SEQKIT_DATA_DIR", None)
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """Run a command line in this process."""
+
+    def call(*arguments: str | Path) -> Result:
+        capfdbinary.readouterr()
+        code = main([str(argument) for argument in arguments])
+        captured = capfdbinary.readouterr()
+        return Result(code, captured.out, captured.err.decode())
+
+    return call
+
+
+@pytest.fixture
+def text_file(tmp_path: Path) -> Path:
+    """A short text of one sentence, many times."""
+    path = tmp_path / "text.txt"
+    path.write_text(SENTENCE * 40)
+    return path
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished tiny run, trained by the real program."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "text.txt").write_text(SENTENCE * 100)
+    done = process(
+        *TINY,
+        "data.path=text.txt",
+        "run_dir=run",
+        "train.max_steps=150",
+        "train.validate_every=50",
+        "optimizer.lr=0.02",
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+def process(
+    *arguments: str, cwd: Path, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Run `python -m seqkit` as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "seqkit", *arguments],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
+
+
+def environment() -> dict[str, str]:
+    """The environment for processes: this checkout's seqkit, from any folder."""
+    root = str(Path(__file__).parent.parent)
+    return {**os.environ, "PYTHONPATH": root}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked gpu run where there is one: `python -m pytest -m gpu`."""
+    missing = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU")
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(missing)

@@ -1,0 +1,103 @@
+"""Codecs give back what they were given, whatever it is."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqkit import codecs
+from seqkit.codecs import Bytes, Characters, UnknownSymbolError
+
+ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028e\u0301\u00e9\n"
+
+
+@given(st.text(min_size=1))
+def test_characters_round_trip(text: str) -> None:
+    codec = Characters.from_text(text)
+    assert codec.decode(codec.encode(text)) == text
+    assert codec.size == len(set(text))
+
+
+@given(st.binary())
+def test_bytes_round_trip(data: bytes) -> None:
+    assert Bytes().decode(Bytes().encode(data)) == data
+
+
+def test_nothing_is_normalised() -> None:
+    codec = Characters.from_text(ODD)
+    assert codec.decode(codec.encode(ODD)) == ODD
+
+
+def test_the_order_is_stable() -> None:
+    assert Characters.from_text("banana\n").vocabulary == "\nabn"
+    assert Characters.from_text("nab\nnn").to_spec() == Characters.from_text("\nabn").to_spec()
+
+
+@given(st.text(min_size=1))
+def test_a_spec_rebuilds_the_codec(text: str) -> None:
+    codec = Characters.from_text(text)
+    again = codecs.from_spec(json.loads(json.dumps(codec.to_spec())))
+    assert isinstance(again, Characters)
+    assert (again.vocabulary, again.start) == (codec.vocabulary, codec.start)
+
+
+def test_a_document_starts_after_a_newline_or_the_most_frequent_character() -> None:
+    assert Characters.from_text("ab\nc").decode([Characters.from_text("ab\nc").start]) == "\n"
+    codec = Characters.from_text("abbbc")
+    assert codec.decode([codec.start]) == "b"
+
+
+def test_an_unknown_character_is_named_with_its_place() -> None:
+    codec = Characters.from_text("abc")
+    with pytest.raises(UnknownSymbolError, match=r"'☃' \(U\+2603, SNOWMAN\) at offset 2") as caught:
+        codec.encode("ab☃")
+    assert caught.value.offset == 2
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "character", "nearest"),
+    [
+        ("aeE", "é", "e"),
+        ("AB", "b", "B"),
+        ("'a", "\u2019", "'"),
+        (" ab", "\t", " "),
+        ("az", "y", "z"),
+    ],
+)
+def test_unknown_characters_can_be_replaced(vocabulary: str, character: str, nearest: str) -> None:
+    codec = Characters("".join(sorted(vocabulary)), 0)
+    assert codec.decode(codec.encode(character, "nearest")) == nearest
+
+
+def test_unknown_characters_can_be_left_out() -> None:
+    assert Characters.from_text("ab").encode("axbya", "skip").tolist() == [0, 1, 0]
+
+
+def test_only_the_most_frequent_characters_are_kept() -> None:
+    counts = np.bincount(codecs.code_points("aaabbcddd\n\n\n\n"), minlength=200)
+    assert Characters.from_counts(counts, most=3).vocabulary == "\nad"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"name": "os.system"},
+        {"name": "characters"},
+        {"name": "characters", "vocabulary": [98, 97], "start": 0},
+        {"name": "characters", "vocabulary": [97, 1114112], "start": 0},
+        {"name": "characters", "vocabulary": [97], "start": 1},
+        {"name": "characters", "vocabulary": [], "start": 0},
+        {"name": "characters", "vocabulary": "ab", "start": 0},
+    ],
+)
+def test_a_foreign_spec_is_refused(spec: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"codec|vocabulary|start|code points"):
+        codecs.from_spec(spec)
+
+
+@pytest.mark.parametrize(("size", "bits"), [(2, 8), (256, 8), (257, 16), (65536, 16), (65537, 32)])
+def test_symbols_are_stored_narrowly(size: int, bits: int) -> None:
+    assert codecs.symbol_dtype(size).itemsize * 8 == bits

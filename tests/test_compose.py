@@ -1,0 +1,133 @@
+"""Recipes and overrides: every real one composes, every wrong one is named."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seqkit import compose, paths
+from seqkit.config import FREE_TEXT, Config, options
+from seqkit.errors import ConfigError
+
+RECIPES = sorted(file.stem for file in paths.config_dir("recipes").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_recipe_composes(recipe: str) -> None:
+    assert compose.compose([f"recipe={recipe}"], []).recipe == recipe
+    assert compose.recipes([])[recipe]
+
+
+@pytest.mark.parametrize(
+    "group", [path.parent.name + "=" + path.stem for path in paths.config_dir("conf").glob("*/*")]
+)
+def test_every_choice_of_a_group_composes(group: str) -> None:
+    compose.compose(["recipe=shakespeare", group], [])
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("modle.num_layers=2", "did you mean model.num_layers"),
+        ("num_layers=2", "did you mean model.num_layers"),
+        ("promt=x", "did you mean prompt"),
+        ("train.max_step=2", "did you mean train.max_steps"),
+        ("recipe=shakespear", "did you mean shakespeare"),
+        ("model=gpt", "no model named gpt"),
+        ("train.max_steps=abc", "train.max_steps=abc"),
+        ("train.max_steps=1.5", "train.max_steps=1.5"),
+        ("train.max_steps=0", "at least 1"),
+        ("model.dropout=1.5", "at most 0.95"),
+        ("optimizer.lr=0", "above 0"),
+        ("optimizer.lr=nan", "finite"),
+        ("temperature=-1", "at least 0"),
+        ("top_p=0", "above 0"),
+        ("top_k=0", "at least 1"),
+        ("data.kind=novel", "auto, text, bytes"),
+        ("data.split=[0.5,0.1]", "three fractions"),
+        ("data.split=[0.5,0.1,0.1]", "add up to 1"),
+        ("data.split=[0,1,0]", "the first above 0"),
+        ("model.num_layers=1,2", "--multirun"),
+        ("+model.new=1", "without"),
+        ("~model.cell", "key=value"),
+        ("model.cell=[", "cannot be read"),
+        ("quiet=perhaps", "quiet=perhaps"),
+        ("checkpoint=", "is empty"),
+        ("words", "not key=value"),
+    ],
+)
+def test_what_is_wrong_is_said(argument: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said.replace(".", r"\.").replace("+", r"\+")):
+        compose.compose(["recipe=shakespeare", argument], [])
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
+@given(st.sampled_from([key for key in FREE_TEXT if key != "data.path"]), st.text(min_size=1))
+def test_free_text_is_literal(key: str, value: str) -> None:
+    config = compose.compose(["recipe=shakespeare", f"{key}={value}"], [])
+    assert getattr(config, key) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["To be, or not", "it's", "a=b", "(aside)", "☃", "a\nb", "true", "1e3", " x ", "${x}", "[", '"'],
+)
+def test_awkward_text_is_literal(value: str) -> None:
+    arguments = ["recipe=shakespeare", f"prompt={value}", f"data.path={value}"]
+    config = compose.compose(arguments, [])
+    assert (config.prompt, config.data.path) == (value, value)
+    (job,) = compose.sweep(arguments, [])
+    again = compose.compose(job, [])
+    assert (again.prompt, again.data.path) == (value, value)
+
+
+def test_a_later_argument_wins() -> None:
+    config = compose.compose(["recipe=shakespeare", "seed=1", "seed=2", "prompt=a", "prompt=b"], [])
+    assert (config.seed, config.prompt) == (2, "b")
+
+
+@pytest.mark.parametrize("place", ["", "recipe", "recipes"])
+def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
+    folder = tmp_path / "with, comma = and space" / place
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("# A recipe of mine\nmodel:\n  hidden_size: 33\n")
+    (folder / "shakespeare.yaml").write_text("# @package _global_\nmodel:\n  hidden_size: 44\n")
+    root = tmp_path / "with, comma = and space"
+    assert compose.compose(["recipe=mine"], [root]).model.hidden_size == 33
+    assert compose.compose(["recipe=shakespeare"], [root]).model.hidden_size == 44
+    assert compose.recipes([root])["mine"] == "A recipe of mine"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("model:\n  hiden_size: 3\n", "did you mean model.hidden_size"),
+        ("model:\n  hidden_size: wide\n", "model.hidden_size"),
+        ("model: [", "line 1: not valid YAML"),
+        ("model:\n  hidden_size: 0\n", "model.hidden_size=0"),
+    ],
+)
+def test_a_faulty_recipe_is_named(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "mine.yaml").write_text(content)
+    with pytest.raises(ConfigError, match=said):
+        compose.compose(["recipe=mine"], [tmp_path])
+
+
+def test_a_config_dir_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such folder"):
+        compose.compose(["recipe=shakespeare"], [tmp_path / "none"])
+
+
+def test_a_sweep_is_every_combination() -> None:
+    jobs = compose.sweep(["recipe=shakespeare", "model.num_layers=1,2", "seed=range(0,3)"], [])
+    assert len(jobs) == 6
+    configs = [compose.compose(job, []) for job in jobs]
+    assert {(c.model.num_layers, c.seed) for c in configs} == {
+        (layers, seed) for layers in (1, 2) for seed in (0, 1, 2)
+    }
+
+
+def test_every_key_has_a_meaning() -> None:
+    assert all(item.metadata["help"] for _, item in options())
+    assert isinstance(compose.compose(["recipe=shakespeare"], []), Config)

@@ -1,0 +1,75 @@
+"""Lanes: every symbol is a target once, state and input go on where they should."""
+
+import numpy as np
+import pytest
+
+from seqkit.codecs import Bytes
+from seqkit.corpus import IGNORED, Corpus, Lanes, Part
+from seqkit.errors import DataError
+
+START = 99
+
+
+def part(*lengths: int) -> Part:
+    total = sum(lengths)
+    starts = np.cumsum([0, *lengths[:-1]]).astype(np.int64)
+    return Part(np.arange(total, dtype=np.uint16) + 100, starts)
+
+
+@pytest.mark.parametrize("lengths", [(60,), (61,), (7, 23, 1, 30), (10, 20, 30), (5,) * 9])
+@pytest.mark.parametrize(("batch", "steps"), [(1, 5), (3, 4), (4, 10), (50, 5)])
+def test_every_symbol_is_a_target_exactly_once(
+    lengths: tuple[int, ...], batch: int, steps: int
+) -> None:
+    data = part(*lengths)
+    lanes = Lanes(data, START, batch, steps)
+    targets = np.concatenate([lanes.window(step).targets.ravel() for step in range(lanes.steps)])
+    assert sorted(targets[targets != IGNORED]) == data.symbols.tolist()
+    counts = [lanes.window(step).count for step in range(lanes.steps)]
+    assert sum(counts) == len(data)
+
+
+@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30)])
+def test_inputs_and_lanes_go_on_unless_they_are_fresh(lengths: tuple[int, ...]) -> None:
+    data = part(*lengths)
+    lanes = Lanes(data, START, 3, 4)
+    starts = {int(data.symbols[start]) for start in data.starts}
+    before: np.ndarray | None = None
+    for step in range(2 * lanes.steps):
+        window = lanes.window(step)
+        for lane in range(3):
+            column = window.targets[:, lane]
+            real = column[column != IGNORED]
+            expected = [START if symbol in starts else symbol - 1 for symbol in real.tolist()]
+            assert window.inputs[: len(real), lane].tolist() == expected
+            if len(real) and real[0] in starts:
+                assert window.fresh[lane]
+            if before is not None and len(real) and not window.fresh[lane]:
+                assert before[-1, lane] == real[0] - 1
+        assert window.fresh.all() or step % lanes.steps != 0
+        before = window.targets
+
+
+def test_a_part_of_less_than_two_windows_is_refused() -> None:
+    with pytest.raises(DataError, match=r"15 symbols, fewer than two windows"):
+        Lanes(part(15), START, 2, 8)
+    assert Lanes(part(16), START, 4, 8).batch_size == 2
+
+
+@pytest.mark.parametrize(
+    ("split", "sizes"),
+    [
+        ([0.9, 0.1, 0.0], (90, 11, 0)),
+        ([1.0, 0.0, 0.0], (101, 0, 0)),
+        ([0.5, 0.0, 0.5], (50, 0, 51)),
+        ([0.6, 0.2, 0.2], (60, 20, 21)),
+    ],
+)
+def test_a_corpus_is_split_by_position(split: list[float], sizes: tuple[int, ...]) -> None:
+    corpus = Corpus(part(40, 61), Bytes(), "name", "0" * 64)
+    parts = corpus.split(split)
+    assert tuple(map(len, parts)) == sizes
+    assert np.concatenate([p.symbols for p in parts]).tolist() == corpus.whole.symbols.tolist()
+    for piece in parts:
+        assert piece.starts[:1].tolist() == ([0] if len(piece) else [])
+    assert parts[0].starts.tolist() == [0, 40]

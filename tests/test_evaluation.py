@@ -1,0 +1,80 @@
+"""Every symbol is scored once, under each protocol as one would by hand."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit import evaluation
+from seqkit.config import ModelConfig
+from seqkit.corpus import Part
+from seqkit.model import CharRNN
+
+V, START = 6, 2
+
+
+@pytest.fixture
+def model() -> CharRNN:
+    config = ModelConfig(num_layers=2, hidden_size=9, vocabulary_size=V)
+    return CharRNN(config, torch.Generator().manual_seed(5))
+
+
+def part(*lengths: int) -> Part:
+    rng = np.random.default_rng(4)
+    starts = np.cumsum([0, *lengths[:-1]]).astype(np.int64)
+    return Part(rng.integers(0, V, sum(lengths)).astype(np.uint8), starts)
+
+
+@torch.no_grad()
+def by_hand(model: CharRNN, inputs: list[int], targets: list[int]) -> float:
+    """Nats of a run of symbols from the zero state, one step at a time."""
+    state, nats = model.zero_state(1), 0.0
+    for given, target in zip(inputs, targets, strict=True):
+        logits, state = model(torch.tensor([[given]]), state)
+        nats -= float(torch.log_softmax(logits[0, 0].double(), 0)[target])
+    return nats
+
+
+@pytest.mark.parametrize("lengths", [(300,), (1,), (40, 1, 200, 7), (3,) * 80])
+def test_streaming_carries_the_state_through_each_document(
+    model: CharRNN, lengths: tuple[int, ...]
+) -> None:
+    data = part(*lengths)
+    score = evaluation.evaluate(model, data, START, evaluation.streaming(data))
+    expected = 0.0
+    for begin, length in zip(data.starts.tolist(), lengths, strict=True):
+        symbols = data.symbols[begin : begin + length].tolist()
+        expected += by_hand(model, [START, *symbols[:-1]], symbols)
+    assert score.symbols == sum(lengths)
+    assert score.nats == pytest.approx(expected, rel=1e-5)
+    assert score.bits_per_symbol == pytest.approx(score.loss / math.log(2))
+
+
+def test_windows_start_from_zero_and_count_all_their_symbols(model: CharRNN) -> None:
+    data = part(100, 53)
+    score = evaluation.evaluate(model, data, START, evaluation.windowed(data, 16))
+    expected = 0.0
+    for begin, length in [(0, 100), (100, 53)]:
+        symbols = [START, *data.symbols[begin : begin + length].tolist()]
+        for first in range(0, length, 16):
+            window = symbols[first : first + 17]
+            expected += by_hand(model, window[:-1], window[1:])
+    assert score.symbols == 153
+    assert score.nats == pytest.approx(expected, rel=1e-5)
+
+
+def test_lanes_that_warm_up_are_close_to_streaming(model: CharRNN) -> None:
+    data = part(30_000, 500)
+    exact = evaluation.evaluate(model, data, START, evaluation.streaming(data))
+    laned = evaluation.evaluate(model, data, START, evaluation.laned(data))
+    assert laned.symbols == exact.symbols == 30_500
+    assert laned.loss == pytest.approx(exact.loss, abs=0.001)
+
+
+def test_it_tells_how_far_it_is(model: CharRNN) -> None:
+    data = part(1000)
+    seen: list[int] = []
+    evaluation.evaluate(model, data, START, evaluation.streaming(data), watch=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1000

@@ -1,0 +1,129 @@
+"""The model computes its equations: against a loop in NumPy, and against numeric gradients."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.model import CharRNN, DropoutKey, State, cross_entropy
+
+T, B, V, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken for each other
+Array = npt.NDArray[np.float64]
+
+
+def model(**settings: object) -> CharRNN:
+    config = ModelConfig(**{"num_layers": L, "hidden_size": H, "vocabulary_size": V, **settings})  # type: ignore[arg-type]
+    return CharRNN(config, torch.Generator().manual_seed(3)).double()
+
+
+def inputs(seed: int = 0) -> tuple[torch.Tensor, State]:
+    generator = torch.Generator().manual_seed(seed)
+    symbols = torch.randint(0, V, (T, B), generator=generator)
+    h, c = torch.randn(2, L, B, H, dtype=torch.float64, generator=generator)
+    return symbols, State(h, c)
+
+
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def oracle(net: CharRNN, symbols: torch.Tensor, state: State) -> tuple[Array, Array, Array]:
+    """The equations in the docstring of seqkit.model, one symbol and one lane at a time."""
+    weights = {name: value.detach().numpy() for name, value in net.state_dict().items()}
+    table = weights.get("embedding.weight", np.eye(V))
+    h, c = state.h.numpy().copy(), state.c.numpy().copy()
+    logits = np.zeros((T, B, V))
+    for t in range(T):
+        for b in range(B):
+            x = table[int(symbols[t, b])]
+            for layer in range(net.config.num_layers):
+                w = {key: weights[f"layers.{layer}.{key}_l0"] for key in (
+                    "weight_ih", "weight_hh", "bias_ih", "bias_hh")}  # fmt: skip
+                gates = w["weight_ih"] @ x + w["bias_ih"] + w["weight_hh"] @ h[layer, b] + w["bias_hh"]
+                i, f, g, o = np.split(gates, 4)
+                c[layer, b] = sigmoid(f) * c[layer, b] + sigmoid(i) * np.tanh(g)
+                x = h[layer, b] = sigmoid(o) * np.tanh(c[layer, b])
+            logits[t, b] = weights["head.weight"] @ x + weights["head.bias"]
+    return logits, h, c
+
+
+@pytest.mark.parametrize("coding", ["one_hot", "embedding"])
+def test_forward_equals_the_equations(coding: str) -> None:
+    net = model(input=coding, embedding_size=6)
+    symbols, state = inputs()
+    logits, after = net(symbols, state)
+    expected, h, c = oracle(net, symbols, state)
+    np.testing.assert_allclose(logits.detach().numpy(), expected, atol=1e-12)
+    np.testing.assert_allclose(after.h.detach().numpy(), h, atol=1e-12)
+    np.testing.assert_allclose(after.c.detach().numpy(), c, atol=1e-12)
+
+
+def test_gradients_equal_numeric_ones() -> None:
+    net = model()
+    symbols, state = inputs(1)
+    targets = torch.randint(0, V, (T, B), generator=torch.Generator().manual_seed(2))
+    names = [name for name, _ in net.named_parameters()]
+
+    def loss(*parameters: torch.Tensor) -> torch.Tensor:
+        values = dict(zip(names, parameters, strict=True))
+        logits, _ = torch.func.functional_call(net, values, (symbols, state))
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    parameters = tuple(value.detach().requires_grad_() for value in net.parameters())
+    assert torch.autograd.gradcheck(loss, parameters, fast_mode=True)
+
+
+def test_two_windows_with_carried_state_are_one_long_window() -> None:
+    net = model()
+    symbols, state = inputs(3)
+    whole, end = net(symbols, state)
+    first, middle = net(symbols[:2], state)
+    second, after = net(symbols[2:], middle)
+    torch.testing.assert_close(torch.cat([first, second]), whole)
+    torch.testing.assert_close(after.h, end.h)
+    torch.testing.assert_close(after.c, end.c)
+
+
+def test_a_reset_lane_starts_from_zero() -> None:
+    net = model()
+    symbols, state = inputs(4)
+    fresh = torch.tensor([False, True, False])
+    logits, _ = net(symbols, state.reset(fresh))
+    from_zero, _ = net(symbols, State(*(torch.zeros_like(values) for values in state)))
+    carried, _ = net(symbols, state)
+    torch.testing.assert_close(logits[:, 1], from_zero[:, 1])
+    torch.testing.assert_close(logits[:, [0, 2]], carried[:, [0, 2]])
+
+
+def test_initial_weights_follow_from_the_generator_and_the_forget_bias_is_one() -> None:
+    first, again = model(), model()
+    for name, value in first.state_dict().items():
+        assert torch.equal(value, again.state_dict()[name])
+    for layer in range(L):
+        bias = first.state_dict()[f"layers.{layer}.bias_ih_l0"]
+        assert bias.tolist() == [0.0] * H + [1.0] * H + [0.0] * 2 * H
+        assert not first.state_dict()[f"layers.{layer}.bias_hh_l0"].any()
+
+
+def test_dropout_follows_its_key_and_leaves_the_state_alone() -> None:
+    net = model(dropout=0.5)
+    symbols, state = inputs(5)
+    plain, _ = net(symbols, state)
+    first, _ = net(symbols, state, DropoutKey(1, 2))
+    assert torch.equal(first, net(symbols, state, DropoutKey(1, 2))[0])
+    assert not torch.equal(first, net(symbols, state, DropoutKey(1, 3))[0])
+    assert not torch.equal(first, plain)
+    # The bottom layer is not dropped on its own way through time.
+    _, after = net(symbols, state)
+    _, dropped = net(symbols, state, DropoutKey(1, 2))
+    torch.testing.assert_close(dropped.h[0], after.h[0])
+
+
+def test_targets_below_zero_do_not_count() -> None:
+    logits = torch.randn(T, B, V, generator=torch.Generator().manual_seed(6))
+    targets = torch.zeros(T, B, dtype=torch.int64)
+    targets[2:] = -100
+    torch.testing.assert_close(
+        cross_entropy(logits, targets), cross_entropy(logits[:2], targets[:2])
+    )

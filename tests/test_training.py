@@ -1,0 +1,130 @@
+"""The loop learns, follows its schedule, and goes on from a saved state to the last bit."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
+from seqkit.corpus import Lanes, Part
+from seqkit.errors import CheckpointError, DivergedError
+from seqkit.model import CharRNN
+from seqkit.training import CheckpointDue, Event, Trained, Trainer, Validated
+
+V = 5
+
+
+def part(size: int, seed: int) -> Part:
+    """A cycle through the symbols with a few random jumps: it can be learnt, not by heart."""
+    rng = np.random.default_rng(seed)
+    jumps = (rng.random(size) < 0.05) * rng.integers(1, V, size)
+    return Part(((np.arange(size) + jumps.cumsum()) % V).astype(np.uint8), np.zeros(1, np.int64))
+
+
+def trainer(
+    *, lr: float = 0.02, batch: int = 4, precision: str = "fp32", valid: int = 200, **train: object
+) -> Trainer:
+    settings = TrainConfig(
+        **{"batch_size": batch, "sequence_length": 10, "max_steps": 60, "validate_every": 20, **train}  # type: ignore[arg-type]
+    )
+    config = ModelConfig(num_layers=2, hidden_size=12, vocabulary_size=V, dropout=0.2)
+    model = CharRNN(config, torch.Generator().manual_seed(1))
+    lanes = Lanes(part(900, 1), 0, settings.batch_size, settings.sequence_length)
+    validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
+    optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
+    return Trainer(model, lanes, validation, 0, optimizer, settings, 7, precision)
+
+
+def until(events: Iterator[Event], step: int) -> None:
+    for event in events:
+        if event.step == step:
+            return
+
+
+def test_it_learns() -> None:
+    events = list(trainer(max_steps=150).run())
+    losses = [event.loss for event in events if isinstance(event, Validated)]
+    assert losses[-1] < 0.6 < 1.0 < losses[0] + 0.6
+    reports = [event for event in events if isinstance(event, Trained)]
+    assert reports[0].step == 1
+    assert reports[0].loss == pytest.approx(math.log(V), abs=0.4)
+    assert reports[-1].symbols > 150 * 4 * 10 * 0.9
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("step", [20, 27])
+def test_a_restored_training_goes_on_to_the_last_bit(precision: str, step: int) -> None:
+    straight = trainer(precision=precision)
+    expected = [event for event in straight.run() if isinstance(event, Validated)]
+
+    stopped = trainer(precision=precision)
+    until(stopped.run(), step)
+    values, tensors = stopped.state()
+    resumed = trainer(precision=precision)
+    resumed.model.load_state_dict(stopped.model.state_dict())
+    resumed.restore(values, {name: tensor.clone() for name, tensor in tensors.items()})
+    later = [event for event in resumed.run() if isinstance(event, Validated)]
+
+    assert later[-1].loss == expected[-1].loss
+    for name, value in straight.model.state_dict().items():
+        assert torch.equal(value, resumed.model.state_dict()[name]), name
+
+
+def test_a_state_of_another_shape_is_refused() -> None:
+    values, tensors = trainer(batch=3).state()
+    with pytest.raises(CheckpointError, match=r"\(L, B, H\)"):
+        trainer(batch=4).restore(values, tensors)
+
+
+def test_the_learning_rate_warms_up_and_decays_to_its_end() -> None:
+    schedule = trainer(max_steps=105, lr=0.1)
+    rates = [schedule.learning_rate(step) for step in range(106)]
+    assert rates[:5] == pytest.approx([0.02, 0.04, 0.06, 0.08, 0.1])
+    assert rates[55] == pytest.approx(0.05)
+    assert rates[105] == pytest.approx(0.0)
+    assert all(a >= b for a, b in zip(rates[5:], rates[6:], strict=False))
+
+
+def test_it_ends_at_the_epoch_or_when_patience_is_out() -> None:
+    lanes_steps = Lanes(part(900, 1), 0, 4, 10).steps
+    assert trainer(max_epochs=2, max_steps=1000).total_steps == 2 * lanes_steps
+    impatient = trainer(lr=1e-9, patience=2, validate_every=1, max_steps=50)
+    validations = [event for event in impatient.run() if isinstance(event, Validated)]
+    assert [event.improved for event in validations[-2:]] == [False, False]
+    assert impatient.progress.step < 50
+    assert impatient.finished
+
+
+def test_events_come_when_they_are_due() -> None:
+    events = list(trainer(max_steps=50, validate_every=20, checkpoint_every=15).run())
+    assert [e.step for e in events if isinstance(e, Validated)] == [20, 40, 50]
+    assert [e.step for e in events if isinstance(e, CheckpointDue)] == [15, 20, 30, 40, 45, 50]
+    without = list(trainer(valid=0, max_steps=20).run())
+    assert not [e for e in without if isinstance(e, Validated)]
+    assert [e.step for e in without if isinstance(e, CheckpointDue)] == [20]
+
+
+def test_a_loss_that_is_not_finite_ends_the_training() -> None:
+    broken = trainer()
+    with torch.no_grad():
+        broken.model.head.bias.fill_(math.nan)
+    with pytest.raises(DivergedError, match=r"nan at step 1.*optimizer\.lr"):
+        list(broken.run())
+
+
+def test_gradients_are_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    norms: list[float] = []
+    original = torch.nn.utils.clip_grad_norm_
+
+    def spy(parameters: list[torch.Tensor], limit: float) -> torch.Tensor:
+        parameters = list(parameters)
+        before = original(parameters, limit)
+        norms.append(float(torch.stack([p.grad.norm() for p in parameters if p.grad is not None]).norm()))
+        return before
+
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", spy)
+    list(trainer(clip_norm=0.01, max_steps=3).run())
+    assert len(norms) == 3
+    assert max(norms) <= 0.0101
