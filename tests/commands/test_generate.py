@@ -1,0 +1,110 @@
+"""Generation as a user runs it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run, process
+
+
+def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
+    result = run("generate", f"checkpoint={trained}", "prompt=the rain in ", "temperature=0", "length=12")
+    assert result.out == b"the rain in spain stays "
+
+
+def test_the_same_seed_gives_the_same_text(run: Run, trained: Path) -> None:
+    def text(*more: str) -> bytes:
+        result = run("generate", f"checkpoint={trained}", "temperature=1.5", "length=60", *more)
+        assert result.code == 0
+        assert len(result.out) == 60
+        return result.out
+
+    assert text("seed=3") == text("seed=3")
+    assert text("seed=3") != text("seed=4")
+    assert text("top_k=1") == text("top_p=0.0001") == text("temperature=0")
+
+
+def test_a_prompt_is_literal_and_comes_first(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "prompt.txt").write_bytes(b"in spain\n")
+    for prompt in (f"prompt_file={tmp_path / 'prompt.txt'}", "prompt=in spain\n"):
+        result = run("generate", f"checkpoint={trained}", prompt, "length=5")
+        assert result.out.startswith(b"in spain\n")
+        assert len(result.out) == 14
+
+
+def test_unknown_characters_of_a_prompt(run: Run, trained: Path) -> None:
+    refused = run("generate", f"checkpoint={trained}", "prompt=thé rain")
+    assert refused.code == 2
+    assert "'é'" in refused.err
+    assert "offset 2" in refused.err
+    for rule, prompt in [("skip", b"th rain"), ("nearest", b"the rain")]:
+        result = run(
+            "generate", f"checkpoint={trained}", "prompt=thé rain", f"sample.unknown={rule}", "length=3"
+        )
+        assert result.out[:-3] == prompt
+
+
+def test_streams_are_printed_one_below_the_other(run: Run, trained: Path) -> None:
+    arguments = ["generate", f"checkpoint={trained}", "length=20", "temperature=1.5", "prompt=the "]
+    result = run(*arguments, "streams=3")
+    alone = run(*arguments)
+    assert result.out.startswith(alone.out + b"\n\n")
+    assert len(result.out) == 3 * 24 + 4
+
+
+def test_files_are_written_and_not_overwritten(run: Run, trained: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a, b.txt"
+    arguments = ["generate", f"checkpoint={trained}", "length=20", f"out={out}", "prompt=the "]
+    result = run(*arguments)
+    assert (result.code, result.out) == (0, b"")
+    assert len(out.read_bytes()) == 24
+    refused = run(*arguments)
+    assert refused.code == 6
+    assert "overwrite=true" in refused.err
+    assert run(*arguments, "overwrite=true").code == 0
+    assert run(*arguments, "streams=2").code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"a, b.txt", "a, b_1.txt", "a, b_2.txt"}
+    assert run("generate", f"checkpoint={trained}", f"out={tmp_path / 'no' / 'a.txt'}").code == 6
+
+
+def test_bytes_models_write_bytes(run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "data.bin"
+    data.write_bytes(bytes(range(256)) * 8)
+    result = run(
+        "recipe=shakespeare", "data.kind=bytes", f"data.path={data}", f"run_dir={tmp_path / 'a'}",
+        "model.hidden_size=16", "train.max_steps=2", "train.sequence_length=16", "device=cpu",
+        "length=40",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    result = run("generate", f"checkpoint={tmp_path / 'a'}", "prompt=é", "length=40")
+    assert result.out[:2] == "é".encode()
+    assert len(result.out) == 42
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["temperature=-0.1", "temperature=nan", "top_p=1.5", "top_p=0", "top_k=0", "length=0", "streams=0"],
+)
+def test_impossible_settings_exit_with_2(run: Run, trained: Path, argument: str) -> None:
+    assert run("generate", f"checkpoint={trained}", argument).code == 2
+
+
+def test_missing_and_damaged_checkpoints_exit_with_4(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    damaged = tmp_path / "damaged.safetensors"
+    content = (trained / "checkpoints" / "best.safetensors").read_bytes()
+    damaged.write_bytes(content[:-7] + bytes([content[-7] ^ 255]) + content[-6:])
+    (tmp_path / "text.safetensors").write_text("a text")
+    for place in (tmp_path / "none", tmp_path, damaged, tmp_path / "text.safetensors"):
+        result = run("generate", f"checkpoint={place}")
+        assert result.code == 4, place
+        assert result.out == b""
+        assert result.err.count("\n") == 1
+
+
+def test_it_works_from_any_folder(trained: Path, tmp_path: Path) -> None:
+    arguments = ["length=10", "prompt=it's", "sample.unknown=skip"]
+    done = process("generate", f"checkpoint={trained}", *arguments, cwd=tmp_path)
+    assert done.returncode == 0
+    assert not list(tmp_path.iterdir())

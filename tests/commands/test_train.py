@@ -1,0 +1,246 @@
+"""Training as a user runs it: what comes out, and that nothing is ever lost."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqkit import checkpoint
+from tests.conftest import SENTENCE, TINY, Run, environment
+
+
+def weights(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
+    return checkpoint.load(run / "checkpoints" / f"{name}.safetensors").weights
+
+
+def same(first: Path, second: Path) -> bool:
+    one, two = weights(first), weights(second)
+    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
+    names = {path.name for path in trained.iterdir()} - {".lock"}
+    assert names == {"config.yaml", "metrics.jsonl", "summary.json", "log", "samples", "checkpoints"}
+    assert {path.stem for path in (trained / "checkpoints").iterdir()} == {"last", "previous", "best"}
+    events = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    train = [event for event in events if event["event"] == "train"]
+    validate = [event for event in events if event["event"] == "validate"]
+    assert set(train[0]) == {
+        *("event", "step", "symbols", "seconds", "loss", "symbols_per_second"),
+    }
+    assert set(validate[0]) == {"event", "step", "seconds", "loss", "bits_per_symbol"}
+    assert [event["step"] for event in validate] == [50, 100, 150]
+    summary = json.loads((trained / "summary.json").read_text())
+    assert set(summary) == {
+        *("recipe", "device", "dtype", "parameters", "steps", "symbols", "train_seconds"),
+        *("best_validation_loss", "best_step", "data", "versions"),
+    }
+    assert summary["best_validation_loss"] == min(event["loss"] for event in validate)
+    assert summary["best_validation_loss"] < 0.3  # the sentence is learnt
+    assert len(list((trained / "samples").iterdir())) == 3
+
+
+def test_stdout_is_the_closing_sample_alone(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=2",
+        "prompt=the rain", "length=17", "seed=4",
+    )  # fmt: skip
+    assert result.code == 0
+    assert result.out.decode().startswith("the rain")
+    assert len(result.out.decode()) == len("the rain") + 17
+    assert "validation loss" in result.err
+    again = run("generate", f"checkpoint={tmp_path / 'a'}", "prompt=the rain", "length=17", "seed=4")
+    assert again.out == result.out
+
+
+def test_quiet_says_nothing_on_stderr(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path}/a", "train.max_steps=2", "quiet=true"
+    )
+    assert (result.code, result.err) == (0, "")
+
+
+def start(run: Path, text: Path, *more: str) -> "subprocess.Popen[str]":
+    arguments = [*TINY, f"data.path={text}", f"run_dir={run}", "train.max_steps=1200", *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "seqkit", *arguments],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_steps(run: Path, steps: int) -> None:
+    metrics = run / "metrics.jsonl"
+    for _ in range(1200):
+        if metrics.exists() and f'"step": {steps},' in metrics.read_text():
+            return
+        time.sleep(0.05)
+    raise AssertionError("the training did not get so far")
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
+)
+def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
+    sent: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(SENTENCE * 60)
+    more = ("train.checkpoint_every=25", "train.validate_every=400")
+    stopped = start(tmp_path / "stopped", text, *more)
+    wait_for_steps(tmp_path / "stopped", 130)
+    stopped.send_signal(sent)
+    out, err = stopped.communicate(timeout=60)
+    assert stopped.returncode == code, err
+    assert out == ""
+    assert "Traceback" not in err
+    if code > 0:
+        assert "resume=auto" in err
+    resumed = start(tmp_path / "stopped", text, *more, "resume=auto")
+    out, err = resumed.communicate(timeout=120)
+    assert resumed.returncode == 0, err
+    assert "going on at step" in err
+    straight = start(tmp_path / "straight", text, *more)
+    assert straight.communicate(timeout=120)[0] == out
+    assert same(tmp_path / "stopped", tmp_path / "straight")
+    steps = [
+        json.loads(line)["step"]
+        for line in (tmp_path / "stopped" / "metrics.jsonl").read_text().splitlines()
+    ]
+    assert steps == sorted(steps)
+
+
+def test_a_folder_that_holds_a_run_is_not_overwritten(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4"]
+    assert run(*arguments).code == 0
+    before = weights(tmp_path / "a")["head.weight"]
+    refused = run(*arguments, "seed=5")
+    assert refused.code == 6
+    assert "resume=auto" in refused.err
+    assert torch.equal(weights(tmp_path / "a")["head.weight"], before)
+    assert run(*arguments, "seed=5", "overwrite=true").code == 0
+    assert not torch.equal(weights(tmp_path / "a")["head.weight"], before)
+
+
+def test_a_finished_run_says_so_and_can_be_extended(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    assert run(*arguments, "train.max_steps=4").code == 0
+    again = run(*arguments, "train.max_steps=4")
+    assert (again.code, again.out) == (0, b"")
+    assert "finished" in again.err
+    assert run(*arguments, "train.max_steps=7").code == 0
+    assert json.loads((tmp_path / "a" / "summary.json").read_text())["steps"] == 7
+
+
+def test_other_settings_or_data_are_not_mixed_into_a_run(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
+    assert run(*arguments, "train.max_steps=4").code == 0
+    other = [*arguments, "train.max_steps=8", "optimizer.lr=0.5"]
+    refused = run(*other, "resume=auto")
+    assert refused.code == 2
+    assert "optimizer.lr" in refused.err
+    text_file.write_text(SENTENCE * 39)
+    refused = run(*arguments, "train.max_steps=8", "resume=auto")
+    assert refused.code == 2
+    assert "data" in refused.err
+    forced = run(*other, "resume=force")
+    assert forced.code == 0
+    assert "optimizer.lr" in forced.err
+
+
+def test_resume_force_needs_a_run(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=force")
+    assert result.code == 4
+    assert not (tmp_path / "a").exists()
+
+
+def test_fine_tuning_takes_weights_and_nothing_else(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "new.txt"
+    text.write_text("the plain in the rain stays in spain.\n" * 30)
+    result = run(
+        *TINY, f"data.path={text}", f"run_dir={tmp_path / 'b'}", f"init_from={trained}",
+        "train.max_steps=1", "optimizer.lr=1e-9", "optimizer.warmup_steps=0",
+    )  # fmt: skip
+    assert result.code == 0
+    before, after = weights(trained, "best"), weights(tmp_path / "b")
+    for name, value in before.items():
+        torch.testing.assert_close(after[name], value, atol=1e-6, rtol=0)
+    text.write_text("Ünknown letters\n" * 30)
+    refused = run(*TINY, f"data.path={text}", f"run_dir={tmp_path / 'c'}", f"init_from={trained}")
+    assert refused.code == 3
+    assert "'Ü'" in refused.err
+    assert "data.unknown" in refused.err
+    assert not (tmp_path / "c").exists()
+
+
+def test_without_validation_the_best_is_the_last(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=5",
+        "data.split=[1,0,0]",
+    )  # fmt: skip
+    assert result.code == 0
+    best, last = weights(tmp_path / "a", "best"), weights(tmp_path / "a", "last")
+    assert all(torch.equal(best[name], last[name]) for name in best)
+    assert json.loads((tmp_path / "a" / "summary.json").read_text())["best_validation_loss"] is None
+
+
+def test_bad_data_exits_with_3_and_leaves_no_run(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "short.txt").write_text("abcdefgh" * 2)
+    (tmp_path / "binary.txt").write_bytes(b"abc\xff" * 100)
+    for name, said in [
+        ("none.txt", "no such file"),
+        ("empty.txt", "empty"),
+        ("short.txt", "fewer than two windows"),
+        ("binary.txt", "byte 3 (0xff) is not utf-8"),
+    ]:
+        result = run(*TINY, f"data.path={tmp_path / name}", f"run_dir={tmp_path / 'a'}")
+        assert result.code == 3, name
+        assert said in result.err
+        assert not (tmp_path / "a").exists()
+
+
+def test_a_divergence_exits_with_7(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "optimizer.lr=1e38",
+        "train.clip_norm=0", "train.max_steps=50",
+    )  # fmt: skip
+    assert result.code == 7
+    assert "optimizer.lr" in result.err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_exits_with_5(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "device=cuda")
+    assert result.code == 5
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_run_dir_that_is_a_file_exits_with_6(run: Run, text_file: Path) -> None:
+    result = run(*TINY, f"data.path={text_file}", f"run_dir={text_file}")
+    assert result.code == 6
+    assert "is a file" in result.err
+
+
+def test_documents_of_a_folder_are_trained_on(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "plays"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"{number}.txt").write_text(SENTENCE * (2 + number))
+    result = run(*TINY, f"data.path={folder}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4")
+    assert result.code == 0, result.err

@@ -1,0 +1,128 @@
+"""The program as a user meets it: exit codes, streams and words."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seqkit
+from tests.conftest import TINY, Run, environment, process
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_lists_commands_and_recipes(arguments: list[str], run: Run) -> None:
+    result = run(*arguments)
+    assert result.code == 0
+    for word in ("train", "generate", "evaluate", "inspect", "shakespeare", "--multirun"):
+        assert word in result.out.decode()
+
+
+def test_each_command_lists_the_keys_that_it_reads(run: Run) -> None:
+    text = run("generate", "--help").out.decode()
+    assert "top_p" in text
+    assert "train.max_steps" not in text
+    assert "train.max_steps" in run("train", "--help").out.decode()
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out.decode().strip() == seqkit.__version__
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["trian"],
+        ["recipe=none"],
+        ["train"],
+        ["model.num_layers=2"],
+        ["recipe=shakespeare", "model.depth=2"],
+        ["recipe=shakespeare", "train.max_steps=many"],
+        ["recipe=shakespeare", "device=tpu"],
+        ["recipe=shakespeare", "resume=auto"],
+        ["recipe=shakespeare", "--config-dir", "none"],
+        ["recipe=shakespeare", "train.precision=fp16", "device=cpu"],
+        ["recipe=shakespeare", "prompt=a", "prompt_file=b"],
+        ["--multirun", "recipe=shakespeare", "model.num_layers=1,0"],
+        ["--multirun", "generate", "checkpoint=x"],
+        ["generate"],
+        ["--nonsense"],
+    ],
+)
+def test_misuse_exits_with_2_and_leaves_nothing(
+    arguments: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        result = run(*arguments)
+        code, err = result.code, result.err
+    except SystemExit as stop:  # what argparse does
+        code, err = int(str(stop.code)), "seqkit: error:"
+    assert code == 2
+    assert "seqkit: error:" in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_keys_that_a_command_does_not_read_are_named(run: Run, tmp_path: Path) -> None:
+    result = run("inspect", f"checkpoint={tmp_path}", "train.max_steps=5")
+    assert "inspect does not read train.max_steps" in result.err
+
+
+def test_the_composed_config_can_be_shown(run: Run) -> None:
+    result = run("recipe=shakespeare", "model.hidden_size=77", "--cfg", "job")
+    assert "hidden_size: 77" in result.out.decode()
+
+
+def test_the_console_script_and_the_module_are_one_program(tmp_path: Path) -> None:
+    code = "import sys; sys.argv[1:] = ['--version']; from seqkit.cli import entry; entry()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == process("--version", cwd=tmp_path).stdout
+
+
+def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
+    command = f'"{sys.executable}" -m seqkit generate checkpoint="{trained}" length=5000 | head -c 9'
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert len(done.stdout) == 9
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_does_not_wait_for_pytorch(tmp_path: Path) -> None:
+    code = "import sys; from seqkit.cli import main; main(['--help']); print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_multirun_runs_every_job_and_returns_the_first_failure(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    result = run(
+        "--multirun",
+        *TINY,
+        f"data.path={text_file}",
+        f"run_dir={tmp_path / 'sweep'}",
+        "train.max_steps=3",
+        "train.sequence_length=100000,8",
+        "seed=1,2",
+    )
+    assert result.code == 3  # too long for the text: the first two jobs
+    folders = sorted(path.name for path in (tmp_path / "sweep").iterdir())
+    assert folders == ["2", "3"]
+    assert (tmp_path / "sweep" / "3" / "summary.json").exists()
+    assert result.err.count("multirun: job") == 4
