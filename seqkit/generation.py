@@ -65,8 +65,9 @@ def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> npt.NDArray[np.
     cumulative = np.cumsum(probabilities(logits, sampling), axis=-1)
     # Scaled to the last sum, which rounding leaves a hair off 1; symbols of no probability have
     # the cumulative value of the one before them and are never the first to exceed.
-    below: npt.NDArray[np.bool_] = cumulative <= uniform[:, None] * cumulative[:, -1:]
-    return np.count_nonzero(below, axis=-1)
+    below = cumulative <= uniform[:, None] * cumulative[:, -1:]
+    drawn: npt.NDArray[np.int64] = np.count_nonzero(below, axis=-1)
+    return drawn
 
 
 def generate(

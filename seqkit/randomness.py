@@ -62,21 +62,14 @@ def _mix(value: Tensor, key: Tensor | None = None) -> Tensor:
     """One pass of the hash over int32, or over the low 32 bits of int64; `key` enters midway."""
     wide: bool = value.dtype == torch.int64
 
-    def shift(bits: int) -> Tensor:
+    low = 0xFFFFFFFF if wide else -1  # the bits of an int64 that count; all of an int32
+
+    def fold(value: Tensor, bits: int) -> Tensor:
         # int32 shifts carry the sign along: what came in from the left is masked away.
-        return (value >> bits) & (2 ** (32 - bits) - 1)
+        return value ^ ((value >> bits) & (2 ** (32 - bits) - 1))
 
-    def multiply(factor: int) -> Tensor:
-        if wide:
-            return value * factor & 0xFFFFFFFF
-        return value * (factor - 2**32 * (factor >> 31))
-
-    if wide:
-        value = value & 0xFFFFFFFF
-    value = value ^ shift(16)
-    value = multiply(0x7FEB352D)
+    value = fold(value & low, 16) * 0x7FEB352D & low
     if key is not None:
         value = value ^ key
-    value = value ^ shift(15)
-    value = multiply(0x846CA68B)
-    return value ^ shift(16)
+    value = fold(value, 15) * (0x846CA68B - 2**32) & low
+    return fold(value, 16)

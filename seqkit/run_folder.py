@@ -1,7 +1,7 @@
 """The folder of one training run: its files, and who may write to it.
 
-    config.yaml  metrics.jsonl  summary.json  log  samples/
-    checkpoints/{last,previous,best}.safetensors
+config.yaml  metrics.jsonl  summary.json  log  samples/
+checkpoints/{last,previous,best}.safetensors
 """
 
 import contextlib

@@ -78,9 +78,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def process(
-    *arguments: str, cwd: Path, timeout: float = 120
-) -> subprocess.CompletedProcess[str]:
+def process(*arguments: str, cwd: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """Run `python -m seqkit` as a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "seqkit", *arguments],

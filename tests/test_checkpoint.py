@@ -103,7 +103,7 @@ def test_a_well_signed_file_of_nonsense_is_refused(
     def forge(header: dict[str, object]) -> str:
         return original({**header, field: value})
 
-    monkeypatch.setattr(checkpoint.json, "dumps", forge)
+    monkeypatch.setattr("seqkit.checkpoint.json.dumps", forge)
     path = tmp_path / "a.safetensors"
     example().save(path)
     with pytest.raises(CheckpointError):

@@ -83,7 +83,9 @@ def test_the_console_script_and_the_module_are_one_program(tmp_path: Path) -> No
 
 
 def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
-    command = f'"{sys.executable}" -m seqkit generate checkpoint="{trained}" length=5000 | head -c 9'
+    command = (
+        f'"{sys.executable}" -m seqkit generate checkpoint="{trained}" length=5000 | head -c 9'
+    )
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"],
         env=environment(),
@@ -97,7 +99,9 @@ def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
 
 
 def test_help_does_not_wait_for_pytorch(tmp_path: Path) -> None:
-    code = "import sys; from seqkit.cli import main; main(['--help']); print('torch' in sys.modules)"
+    code = (
+        "import sys; from seqkit.cli import main; main(['--help']); print('torch' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=environment(),

@@ -71,7 +71,20 @@ def test_free_text_is_literal(key: str, value: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["To be, or not", "it's", "a=b", "(aside)", "☃", "a\nb", "true", "1e3", " x ", "${x}", "[", '"'],
+    [
+        "To be, or not",
+        "it's",
+        "a=b",
+        "(aside)",
+        "☃",
+        "a\nb",
+        "true",
+        "1e3",
+        " x ",
+        "${x}",
+        "[",
+        '"',
+    ],
 )
 def test_awkward_text_is_literal(value: str) -> None:
     arguments = ["recipe=shakespeare", f"prompt={value}", f"data.path={value}"]

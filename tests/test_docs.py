@@ -26,7 +26,9 @@ def test_the_example_of_a_dataset_of_ones_own_works(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (DOCS / "datasets.md").read_text()
-    examples = dict(re.findall(r"^`([\w/]+\.(?:py|yaml))`:\n\n```\w+\n(.*?)^```", page, re.M | re.S))
+    examples = dict(
+        re.findall(r"^`([\w/]+\.(?:py|yaml))`:\n\n```\w+\n(.*?)^```", page, re.M | re.S)
+    )
     assert len(examples) == 2
     for name, content in examples.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,9 @@ def oracle(net: CharRNN, symbols: torch.Tensor, state: State) -> tuple[Array, Ar
             for layer in range(net.config.num_layers):
                 w = {key: weights[f"layers.{layer}.{key}_l0"] for key in (
                     "weight_ih", "weight_hh", "bias_ih", "bias_hh")}  # fmt: skip
-                gates = w["weight_ih"] @ x + w["bias_ih"] + w["weight_hh"] @ h[layer, b] + w["bias_hh"]
+                gates = (
+                    w["weight_ih"] @ x + w["bias_ih"] + w["weight_hh"] @ h[layer, b] + w["bias_hh"]
+                )
                 i, f, g, o = np.split(gates, 4)
                 c[layer, b] = sigmoid(f) * c[layer, b] + sigmoid(i) * np.tanh(g)
                 x = h[layer, b] = sigmoid(o) * np.tanh(c[layer, b])
@@ -127,3 +129,15 @@ def test_targets_below_zero_do_not_count() -> None:
     torch.testing.assert_close(
         cross_entropy(logits, targets), cross_entropy(logits[:2], targets[:2])
     )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("coding", ["one_hot", "embedding"])
+def test_cudnn_computes_the_same_equations(coding: str) -> None:
+    net = model(input=coding, embedding_size=6)
+    symbols, state = inputs(7)
+    expected, after = net(symbols, state)
+    gpu_state = State(state.h.cuda(), state.c.cuda())
+    logits, gpu_after = net.cuda()(symbols.cuda(), gpu_state)
+    torch.testing.assert_close(logits.cpu(), expected, atol=1e-10, rtol=1e-8)
+    torch.testing.assert_close(gpu_after.c.cpu(), after.c, atol=1e-10, rtol=1e-8)

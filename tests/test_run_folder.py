@@ -23,9 +23,9 @@ def checkpoint(step: int) -> Checkpoint:
 
 def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
-    with folder.open(), pytest.raises(OutputError, match="another training"):
-        with RunFolder(tmp_path / "run").open():
-            pass
+    refused = pytest.raises(OutputError, match="another training")
+    with folder.open(), refused, RunFolder(tmp_path / "run").open():
+        pass
     with folder.open():
         pass
 

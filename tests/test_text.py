@@ -9,12 +9,13 @@ import pytest
 from seqkit import text
 from seqkit.codecs import Characters
 from seqkit.config import DataConfig
+from seqkit.corpus import Corpus
 from seqkit.errors import ConfigError, DataError
 
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
 
 
-def load(path: Path, cache: Path, **settings: object) -> text.Corpus:
+def load(path: Path, cache: Path, **settings: object) -> Corpus:
     return text.load(DataConfig(**{"kind": "text", **settings}), path, path.name, cache)  # type: ignore[arg-type]
 
 

@@ -1,5 +1,6 @@
 """The loop learns, follows its schedule, and goes on from a saved state to the last bit."""
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -24,13 +25,25 @@ def part(size: int, seed: int) -> Part:
 
 
 def trainer(
-    *, lr: float = 0.02, batch: int = 4, precision: str = "fp32", valid: int = 200, **train: object
+    *,
+    lr: float = 0.02,
+    batch: int = 4,
+    precision: str = "fp32",
+    valid: int = 200,
+    device: str = "cpu",
+    **train: object,
 ) -> Trainer:
     settings = TrainConfig(
-        **{"batch_size": batch, "sequence_length": 10, "max_steps": 60, "validate_every": 20, **train}  # type: ignore[arg-type]
+        **{
+            "batch_size": batch,
+            "sequence_length": 10,
+            "max_steps": 60,
+            "validate_every": 20,
+            **train,
+        }  # type: ignore[arg-type]
     )
     config = ModelConfig(num_layers=2, hidden_size=12, vocabulary_size=V, dropout=0.2)
-    model = CharRNN(config, torch.Generator().manual_seed(1))
+    model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
     lanes = Lanes(part(900, 1), 0, settings.batch_size, settings.sequence_length)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
@@ -84,7 +97,7 @@ def test_the_learning_rate_warms_up_and_decays_to_its_end() -> None:
     assert rates[:5] == pytest.approx([0.02, 0.04, 0.06, 0.08, 0.1])
     assert rates[55] == pytest.approx(0.05)
     assert rates[105] == pytest.approx(0.0)
-    assert all(a >= b for a, b in zip(rates[5:], rates[6:], strict=False))
+    assert all(a >= b for a, b in itertools.pairwise(rates))
 
 
 def test_it_ends_at_the_epoch_or_when_patience_is_out() -> None:
@@ -121,10 +134,20 @@ def test_gradients_are_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
     def spy(parameters: list[torch.Tensor], limit: float) -> torch.Tensor:
         parameters = list(parameters)
         before = original(parameters, limit)
-        norms.append(float(torch.stack([p.grad.norm() for p in parameters if p.grad is not None]).norm()))
+        norms.append(
+            float(torch.stack([p.grad.norm() for p in parameters if p.grad is not None]).norm())
+        )
         return before
 
     monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", spy)
     list(trainer(clip_norm=0.01, max_steps=3).run())
     assert len(norms) == 3
     assert max(norms) <= 0.0101
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
+def test_it_learns_on_a_gpu(precision: str) -> None:
+    on_gpu = trainer(max_steps=150, precision=precision, device="cuda")
+    losses = [event.loss for event in on_gpu.run() if isinstance(event, Validated)]
+    assert losses[-1] < 0.6

@@ -8,7 +8,9 @@ from tests.conftest import Run, process
 
 
 def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
-    result = run("generate", f"checkpoint={trained}", "prompt=the rain in ", "temperature=0", "length=12")
+    result = run(
+        "generate", f"checkpoint={trained}", "prompt=the rain in ", "temperature=0", "length=12"
+    )
     assert result.out == b"the rain in spain stays "
 
 
@@ -39,7 +41,11 @@ def test_unknown_characters_of_a_prompt(run: Run, trained: Path) -> None:
     assert "offset 2" in refused.err
     for rule, prompt in [("skip", b"th rain"), ("nearest", b"the rain")]:
         result = run(
-            "generate", f"checkpoint={trained}", "prompt=thé rain", f"sample.unknown={rule}", "length=3"
+            "generate",
+            f"checkpoint={trained}",
+            "prompt=thé rain",
+            f"sample.unknown={rule}",
+            "length=3",
         )
         assert result.out[:-3] == prompt
 
@@ -83,7 +89,15 @@ def test_bytes_models_write_bytes(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "argument",
-    ["temperature=-0.1", "temperature=nan", "top_p=1.5", "top_p=0", "top_k=0", "length=0", "streams=0"],
+    [
+        "temperature=-0.1",
+        "temperature=nan",
+        "top_p=1.5",
+        "top_p=0",
+        "top_k=0",
+        "length=0",
+        "streams=0",
+    ],
 )
 def test_impossible_settings_exit_with_2(run: Run, trained: Path, argument: str) -> None:
     assert run("generate", f"checkpoint={trained}", argument).code == 2

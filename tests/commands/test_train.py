@@ -25,8 +25,19 @@ def same(first: Path, second: Path) -> bool:
 
 def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     names = {path.name for path in trained.iterdir()} - {".lock"}
-    assert names == {"config.yaml", "metrics.jsonl", "summary.json", "log", "samples", "checkpoints"}
-    assert {path.stem for path in (trained / "checkpoints").iterdir()} == {"last", "previous", "best"}
+    assert names == {
+        "config.yaml",
+        "metrics.jsonl",
+        "summary.json",
+        "log",
+        "samples",
+        "checkpoints",
+    }
+    assert {path.stem for path in (trained / "checkpoints").iterdir()} == {
+        "last",
+        "previous",
+        "best",
+    }
     events = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
     train = [event for event in events if event["event"] == "train"]
     validate = [event for event in events if event["event"] == "validate"]
@@ -54,7 +65,9 @@ def test_stdout_is_the_closing_sample_alone(run: Run, text_file: Path, tmp_path:
     assert result.out.decode().startswith("the rain")
     assert len(result.out.decode()) == len("the rain") + 17
     assert "validation loss" in result.err
-    again = run("generate", f"checkpoint={tmp_path / 'a'}", "prompt=the rain", "length=17", "seed=4")
+    again = run(
+        "generate", f"checkpoint={tmp_path / 'a'}", "prompt=the rain", "length=17", "seed=4"
+    )
     assert again.out == result.out
 
 
