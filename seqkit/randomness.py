@@ -66,7 +66,8 @@ def _mix(value: Tensor, key: Tensor | None = None) -> Tensor:
 
     def fold(value: Tensor, bits: int) -> Tensor:
         # int32 shifts carry the sign along: what came in from the left is masked away.
-        return value ^ ((value >> bits) & (2 ** (32 - bits) - 1))
+        shifted: Tensor = (value >> bits) & (2 ** (32 - bits) - 1)
+        return value ^ shifted
 
     value = fold(value & low, 16) * 0x7FEB352D & low
     if key is not None:
