@@ -132,12 +132,14 @@ def find(place: Path) -> Path:
     Raises:
         CheckpointError: there is none.
     """
-    if not place.is_dir():
-        return place
-    folder = place / "checkpoints"
-    for name in ("best", "last", "previous"):
-        if (file := folder / f"{name}.safetensors").is_file():
-            return file
+    try:
+        if not place.is_dir():
+            return place
+        for name in ("best", "last", "previous"):
+            if (file := place / "checkpoints" / f"{name}.safetensors").is_file():
+                return file
+    except OSError as error:
+        raise CheckpointError(f"{place}: cannot be read: {paths.describe(error)}") from error
     raise CheckpointError(
         f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file"
     )

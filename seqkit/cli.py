@@ -1,11 +1,14 @@
 """The command line: arguments in, exit code out."""
 
 import argparse
+import contextlib
 import os
 import sys
-import traceback
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import seqkit
 from seqkit import compose
@@ -50,8 +53,19 @@ options:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        return _main(sys.argv[1:] if arguments is None else arguments)
+        return _exit_code(lambda: _main(given))
+    except BrokenPipeError:
+        # Whoever read stdout has enough. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _exit_code(run: Callable[[], int]) -> int:
+    """What an expected failure in `run` comes to, said in a line on stderr."""
+    try:
+        return run()
     except SeqkitError as error:
         _report(str(error))
         return error.exit_code
@@ -59,11 +73,9 @@ def main(arguments: list[str] | None = None) -> int:
         _report("interrupted")
         return 130
     except BrokenPipeError:
-        # Whoever read stdout has enough. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        raise
     except OSError as error:
-        _report(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
+        _report(f"{error.filename or 'input or output'}: {error.strerror or error}")
         return 6
     except MemoryError:
         _report("out of memory: try a smaller train.batch_size or model.hidden_size")
@@ -99,22 +111,27 @@ def _main(arguments: list[str]) -> int:
     if options.cfg:
         print(compose.to_yaml(config), end="")
         return 0
-    _run(command, config, words)
-    return 0
+    return _run(command, config, words)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say it as every other misuse is said."""
+        raise ConfigError(f"{message}; python -m seqkit --help lists the options")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="seqkit", add_help=False, allow_abbrev=False)
+    parser = _Parser(prog="seqkit", add_help=False, allow_abbrev=False)
     parser.add_argument("words", nargs="*")
     parser.add_argument("--config-dir", "-cd", type=Path, action="append", default=[])
     parser.add_argument("--multirun", "-m", action="store_true")
-    parser.add_argument("--cfg", nargs="?", const="job", choices=("job",))
+    parser.add_argument("--cfg", action="store_true")
     parser.add_argument("--version", action="store_true")
     parser.add_argument("--help", "-h", action="store_true")
     return parser
 
 
-def _run(command: str, config: Config, words: list[str]) -> None:
+def _run(command: str, config: Config, words: list[str]) -> int:
     # What needs PyTorch is imported only now: a mistyped key is refused at once.
     from seqkit.console import Console
 
@@ -140,6 +157,7 @@ def _run(command: str, config: Config, words: list[str]) -> None:
             from seqkit.commands import inspect
 
             inspect.run(config, console)
+    return 0
 
 
 def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
@@ -152,19 +170,12 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     first_failure = 0
     for number, (composed, job) in enumerate(zip(configs, jobs, strict=True)):
         config = replace(composed, run_dir=str(parent / str(number)))
-        _report(f"job {number} of {len(jobs)}: {' '.join(job)}", "multirun")
-        try:
-            _run(command, config, job)
-        except KeyboardInterrupt:
-            raise
-        except SeqkitError as error:
-            _report(str(error))
-            if error.exit_code in (75, 130):
-                return error.exit_code
-            first_failure = first_failure or error.exit_code
-        except Exception:
-            traceback.print_exc()
-            first_failure = first_failure or 1
+        if not config.quiet:
+            _report(f"job {number} of {len(jobs)}: {' '.join(job)}", "multirun")
+        code = _exit_code(partial(_run, command, config, job))
+        if code in (75, 130):
+            return code
+        first_failure = first_failure or code
     return first_failure
 
 
@@ -177,7 +188,8 @@ def _sweep_folder(config: Config) -> Path:
 
 
 def _report(message: str, label: str = "error") -> None:
-    print(f"seqkit: {label}: {message}", file=sys.stderr)
+    with contextlib.suppress(OSError):
+        print(f"seqkit: {label}: {message}", file=sys.stderr)
 
 
 def _help(config_dirs: list[Path]) -> str:

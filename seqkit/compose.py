@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 
+import yaml
 from hydra import compose as hydra_compose
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
@@ -25,7 +26,6 @@ from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
 
 from seqkit import config as schema
 from seqkit import paths
@@ -56,7 +56,9 @@ class RecipeSource(FileConfigSource):
     def load_config(self, config_path: str) -> ConfigResult:
         try:
             found = super().load_config(self._name(config_path) or config_path)
-        except YAMLError as error:
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{self.path}/{config_path}.yaml: not UTF-8") from error
+        except yaml.YAMLError as error:
             where = getattr(error, "problem_mark", None)
             line = f", line {where.line + 1}" if where else ""
             raise ConfigError(f"{self.path}/{config_path}.yaml{line}: not valid YAML") from error
@@ -130,15 +132,17 @@ def recipes(config_dirs: list[Path]) -> dict[str, str]:
     for folder in reversed(_recipe_folders(config_dirs)):
         for file in sorted(folder.glob("*.yaml")):
             comments = (
-                line[1:].strip() for line in file.read_text("utf-8").splitlines() if line[:1] == "#"
+                line[1:].strip()
+                for line in file.read_text("utf-8", "replace").splitlines()
+                if line[:1] == "#"
             )
             found[file.stem] = next((line for line in comments if line[:1] != "@"), "")
     return dict(sorted(found.items()))
 
 
 def to_yaml(config: Config) -> str:
-    """A config as YAML."""
-    return OmegaConf.to_yaml(asdict(config))
+    """A config as YAML, every text in it to the letter."""
+    return yaml.safe_dump(asdict(config), sort_keys=False, allow_unicode=True)
 
 
 def given_keys(arguments: list[str]) -> list[str]:
@@ -178,7 +182,7 @@ def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _parse(overrides: list[str]) -> list[Override]:
-    parser = OverridesParser.create()
+    parser = OverridesParser.create(GlobalHydra.instance().config_loader())
     parsed = []
     for override in overrides:
         try:
@@ -220,9 +224,9 @@ def _hydra(config_dirs: list[Path]) -> Iterator[None]:
     search_path.append("hydra", "pkg://hydra.conf")
     for folder in _recipe_folders(config_dirs):
         search_path.append("recipes", f"recipes://{folder.absolute()}")
+    search_path.append("seqkit", f"file://{paths.config_dir('conf')}")
     for folder in config_dirs:
         search_path.append("user", f"file://{folder.absolute()}")
-    search_path.append("seqkit", f"file://{paths.config_dir('conf')}")
     search_path.append("schema", "structured://")
     GlobalHydra.instance().clear()
     Hydra.create_main_hydra2("seqkit", search_path)

@@ -12,6 +12,8 @@ from typing import Any
 
 from seqkit.errors import ConfigError
 
+_LARGEST = 2**31 - 1  # of integers that have no bound of their own
+
 FREE_TEXT = (
     "checkpoint",
     "data.path",
@@ -182,28 +184,16 @@ class Config:
     sample: SampleConfig = field(default_factory=SampleConfig)
 
 
-_COMMON = ("device", "quiet", "sample", "seed")
-_SAMPLING = ("length", "prompt", "prompt_file", "temperature", "top_k", "top_p")
+_SAMPLING = {"length", "prompt", "prompt_file", "sample", "seed", "temperature", "top_k", "top_p"}
+_RUN = {"recipe", "run_dir", "runs", "resume", "init_from", "overwrite"}
 READS = {
-    "train": (
-        *(*_COMMON, *_SAMPLING, "recipe", "run_dir", "runs", "resume", "init_from", "overwrite"),
-        *("data", "model", "optimizer", "train"),
-    ),
-    "generate": (*_COMMON, *_SAMPLING, "checkpoint", "out", "overwrite", "streams"),
-    "evaluate": (
-        *(
-            "device",
-            "quiet",
-            "checkpoint",
-            "json",
-            "out",
-            "overwrite",
-            "protocol",
-            "window",
-            "data",
-        ),
-    ),
-    "inspect": ("checkpoint", "json", "quiet"),
+    "train": {*_SAMPLING, *_RUN, "data", "device", "model", "optimizer", "quiet", "train"},
+    "generate": {*_SAMPLING, "checkpoint", "device", "out", "overwrite", "quiet", "streams"},
+    "evaluate": {
+        *("checkpoint", "data", "device", "json", "out", "overwrite", "protocol", "quiet"),
+        "window",
+    },
+    "inspect": {"checkpoint", "json", "quiet"},
 }
 """The root keys and groups that each command reads; a group stands for all of its keys."""
 
@@ -259,6 +249,8 @@ def _check_option(name: str, value: Any, bounds: Any) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{name}={value}: give a finite number")
     minimum, above, maximum = bounds["minimum"], bounds["above"], bounds["maximum"]
+    if isinstance(value, int) and maximum is None:
+        maximum = _LARGEST
     if minimum is not None and value < minimum:
         raise ConfigError(f"{name}={value}: give a value of at least {minimum:g}")
     if above is not None and value <= above:

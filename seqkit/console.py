@@ -1,9 +1,11 @@
 """What a person sees: notices and progress on stderr, the product on stdout."""
 
+import codecs
+import contextlib
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console as RichConsole
@@ -26,13 +28,14 @@ class Console:
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._rich = RichConsole(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+        self._rich = _Stderr(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
 
     def notice(self, text: str) -> None:
-        """One line that the user should know."""
-        self._rich.print(Text(text))
+        """One line that the user should know. It is no failure if nobody can read it any more."""
+        with contextlib.suppress(OSError):
+            self._rich.print(Text(escape(text)))
 
-    @contextmanager
+    @contextlib.contextmanager
     def progress(self, title: str, total: int, completed: int = 0) -> Iterator[Bar]:
         """A bar of `total` steps, animated on a terminal only."""
         if self._quiet or not self._rich.is_terminal:
@@ -51,6 +54,12 @@ class Console:
             yield _Animated(
                 display, display.add_task(title, total=total, completed=completed, text="")
             )
+
+
+class _Stderr(RichConsole):
+    def on_broken_pipe(self) -> None:
+        """Go on in silence."""
+        self.quiet = True
 
 
 class _Animated:
@@ -97,13 +106,13 @@ class Product:
     def __init__(self) -> None:
         self._stream = sys.stdout.buffer
         self._terminal = sys.stdout.isatty()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
 
     def write(self, text: str | bytes) -> None:
         """Bytes as they are, text as UTF-8; on a terminal control characters are escaped."""
         if self._terminal:
-            shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-            text = "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in shown)
+            text = escape(self._decoder.decode(text) if isinstance(text, bytes) else text)
         self._stream.write(to_bytes(text))
         if self._terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
             self.flush()
@@ -118,6 +127,13 @@ class Product:
         """Hand over what was written."""
         self._stream.flush()
         self._flushed = time.monotonic()
+
+
+def escape(text: str) -> str:
+    """A text with its control characters, newline and tab excepted, made visible."""
+    return "".join(
+        repr(c)[1:-1] if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in text
+    )
 
 
 def to_bytes(text: str | bytes) -> bytes:

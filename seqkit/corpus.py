@@ -11,6 +11,8 @@ from seqkit.errors import DataError
 IGNORED = -100
 """The target of a padded place: it counts in no loss (PyTorch's `ignore_index`)."""
 
+_FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
+
 Integers = npt.NDArray[np.int64]
 
 
@@ -96,9 +98,11 @@ class Lanes:
         windows = -(-(self._ends - part.starts) // sequence_length)
         self._first = np.concatenate([[0], np.cumsum(windows)])
         total = int(self._first[-1])
-        self.batch_size = min(batch_size, total)
-        self.steps = -(-total // self.batch_size)
+        lanes = min(batch_size, max(1, total // _FEWEST_STEPS))
+        self.steps = -(-total // lanes)
         """Windows that each lane reads in one epoch."""
+        self.batch_size = -(-total // self.steps)
+        """B; less than was asked for where the part is small, so that lanes have state to carry."""
 
     def window(self, step: int) -> Window:
         """The window of a step; steps run on through the epochs."""

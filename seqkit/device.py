@@ -61,10 +61,11 @@ def choose_precision(name: str, device: torch.device) -> str:
     return name
 
 
-def make_deterministic() -> None:
-    """Use only operations that repeat bit by bit; to be called before the first on a GPU."""
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True)
+def set_deterministic(wanted: bool) -> None:
+    """Whether to use only operations that repeat bit by bit; before the first one on a GPU."""
+    if wanted:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(wanted)
 
 
 @contextlib.contextmanager
@@ -86,6 +87,6 @@ def memory_errors(advice: str) -> Iterator[None]:
     except torch.OutOfMemoryError as error:
         raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice}") from error
     except RuntimeError as error:
-        if "can't allocate memory" not in str(error):
+        if not any(sign in str(error) for sign in ("can't allocate memory", "overflow")):
             raise
         raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice}") from error

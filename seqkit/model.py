@@ -27,10 +27,6 @@ class State(NamedTuple):
     h: Tensor
     c: Tensor
 
-    def detach(self) -> "State":
-        """The same values, cut off from the steps that computed them."""
-        return State(self.h.detach(), self.c.detach())
-
     def reset(self, fresh: Tensor) -> "State":
         """Zero the lanes in which `fresh` (B,) is true."""
         keep = (~fresh).to(self.h.dtype)[None, :, None]
@@ -126,5 +122,5 @@ class CharRNN(nn.Module):
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
-    """Nats of the targets (T, B) under the logits (T, B, V); negative targets do not count."""
+    """Nats of targets (T, B) under logits (T, B, V); targets of -100 do not count."""
     return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), reduction=reduction)

@@ -43,7 +43,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {describe(error)}") from error
+        raise OutputError(_cannot_write(path, error)) from error
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -54,9 +54,16 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {describe(error)}") from error
+        raise OutputError(_cannot_write(path, error)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _cannot_write(path: Path, error: OSError) -> str:
+    hint = ""
+    if cache_dir() in path.parents:
+        hint = ": name another folder for the cache with SEQKIT_CACHE_DIR"
+    return f"cannot write {path}: {describe(error)}{hint}"
 
 
 def _umask() -> int:

@@ -8,44 +8,42 @@ import contextlib
 import dataclasses
 import json
 import os
-import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
+import yaml
 
 from seqkit import checkpoint, paths
 from seqkit.checkpoint import Checkpoint
 from seqkit.config import Config
 from seqkit.errors import CheckpointError, OutputError
 
-_FILES = ("config.yaml", "metrics.jsonl", "summary.json", "log")
 _FOLDERS = ("samples", "checkpoints")
+_LEFT_BY_A_RUN = (
+    *("config.yaml", "metrics.jsonl", "summary.json", "log"),
+    *("samples/step_*", "checkpoints/*.safetensors"),
+)
 
 
 class RunFolder:
     """One run's files. Nothing is made before `open`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, timed: bool = False) -> None:
+        """The folder `path`; a `timed` one gets a number when it is made, if it is taken."""
         self.path = path
-        self.checkpoints = path / "checkpoints"
+        self._timed = timed
 
     @classmethod
     def timed(cls, runs: Path, recipe: str) -> "RunFolder":
-        """A new folder RUNS/RECIPE/TIME that does not exist yet."""
-        base = runs / recipe / time.strftime("%Y-%m-%d_%H-%M-%S")
-        path, number = base, 1
-        while path.exists():
-            number += 1
-            path = base.with_name(f"{base.name}_{number}")
-        return cls(path)
+        """A new folder RUNS/RECIPE/TIME."""
+        return cls(runs / recipe / time.strftime("%Y-%m-%d_%H-%M-%S"), timed=True)
 
     @property
     def holds_run(self) -> bool:
         """Whether a training wrote to this folder before."""
-        return any((self.path / name).exists() for name in ("config.yaml", "checkpoints"))
+        return (self.path / "config.yaml").exists() and self._checkpoints.is_dir()
 
     @property
     def finished(self) -> bool:
@@ -62,15 +60,23 @@ class RunFolder:
                     raise OutputError(f"run_dir={self.path}: no right to write in {place}")
                 return
 
+    def stamp(self) -> tuple[bool, int]:
+        """What changes when another training works in this folder."""
+        last = self._file("last")
+        return self.holds_run, last.stat().st_mtime_ns if last.exists() else 0
+
     @contextlib.contextmanager
-    def open(self) -> Iterator[None]:
+    def open(self, stamp: tuple[bool, int]) -> Iterator[None]:
         """Make the folder and hold its lock: two trainings never write to one folder.
 
         Raises:
-            OutputError: the folder cannot be written, or another process trains there.
+            OutputError: the folder cannot be written, another process trains there, or one did
+                since `stamp` was taken.
         """
         with contextlib.ExitStack() as stack:
             try:
+                if self._timed:
+                    self._claim()
                 for name in _FOLDERS:
                     (self.path / name).mkdir(parents=True, exist_ok=True)
                 lock = stack.enter_context((self.path / ".lock").open("w"))
@@ -79,20 +85,34 @@ class RunFolder:
                 reason = paths.describe(error)
                 raise OutputError(f"run_dir={self.path}: cannot write {place}: {reason}") from error
             _lock(lock.fileno(), self.path)
+            if self.stamp() != stamp:
+                raise OutputError(f"run_dir={self.path}: another training was here: start again")
             yield
 
+    def _claim(self) -> None:
+        base, number = self.path, 1
+        base.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            try:
+                self.path.mkdir()
+                return
+            except FileExistsError:
+                number += 1
+                self.path = base.with_name(f"{base.name}_{number}")
+
     def clear(self) -> None:
-        """Remove what an earlier run left."""
-        for name in _FILES:
-            (self.path / name).unlink(missing_ok=True)
-        for name in _FOLDERS:
-            shutil.rmtree(self.path / name, ignore_errors=True)
-            (self.path / name).mkdir()
+        """Remove what an earlier run left, and nothing else."""
+        if not self.holds_run:
+            return
+        for pattern in _LEFT_BY_A_RUN:
+            for file in self.path.glob(pattern):
+                file.unlink()
 
     def write_config(self, config: Config) -> None:
         """Keep the settings as they were after recipe and command line were put together."""
         with paths.atomic_write(self.path / "config.yaml") as stream:
-            stream.write(OmegaConf.to_yaml(dataclasses.asdict(config)).encode())
+            text = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False, allow_unicode=True)
+            stream.write(text.encode("utf-8", "surrogateescape"))
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write summary.json, which also marks the run as finished."""
@@ -100,8 +120,10 @@ class RunFolder:
             stream.write((json.dumps(summary, indent=2) + "\n").encode())
 
     def reopen(self, step: int) -> None:
-        """Take back what was recorded after `step`, to go on from there."""
+        """Take back what was recorded after `step`, to go on from there; clear away half files."""
         (self.path / "summary.json").unlink(missing_ok=True)
+        for half in self._checkpoints.glob(".*.tmp"):
+            half.unlink()
         metrics = self.path / "metrics.jsonl"
         if not metrics.exists():
             return
@@ -127,35 +149,52 @@ class RunFolder:
             stream.write(f"{stamp} {text}\n")
 
     def save(self, saved: Checkpoint) -> None:
-        """Make `saved` the last checkpoint and keep the one before it."""
-        last, previous = self._file("last"), self._file("previous")
+        """Make `saved` the last checkpoint and keep the one before it.
+
+        The new file is whole before the others are touched.
+        """
+        new, last = self._file("next"), self._file("last")
+        saved.save(new)
         if last.exists():
-            last.replace(previous)
-        saved.save(last)
+            last.replace(self._file("previous"))
+        new.replace(last)
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint."""
         dataclasses.replace(saved, training=None, training_tensors={}).save(self._file("best"))
 
-    def load_last(self) -> Checkpoint | None:
+    def load_last(self, notice: Callable[[str], None]) -> Checkpoint | None:
         """The newest whole checkpoint with a training state; None if the run never saved one.
+
+        One that is damaged is passed over and set aside, with a notice.
 
         Raises:
             CheckpointError: there are some, and all are damaged.
         """
-        failure = None
-        for name in ("last", "previous"):
-            if self._file(name).exists():
-                try:
-                    return checkpoint.load(self._file(name))
-                except CheckpointError as error:
-                    failure = failure or error
-        if failure:
-            raise failure
+        damaged = []
+        for name in ("last", "previous", "next"):
+            file = self._file(name)
+            if not file.exists():
+                continue
+            try:
+                found = checkpoint.load(file)
+            except CheckpointError as error:
+                damaged.append((file, error))
+                continue
+            for other, error in damaged:
+                notice(f"{error}; going on from {file.name}")
+                other.replace(other.with_suffix(".damaged"))
+            return found
+        if damaged:
+            raise damaged[0][1]
         return None
 
     def _file(self, name: str) -> Path:
-        return self.checkpoints / f"{name}.safetensors"
+        return self._checkpoints / f"{name}.safetensors"
+
+    @property
+    def _checkpoints(self) -> Path:
+        return self.path / "checkpoints"
 
 
 def _lock(handle: int, path: Path) -> None:

@@ -5,6 +5,7 @@ grow with the text.
 """
 
 import codecs as encodings
+import contextlib
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from seqkit import codecs, paths
 from seqkit.codecs import Bytes, Characters, Codec, UnknownSymbolError
 from seqkit.config import DataConfig
 from seqkit.corpus import Corpus, Part
-from seqkit.errors import ConfigError, DataError
+from seqkit.errors import ConfigError, DataError, OutputError
 
 _BLOCK = 1 << 22  # bytes
 _FORMAT = 1  # of the cached files; a change of the format changes their key
@@ -49,9 +50,17 @@ def load(
     if path.is_dir():
         listing = "".join(f"{digest}  {file}\n" for file, digest in hashes.items())
         sha256 = hashlib.sha256(listing.encode()).hexdigest()
-    raw = config.kind == "bytes" or (config.kind == "auto" and not _is_text(files, config.encoding))
-    if codec is None and raw:
-        codec = Bytes()
+    if codec is not None:
+        raw = isinstance(codec, Bytes)
+        if config.kind not in ("auto", "bytes" if raw else "text"):
+            raise ConfigError(
+                f"data.kind={config.kind}: the checkpoint reads {'bytes' if raw else 'text'}; "
+                "leave data.kind as it was"
+            )
+    else:
+        kind = config.kind
+        raw = kind == "bytes" or (kind == "auto" and not _is_text(files, config.encoding))
+        codec = Bytes() if raw else None
     settings = {
         "format": _FORMAT,
         "sha256": sha256,
@@ -61,9 +70,15 @@ def load(
         "codec": codec.to_spec() if codec else None,
     }
     key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
-    return _cached(cache / "corpora" / key, name, sha256) or _encode(
-        config, files, raw, codec, cache / "corpora" / key, name, sha256
-    )
+    base = cache / "corpora" / key
+    if corpus := _cached(base, name, sha256):
+        return corpus
+    _encode(config, files, raw, codec, base)
+    corpus = _cached(base, name, sha256)
+    if corpus is None or _hashes(path, files, cache) != hashes:
+        base.with_suffix(".json").unlink(missing_ok=True)
+        raise DataError(f"{path}: changed while it was read: start again")
+    return corpus
 
 
 def _check_encoding(encoding: str) -> None:
@@ -157,7 +172,7 @@ def _hashes(root: Path, files: list[Path], cache: Path) -> dict[str, str]:
         name: entry for name, entry in entries.items() if entry[1] < (time.time() - _SETTLED) * 1e9
     }
     if settled != known:
-        with paths.atomic_write(memory) as stream:
+        with contextlib.suppress(OutputError), paths.atomic_write(memory) as stream:
             stream.write(json.dumps(settled).encode())
     return {name: entry[2] for name, entry in entries.items()}
 
@@ -175,13 +190,16 @@ def _cached(base: Path, name: str, sha256: str) -> Corpus | None:
     data = base.with_suffix(".bin")
     if meta is None:
         return None
-    codec = codecs.from_spec(meta["codec"])
-    dtype = codecs.symbol_dtype(codec.size)
-    if not data.is_file() or data.stat().st_size != meta["symbols"] * dtype.itemsize:
-        return None
-    symbols = np.memmap(data, dtype=dtype, mode="r")
-    starts = np.asarray(meta["starts"], dtype=np.int64)
-    return Corpus(Part(symbols, starts), codec, name, sha256, meta["skipped"])
+    try:
+        codec = codecs.from_spec(meta["codec"])
+        dtype = codecs.symbol_dtype(codec.size)
+        if data.stat().st_size != meta["symbols"] * dtype.itemsize:
+            return None
+        symbols = np.memmap(data, dtype=dtype, mode="r")
+        starts = np.asarray(meta["starts"], dtype=np.int64)
+        return Corpus(Part(symbols, starts), codec, name, sha256, int(meta["skipped"]))
+    except (KeyError, TypeError, ValueError, OSError):
+        return None  # damaged, or from another version: made anew
 
 
 def _encode(
@@ -190,10 +208,8 @@ def _encode(
     raw: bool,
     codec: Codec | None,
     base: Path,
-    name: str,
-    sha256: str,
-) -> Corpus:
-    unknown = config.unknown
+) -> None:
+    """Write the symbols of all files, and then what belongs to them, under the path `base`."""
     if codec is None:
         counts = np.zeros(0x110000, dtype=np.int64)
         for file in files:
@@ -209,14 +225,10 @@ def _encode(
         for file in files:
             starts.append(written)
             offset = 0
-            blocks = (
-                _blocks(file)
-                if raw or isinstance(codec, Bytes)
-                else _text_blocks(file, config.encoding)
-            )
+            blocks = _blocks(file) if raw else _text_blocks(file, config.encoding)
             for block in blocks:
                 try:
-                    symbols = codec.encode(block, unknown)
+                    symbols = codec.encode(block, config.unknown)
                 except UnknownSymbolError as error:
                     raise DataError(
                         f"{file}: {UnknownSymbolError(error.character, offset + error.offset)}: "
@@ -233,7 +245,3 @@ def _encode(
     meta = {"codec": codec.to_spec(), "symbols": written, "starts": kept, "skipped": read - written}
     with paths.atomic_write(base.with_suffix(".json")) as stream:
         stream.write(json.dumps(meta).encode())
-    corpus = _cached(base, name, sha256)
-    if corpus is None:
-        raise DataError(f"{base}: the cache changed while it was written: start again")
-    return corpus

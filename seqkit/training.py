@@ -21,7 +21,7 @@ _REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wai
 
 @dataclass(frozen=True)
 class Stepped:
-    """One update is done."""
+    """One update is done, and all that was due after it: the moment to stop at."""
 
     step: int
 
@@ -50,7 +50,7 @@ class Validated:
 
 @dataclass(frozen=True)
 class CheckpointDue:
-    """A good moment to save: every number was just found finite."""
+    """A good moment to save."""
 
     step: int
 
@@ -143,7 +143,7 @@ class Trainer:
         return schedule.lr * (schedule.final_lr + (1 - schedule.final_lr) * cosine)
 
     def run(self) -> Iterator[Event]:
-        """Train to the end, yielding after each step; the caller may stop at any event.
+        """Train to the end; the caller may stop after any `Stepped`, the last event of a step.
 
         Raises:
             DivergedError: the loss is not finite any more.
@@ -160,13 +160,13 @@ class Trainer:
             if report or validate or due:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
             progress.seconds += time.perf_counter() - begun
-            yield Stepped(progress.step)
             if report or validate or due:
                 yield self._report(loss)
             if validate and len(self._validation):
                 yield self._validate()
             if validate or due:
                 yield CheckpointDue(progress.step)
+            yield Stepped(progress.step)
 
     def _update(self) -> None:
         progress = self.progress
@@ -202,7 +202,7 @@ class Trainer:
         if not math.isfinite(loss):
             raise DivergedError(
                 f"the loss is {loss} at step {progress.step}: the training diverged; "
-                "the last checkpoint is from before. Try a smaller optimizer.lr or train.clip_norm"
+                "try a smaller optimizer.lr or train.clip_norm"
             )
         return loss
 
@@ -234,7 +234,16 @@ class Trainer:
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """Everything beside the weights that the next step depends on: JSON values and tensors."""
+        """Everything beside the weights that the next step depends on: JSON values and tensors.
+
+        Raises:
+            DivergedError: the weights are not finite, and not worth keeping.
+        """
+        if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
+            raise DivergedError(
+                f"the weights are not finite at step {self.progress.step}: the training diverged; "
+                "try a smaller optimizer.lr or train.clip_norm"
+            )
         tensors = {"state.h": self._state.h, "state.c": self._state.c, "nats": self._nats}
         for index, moments in self._optimizer.state_dict()["state"].items():
             for moment, values in moments.items():

@@ -1,11 +1,12 @@
 """`evaluate`: how well a checkpoint predicts a text."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 from seqkit import device, evaluation, paths
 from seqkit.commands import material
-from seqkit.config import Config, DataConfig
+from seqkit.config import Config
 from seqkit.console import Console, Product
 from seqkit.errors import DataError, OutputError
 
@@ -13,14 +14,12 @@ from seqkit.errors import DataError, OutputError
 def run(config: Config, console: Console) -> None:
     """Print loss and bits per symbol of `data.path`, or of the checkpoint's own validation part."""
     saved = material.load_checkpoint(config.checkpoint)
-    out = Path(config.out) if config.out is not None else None
+    out = Path(config.out) if config.out and config.out != "-" else None
     if out and out.exists() and not config.overwrite:
         raise OutputError(f"{out} exists: give another out, or overwrite=true")
     chosen = device.choose(config.device)
     if config.data.path:
-        data = DataConfig(
-            **{**vars(config.data), "kind": material.kind_of(saved.codec), "max_vocabulary": 0}
-        )
+        data = dataclasses.replace(config.data, max_vocabulary=0)
         corpus = material.load_corpus(data, console, saved.codec)
         part = corpus.whole
     else:

@@ -1,7 +1,6 @@
 """`generate`: a checkpoint continues a prompt."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -65,8 +64,8 @@ def _print_blocks(steps: Steps, codec: Codec, prompt: Symbols) -> None:
 
 
 def _free_files(config: Config) -> list[Path]:
-    """The files of `out`, one for each stream: NAME, or NAME_1 … NAME_S."""
-    if config.out is None:
+    """The files of `out`, one for each stream: NAME, or NAME_1 … NAME_S; none for stdout."""
+    if config.out is None or config.out == "-":
         return []
     out = Path(config.out)
     if not out.name:
@@ -76,25 +75,32 @@ def _free_files(config: Config) -> list[Path]:
         digits = len(str(config.streams))
         files = [out.with_stem(f"{out.stem}_{n:0{digits}}") for n in range(1, config.streams + 1)]
     for file in files:
+        if file.is_dir():
+            raise OutputError(f"{file} is a folder: give the name of a file")
         if file.exists() and not config.overwrite:
             raise OutputError(f"{file} exists: give another out, or overwrite=true")
+        if not file.parent.is_dir():
+            raise OutputError(f"{file}: there is no folder {file.parent}")
     return files
 
 
 def _write_files(
     steps: Steps, codec: Codec, prompt: Symbols, files: list[Path], config: Config, console: Console
 ) -> None:
-    with ExitStack() as stack:
-        try:
-            streams = [stack.enter_context(file.open("wb")) for file in files]
-            for stream in streams:
-                stream.write(to_bytes(codec.decode(prompt)))
-            bar = stack.enter_context(console.progress("generate", config.length))
-            for done, symbols in enumerate(steps, start=1):
-                for stream, symbol in zip(streams, symbols, strict=True):
-                    stream.write(to_bytes(codec.decode([symbol])))
-                bar.update(done, "symbols")
-        except OSError as error:
-            place = error.filename or config.out
-            raise OutputError(f"cannot write {place}: {paths.describe(error)}") from error
+    """Write each stream to its file when all are made; what is there when Ctrl-C comes is kept."""
+    rows: list[npt.NDArray[np.int64]] = []
+    interrupted = None
+    try:
+        with console.progress("generate", config.length) as bar:
+            for symbols in steps:
+                rows.append(symbols)
+                bar.update(len(rows), "symbols")
+    except KeyboardInterrupt as error:
+        interrupted = error
+    for stream, file in enumerate(files):
+        with paths.atomic_write(file) as output:
+            output.write(to_bytes(codec.decode(prompt)))
+            output.write(to_bytes(codec.decode([row[stream] for row in rows])))
     console.notice(f"written: {', '.join(map(str, files))}")
+    if interrupted:
+        raise interrupted

@@ -1,5 +1,6 @@
 """What several commands need first: the data, a checkpoint, a prompt, versions."""
 
+import dataclasses
 import platform
 from pathlib import Path
 
@@ -10,10 +11,10 @@ import seqkit
 from seqkit import checkpoint, datasets, paths, text
 from seqkit.checkpoint import Checkpoint
 from seqkit.codecs import Bytes, Codec, Symbols, UnknownSymbolError
-from seqkit.config import Config, DataConfig
+from seqkit.config import Config, DataConfig, check_section
 from seqkit.console import Console
 from seqkit.corpus import Corpus, Part
-from seqkit.errors import ConfigError, DataError
+from seqkit.errors import CheckpointError, ConfigError, DataError
 
 
 def load_corpus(data: DataConfig, console: Console, codec: Codec | None = None) -> Corpus:
@@ -43,17 +44,12 @@ def load_checkpoint(place: str | None) -> Checkpoint:
     return checkpoint.load(checkpoint.find(Path(place)))
 
 
-def kind_of(codec: Codec) -> str:
-    """The data.kind that a codec stands for."""
-    return "bytes" if isinstance(codec, Bytes) else "text"
-
-
 def validation_part(saved: Checkpoint, console: Console) -> tuple[Part, Corpus]:
     """A checkpoint's own validation part, found again, and the corpus that it is a part of.
 
     Only the datasets of this package are looked up by the name in a checkpoint.
     """
-    data = DataConfig(**saved.config["data"])
+    data = _data_config(saved)
     if not data.path and data.dataset not in datasets.names():
         raise DataError(
             f"the checkpoint was trained on data.dataset={data.dataset}, which is not one of "
@@ -66,6 +62,18 @@ def validation_part(saved: Checkpoint, console: Console) -> tuple[Part, Corpus]:
             "(another sha256): give data.path to evaluate other data"
         )
     return corpus.split(data.split)[1], corpus
+
+
+def _data_config(saved: Checkpoint) -> DataConfig:
+    """The data keys of a training; those of another version of seqkit are passed over."""
+    known = {item.name for item in dataclasses.fields(DataConfig)}
+    try:
+        kept = {key: value for key, value in saved.config["data"].items() if key in known}
+        data = DataConfig(**kept)
+        check_section(data, "data.")
+    except (AttributeError, ConfigError, KeyError, TypeError) as error:
+        raise CheckpointError(f"the checkpoint's data settings cannot be read: {error}") from error
+    return data
 
 
 def read_prompt(config: Config, codec: Codec) -> Symbols:

@@ -4,7 +4,7 @@ import dataclasses
 import math
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from seqkit.checkpoint import Checkpoint
 from seqkit.codecs import Symbols
 from seqkit.commands import material
 from seqkit.commands.generate import continue_prompt, print_text
-from seqkit.config import Config, ModelConfig
+from seqkit.config import Config, ModelConfig, default_of, options
 from seqkit.console import Bar, Console, duration, to_bytes
 from seqkit.corpus import Corpus, Lanes, Part
 from seqkit.errors import (
@@ -29,48 +29,57 @@ from seqkit.errors import (
 )
 from seqkit.model import CharRNN
 from seqkit.run_folder import RunFolder
-from seqkit.training import CheckpointDue, Event, Trained, Trainer, Validated
+from seqkit.training import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
 
 _GLIMPSE = 160  # symbols of the sample at a validation
 _ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is known
-_FREE_TO_CHANGE = frozenset(
+_END_KEYS = {
     f"train.{key}"
     for key in ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
-)
-"""What may differ when a run is resumed; the rest of these groups shapes what it learns."""
-_FIXED_GROUPS = ("data", "model", "optimizer", "train")
+}
+"""What may differ when a run is resumed; the rest shapes what it learns."""
 
 
 def run(config: Config, console: Console) -> None:
     """Train, and print a sample of the best checkpoint to stdout."""
     folder = _folder(config)
-    saved = folder.load_last() if config.resume != "never" else None
+    stamp = folder.stamp()
+    saved = folder.load_last(console.notice) if config.resume != "never" else None
     if saved is None and config.resume == "force":
         raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
+    if saved is not None and folder.finished and not _changed(config, saved, _END_KEYS):
+        console.notice(f"{folder.path}: {_finished(config, saved.metrics['step'])}")
+        return
     origin = saved
     if origin is None and config.init_from is not None:
         origin = checkpoint.load(checkpoint.find(Path(config.init_from)))
     chosen = device.choose(config.device)
-    precision = _precision(config, chosen, console)
-    if config.train.deterministic:
-        device.make_deterministic()
+    precision = device.choose_precision(config.train.precision, chosen)
+    device.set_deterministic(config.train.deterministic)
     if config.data.path:
         config.data.path = str(Path(config.data.path).absolute())
     corpus = material.load_corpus(config.data, console, origin.codec if origin else None)
     if saved is not None:
         _check_unchanged(config, saved, corpus, console)
     prompt = material.read_prompt(config, corpus.codec)
-    config.model = _model_config(config.model, corpus, origin)
+    model_config = _model_config(config.model, corpus, origin)
 
     training, validation, _ = corpus.split(config.data.split)
     settings = config.train
     lanes = Lanes(training, corpus.codec.start, settings.batch_size, settings.sequence_length)
+    if lanes.batch_size < settings.batch_size:
+        console.notice(
+            f"the text is short: {lanes.batch_size} lanes instead of "
+            f"train.batch_size={settings.batch_size}"
+        )
     with device.memory_errors("Try a smaller train.batch_size or model.hidden_size."):
         if origin is not None:
-            model = origin.build(chosen)
+            model = dataclasses.replace(origin, model=model_config).build(chosen)
+            if not _same_shape(model_config, config.model):
+                console.notice("the model is that of the checkpoint, not what model.* asks for")
         else:
             generator = torch.Generator().manual_seed(config.seed)
-            model = CharRNN(config.model, generator).to(chosen)
+            model = CharRNN(model_config, generator).to(chosen)
         start = corpus.codec.start
         trainer = Trainer(
             model, lanes, validation, start, config.optimizer, settings, config.seed, precision
@@ -78,12 +87,11 @@ def run(config: Config, console: Console) -> None:
         if saved is not None:
             trainer.restore(saved.training or {}, saved.training_tensors)
             if trainer.finished and folder.finished:
-                console.notice(
-                    f"{folder.path}: this run is finished, at step {trainer.progress.step}; "
-                    "a larger train.max_steps extends it"
-                )
+                console.notice(f"{folder.path}: {_finished(config, trainer.progress.step)}")
                 return
-        _Job(config, console, folder, corpus, validation, prompt, trainer, precision).run()
+        job = _Job(config, console, folder, corpus, validation, prompt, trainer, precision)
+        with folder.open(stamp):
+            job.run()
 
 
 def _folder(config: Config) -> RunFolder:
@@ -104,20 +112,10 @@ def _folder(config: Config) -> RunFolder:
     return folder
 
 
-def _precision(config: Config, chosen: torch.device, console: Console) -> str:
-    precision = device.choose_precision(config.train.precision, chosen)
-    if config.train.precision == "auto" and precision == "fp32":
-        console.notice(
-            "this processor has no fast bf16 arithmetic: training in fp32 takes two to three "
-            "times as long; how long is said in a moment"
-        )
-    return precision
-
-
 def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:
     """The network to train: as configured, or that of the weights to start from."""
     if origin is not None:
-        return origin.model
+        return dataclasses.replace(origin.model, dropout=wanted.dropout)
     size = corpus.codec.size
     if wanted.vocabulary_size and wanted.vocabulary_size < size:
         raise ConfigError(
@@ -127,27 +125,49 @@ def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None
     return dataclasses.replace(wanted, vocabulary_size=wanted.vocabulary_size or size)
 
 
+def _same_shape(model: ModelConfig, wanted: ModelConfig) -> bool:
+    size = wanted.vocabulary_size or model.vocabulary_size
+    return model == dataclasses.replace(wanted, vocabulary_size=size, dropout=model.dropout)
+
+
+def _finished(config: Config, step: int) -> str:
+    return (
+        f"this run is finished, at step {step}; a larger train.max_steps "
+        + ("or train.patience " if config.train.patience else "")
+        + "extends it"
+    )
+
+
+def _changed(config: Config, saved: Checkpoint, names: Collection[str]) -> list[str]:
+    """Which of the keys differ from those of the run; one that it does not know had its default."""
+    changed = []
+    for name, item in options():
+        if name in names:
+            value, before = dataclasses.asdict(config), saved.config
+            *holders, key = name.split(".")
+            for holder in holders:
+                value, before = value[holder], before.get(holder, {})
+            if value[key] != before.get(key, default_of(item)):
+                changed.append(name)
+    return changed
+
+
 def _check_unchanged(config: Config, saved: Checkpoint, corpus: Corpus, console: Console) -> None:
     """Refuse to resume with other settings or data, unless resume=force."""
-    now = dataclasses.asdict(config)
-    changed = [
-        f"{group}.{key}"
-        for group in _FIXED_GROUPS
-        for key, value in now[group].items()
-        if f"{group}.{key}" not in _FREE_TO_CHANGE | {"model.vocabulary_size", "data.path"}
-        and saved.config[group].get(key) != value
-    ]
-    if saved.config["seed"] != config.seed:
-        changed.append("seed")
+    groups = ("data", "model", "optimizer", "train")
+    fixed = {name for name, _ in options() if name.partition(".")[0] in groups or name == "seed"}
+    changed = _changed(config, saved, fixed - _END_KEYS - {"data.path"})
+    shape = [name for name in changed if name.startswith("model.") and name != "model.dropout"]
     if saved.data["sha256"] != corpus.sha256:
         changed.append("the data itself")
     if not changed:
         return
     differs = f"differs from the run in {config.run_dir}: {', '.join(changed)}"
-    if config.resume == "force":
-        console.notice(f"going on though it {differs}")
-    else:
-        raise ConfigError(f"what you ask for {differs}. Leave it as it was, or give resume=force")
+    if config.resume == "force" and not shape:
+        console.notice(f"going on though what you ask for {differs}")
+        return
+    forced = "" if shape else ", or give resume=force"
+    raise ConfigError(f"what you ask for {differs}. Leave it as it was{forced}")
 
 
 @dataclass
@@ -166,19 +186,19 @@ class _Job:
     def run(self) -> None:
         """Train to the end, or until a signal comes."""
         trainer, folder = self.trainer, self.folder
-        with folder.open(), _stop_signals() as stop:
-            if self.config.overwrite and self.config.resume == "never":
-                folder.clear()
-            folder.reopen(trainer.progress.step)
-            folder.write_config(self.config)
-            self._announce()
-            total = trainer.total_steps
-            with self.console.progress("step", total, trainer.progress.step) as bar:
-                for event in trainer.run():
+        if self.config.overwrite and self.config.resume == "never":
+            folder.clear()
+        folder.reopen(trainer.progress.step)
+        folder.write_config(self.config)
+        self._announce()
+        progress = self.console.progress("step", trainer.total_steps, trainer.progress.step)
+        with _stop_signals() as stop, progress as bar:
+            for event in trainer.run():
+                if not isinstance(event, Stepped):
                     self._handle(event, bar)
-                    if stop.received:
-                        self._stop(stop.received)
-            self._finish()
+                elif stop.received:
+                    self._stop(stop.received)
+        self._finish()
 
     def _announce(self) -> None:
         model, progress = self.trainer.model, self.trainer.progress
@@ -200,6 +220,8 @@ class _Job:
                     f"{event.symbols_per_second:,.0f} symbols/s"
                 )
                 bar.update(event.step, text, important=event.step == 1)
+                if event.step == _ESTIMATE_STEP:
+                    self._estimate(event)
             case Validated():
                 values = {key: value for key, value in vars(event).items() if key != "improved"}
                 self.folder.record("validate", values)
@@ -212,14 +234,22 @@ class _Job:
                 )
                 self._glimpse(event.step)
             case CheckpointDue():
-                saved = self._checkpoint()
-                self.folder.save(saved)
-                if not len(self.validation):
-                    self.folder.save_best(saved)
-        if self.precision == "fp32" and event.step == _ESTIMATE_STEP:
-            progress = self.trainer.progress
-            left = progress.seconds / event.step * (self.trainer.total_steps - event.step)
-            self.console.notice(f"at this rate the training takes {duration(left)} more")
+                self._save()
+
+    def _save(self) -> None:
+        saved = self._checkpoint()
+        self.folder.save(saved)
+        if not len(self.validation):
+            self.folder.save_best(saved)
+
+    def _estimate(self, event: Trained) -> None:
+        """Say how long it takes where the processor is slow at this."""
+        if self.precision == "fp32" and self.config.train.precision == "auto":
+            left = (self.trainer.total_steps - event.step) * event.seconds / event.step
+            self.console.notice(
+                "this processor has no fast bf16 arithmetic, so that training takes two to three "
+                f"times as long as with it: {duration(left)} more"
+            )
 
     def _glimpse(self, step: int) -> None:
         """A short sample on stderr and in samples/, so that one sees it learn."""
@@ -233,7 +263,7 @@ class _Job:
         self.console.notice("\n".join("    " + line for line in shown.split("\n")))
 
     def _stop(self, received: int) -> None:
-        self.folder.save(self._checkpoint())
+        self._save()
         name = signal.Signals(received).name
         message = (
             f"stopped by {name} at step {self.trainer.progress.step}; the state is saved: "
@@ -261,7 +291,9 @@ class _Job:
                 "versions": material.versions(),
             }
         )
-        loss = f"; best validation loss {progress.best_loss:.4f}" if progress.best_loss else ""
+        loss = ""
+        if progress.best_loss is not None:
+            loss = f"; best validation loss {progress.best_loss:.4f}"
         self._tell(
             f"finished: {progress.step} steps in {duration(progress.seconds)}{loss}; "
             f"generate with: python -m seqkit generate checkpoint={self.folder.path}"
@@ -276,7 +308,7 @@ class _Job:
         progress = self.trainer.progress
         values, tensors = self.trainer.state()
         return Checkpoint(
-            model=self.config.model,
+            model=self.trainer.model.config,
             codec=self.corpus.codec,
             weights=dict(self.trainer.model.state_dict()),
             config=dataclasses.asdict(self.config),
@@ -321,10 +353,12 @@ def _stop_signals() -> Iterator[_Stop]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), note) for name in names}
+    known = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    # What is ignored stays so: nohup means it.
+    wanted = [number for number in known if number and signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, note) for number in wanted}
     try:
         yield stop
     finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)

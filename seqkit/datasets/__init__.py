@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +22,6 @@ from typing import IO
 from seqkit import paths
 from seqkit.errors import ConfigError
 
-_BLOCK = 1 << 16  # bytes
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
 
@@ -70,7 +70,7 @@ class Download:
             return Located(cached, self.name)
         try:
             self._fetch(cached)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             folders.notice(
                 f"{self.name} cannot be downloaded ({error}): training on the small sample that "
                 "comes with seqkit. For real data give data.path=FILE, or SEQKIT_DATA_DIR with "
@@ -81,13 +81,12 @@ class Download:
         return Located(cached, self.name)
 
     def _fetch(self, target: Path) -> None:
-        digest = hashlib.sha256()
-        with _open(self.url) as response, paths.atomic_write(target) as stream:
-            while block := response.read(_BLOCK):
-                digest.update(block)
-                stream.write(block)
-            if digest.hexdigest() != self.sha256:
-                raise ValueError(f"{self.url} gave a file of another sha256")
+        with _open(self.url) as response:
+            content = response.read()
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise ValueError(f"{self.url} gave a file of another sha256")
+        with paths.atomic_write(target) as stream:
+            stream.write(content)
 
 
 class _Asked(threading.Thread):
@@ -160,12 +159,15 @@ def locate(name: str, folders: Folders) -> Located:
 
 def _module(name: str) -> ModuleType:
     path = name if "." in name else f"{__name__}.{name}"
+    missing = ConfigError(
+        f"data.dataset={name}: no such module; there are {', '.join(names())}, and your own "
+        "by its dotted path"
+    )
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise missing
     try:
         return importlib.import_module(path)
     except ModuleNotFoundError as error:
-        if error.name is None or not (path == error.name or path.startswith(error.name + ".")):
+        if error.name is None or not f"{path}.".startswith(f"{error.name}."):
             raise
-        raise ConfigError(
-            f"data.dataset={name}: no such module; there are {', '.join(names())}, and your own "
-            "by its dotted path"
-        ) from error
+        raise missing from error
