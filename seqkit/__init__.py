@@ -4,7 +4,7 @@ config, errors, paths     keys and their ranges; failures and exit codes; where 
 codecs, randomness        symbols and what they stand for; draws as functions of counters
 datasets, text, corpus    finding data; reading and caching it; laying it out in lanes
 model                     CharRNN: its equations and its state
-training, evaluation      the loop that yields events; nats under three protocols
+training, evaluation      the loop that yields events; nats, streaming or in windows
 generation, checkpoint    the sampler and its engines; self-contained files
 device, run_folder        the choice of device and arithmetic; the files of a run
 console, commands, cli    stderr and stdout; train, generate, evaluate, inspect; arguments

@@ -142,7 +142,7 @@ def recipes(config_dirs: list[Path]) -> dict[str, str]:
 
 def to_yaml(config: Config) -> str:
     """A config as YAML, every text in it to the letter."""
-    return yaml.safe_dump(asdict(config), sort_keys=False, allow_unicode=True)
+    return str(yaml.safe_dump(asdict(config), sort_keys=False, allow_unicode=True))
 
 
 def given_keys(arguments: list[str]) -> list[str]:
@@ -186,7 +186,7 @@ def _parse(overrides: list[str]) -> list[Override]:
     parsed = []
     for override in overrides:
         try:
-            parsed.append(parser.parse_override(override))
+            parsed += parser.parse_overrides([override])
         except HydraException as error:
             raise ConfigError(f"{override}: the value cannot be read: {_explain(error)}") from error
     return parsed

@@ -228,6 +228,8 @@ def check_section(section: Any, prefix: str = "") -> None:
 def check(config: Config) -> None:
     """Check the whole config. Raises ConfigError."""
     check_section(config)
+    if config.prompt is not None and config.prompt_file is not None:
+        raise ConfigError("give prompt or prompt_file, not both")
     split = config.data.split
     if (
         len(split) != 3

@@ -1,4 +1,4 @@
-"""How well a model predicts data: nats of every symbol, under one of three protocols.
+"""How well a model predicts data: nats of every symbol, under a protocol.
 
 Each protocol is a table of segments (S, 3) of target positions: from `warm` on the state is built
 from zero, from `begin` to `end` the predictions count. Every symbol counts exactly once.
@@ -53,7 +53,7 @@ def laned(part: Part) -> Integers:
     """Streaming, but cut into lanes that each warm up on the symbols before them.
 
     This is how training validates: as the lanes run side by side it takes a fraction of the time
-    of `streaming`, and differs from it by less than 0.001 nats (a test holds it to that).
+    of `streaming`, which it approximates as well as the network forgets what is further back.
     """
     length = max(-(-len(part) // _LANES), _WARM)
     pieces = [_cut(begin, end, length, _WARM) for begin, end in _documents(part)]

@@ -181,8 +181,8 @@ class RunFolder:
             except CheckpointError as error:
                 damaged.append((file, error))
                 continue
-            for other, error in damaged:
-                notice(f"{error}; going on from {file.name}")
+            for other, reason in damaged:
+                notice(f"{reason}; going on from {file.name}")
                 other.replace(other.with_suffix(".damaged"))
             return found
         if damaged:

@@ -55,11 +55,13 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
         ("quiet=perhaps", "quiet=perhaps"),
         ("checkpoint=", "is empty"),
         ("words", "not key=value"),
+        ("window=100000000000000000000", "at most"),
+        ("prompt_file=a", "not both"),
     ],
 )
 def test_what_is_wrong_is_said(argument: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said.replace(".", r"\.").replace("+", r"\+")):
-        compose.compose(["recipe=shakespeare", argument], [])
+        compose.compose(["recipe=shakespeare", "prompt=b", argument], [])
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
@@ -130,6 +132,28 @@ def test_a_faulty_recipe_is_named(tmp_path: Path, content: str, said: str) -> No
 def test_a_config_dir_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such folder"):
         compose.compose(["recipe=shakespeare"], [tmp_path / "none"])
+
+
+def test_conf_adds_nothing_to_the_defaults_of_the_schema() -> None:
+    assert compose.compose([], []) == Config()
+
+
+def test_the_command_line_chooses_the_group_last() -> None:
+    assert compose.compose(["recipe=shakespeare"], []).data.kind == "text"
+    assert compose.compose(["recipe=shakespeare", "data=bytes"], []).data.kind == "bytes"
+
+
+def test_a_config_of_ones_own_does_not_take_the_place_of_seqkits(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("model:\n  hidden_size: 1\n")
+    (tmp_path / "latin.yaml").write_bytes(b"# gr\xfcn\n")
+    assert compose.compose([], [tmp_path]) == Config()
+    assert "latin" in compose.recipes([tmp_path])
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        compose.compose(["recipe=latin"], [tmp_path])
+
+
+def test_a_sweep_over_all_recipes() -> None:
+    assert len(compose.sweep(["recipe=glob(*)"], [])) == len(RECIPES)
 
 
 def test_a_sweep_is_every_combination() -> None:

@@ -37,7 +37,7 @@ def test_inputs_and_lanes_go_on_unless_they_are_fresh(lengths: tuple[int, ...]) 
     before: np.ndarray | None = None
     for step in range(2 * lanes.steps):
         window = lanes.window(step)
-        for lane in range(3):
+        for lane in range(lanes.batch_size):
             column = window.targets[:, lane]
             real = column[column != IGNORED]
             expected = [START if symbol in starts else symbol - 1 for symbol in real.tolist()]
@@ -53,7 +53,13 @@ def test_inputs_and_lanes_go_on_unless_they_are_fresh(lengths: tuple[int, ...]) 
 def test_a_part_of_less_than_two_windows_is_refused() -> None:
     with pytest.raises(DataError, match=r"15 symbols, fewer than two windows"):
         Lanes(part(15), START, 2, 8)
-    assert Lanes(part(16), START, 4, 8).batch_size == 2
+    assert Lanes(part(16), START, 4, 8).batch_size == 1
+
+
+def test_a_short_part_has_fewer_lanes_and_none_is_idle() -> None:
+    lanes = Lanes(part(24 * 10), START, 32, 10)
+    assert (lanes.batch_size, lanes.steps) == (3, 8)
+    assert all(lanes.window(step).count == 30 for step in range(8))
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_error(404)
             return
         self.send_response(200)
+        if self.path == "/broken":
+            self.send_header("Content-Length", str(len(CONTENT) + 5))
         self.end_headers()
         self.wfile.write(CONTENT if self.path == "/good" else CONTENT[:-3])
 
@@ -77,7 +79,7 @@ def test_the_users_data_comes_first(site: str, folders: Folders) -> None:
     assert download(f"{site}/good").locate(folders).path == kept
 
 
-@pytest.mark.parametrize("page", ["bad", "gone", "slow"])
+@pytest.mark.parametrize("page", ["bad", "gone", "slow", "broken"])
 def test_the_sample_stands_in_with_one_line(
     page: str, site: str, folders: Folders, notices: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,25 +1,43 @@
 """The documents are true: every key is listed, every example works."""
 
+import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seqkit import config
+from seqkit import config, errors
 from tests.conftest import TINY, Run
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-def test_every_key_stands_in_the_table_with_its_default() -> None:
+def row(name: str, item: dataclasses.Field[Any]) -> str:
+    """A key's line in docs/config.md."""
+    default, bounds = config.default_of(item), item.metadata
+    limits = [", ".join(bounds["choices"])] if bounds["choices"] else []
+    for sign, bound in (("≥", "minimum"), (">", "above"), ("≤", "maximum")):
+        if bounds[bound] is not None:
+            limits.append(f"{sign} {bounds[bound]:g}")
+    shown = "" if default is None or default == "" else f"`{default}`"
+    return f"| `{name}` | {shown} | {' '.join(limits)} | {bounds['help']} |"
+
+
+def test_the_table_of_keys_is_that_of_the_program() -> None:
     table = (DOCS / "config.md").read_text().partition("## Environment")[0]
-    rows = dict(re.findall(r"^\| `([\w.]+)` \| (.*)$", table, re.M))
-    assert list(rows) == [name for name, _ in config.options()]
-    for name, item in config.options():
-        default = config.default_of(item)
-        shown = "" if default is None or default == "" else f"`{default}`"
-        assert rows[name].startswith(f"{shown} |"), name
-        assert item.metadata["help"] in rows[name], name
+    lines = [line for line in table.splitlines() if line.startswith("| `")]
+    assert lines == [row(name, item) for name, item in config.options()]
+    for key in config.FREE_TEXT:
+        assert f"`{key}`" in table.partition("| key |")[0]
+
+
+def test_every_exit_code_is_explained() -> None:
+    codes = {
+        int(code) for code in re.findall(r"^\| (\d+) \|", (DOCS / "config.md").read_text(), re.M)
+    }
+    used = {error.exit_code for error in errors.SeqkitError.__subclasses__()}
+    assert codes == used | {0}
 
 
 def test_the_example_of_a_dataset_of_ones_own_works(

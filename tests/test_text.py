@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqkit import text
-from seqkit.codecs import Characters
+from seqkit.codecs import Bytes, Characters
 from seqkit.config import DataConfig
 from seqkit.corpus import Corpus
 from seqkit.errors import ConfigError, DataError
@@ -98,6 +98,16 @@ def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: 
     assert (codec.decode(skipping.whole.symbols), skipping.skipped) == ("abc\n", 2)
     nearest = text.load(DataConfig(unknown="nearest"), path, "a", tmp_path / "cache", codec)
     assert (codec.decode(nearest.whole.symbols), nearest.skipped) == ("abcca\n", 0)
+
+
+def test_a_kind_that_contradicts_the_codec_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("abc\n")
+    codec = Characters.from_text("abc\n")
+    with pytest.raises(ConfigError, match=r"data\.kind=bytes: the checkpoint reads text"):
+        text.load(DataConfig(kind="bytes"), path, "a", tmp_path / "cache", codec)
+    with pytest.raises(ConfigError, match=r"data\.kind=text: the checkpoint reads bytes"):
+        text.load(DataConfig(kind="text"), path, "a", tmp_path / "cache", Bytes())
 
 
 def test_the_second_load_reads_neither_text_nor_hash(

@@ -80,11 +80,9 @@ def read_prompt(config: Config, codec: Codec) -> Symbols:
     """The symbols (N,) of prompt or prompt_file, N = 0 without one.
 
     Raises:
-        ConfigError: both are given, or a character is unknown and sample.unknown is error.
+        ConfigError: a character is unknown and sample.unknown is error.
         DataError: the file cannot be read.
     """
-    if config.prompt is not None and config.prompt_file is not None:
-        raise ConfigError("give prompt or prompt_file, not both")
     try:
         if config.prompt_file is not None:
             material: str | bytes = _read_file(Path(config.prompt_file), codec)

@@ -1,10 +1,12 @@
 """Generation as a user runs it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run, process
+from tests.conftest import Run, environment, process
 
 
 def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
@@ -70,7 +72,10 @@ def test_files_are_written_and_not_overwritten(run: Run, trained: Path, tmp_path
     assert run(*arguments, "overwrite=true").code == 0
     assert run(*arguments, "streams=2").code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"a, b.txt", "a, b_1.txt", "a, b_2.txt"}
-    assert run("generate", f"checkpoint={trained}", f"out={tmp_path / 'no' / 'a.txt'}").code == 6
+    for place in (tmp_path / "no" / "a.txt", tmp_path):
+        assert run("generate", f"checkpoint={trained}", f"out={place}").code == 6
+    to_stdout = run("generate", f"checkpoint={trained}", "length=20", "prompt=the ", "out=-")
+    assert len(to_stdout.out) == 24
 
 
 def test_bytes_models_write_bytes(run: Run, tmp_path: Path) -> None:
@@ -115,6 +120,20 @@ def test_missing_and_damaged_checkpoints_exit_with_4(
         assert result.code == 4, place
         assert result.out == b""
         assert result.err.count("\n") == 1
+
+
+def test_a_terminal_shows_what_stdout_holds(trained: Path, tmp_path: Path) -> None:
+    program = f'"{sys.executable}" -m seqkit generate checkpoint="{trained}" length=15 seed=2'
+    shown = subprocess.run(
+        ["script", "-qec", program, "/dev/null"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+    plain = process("generate", f"checkpoint={trained}", "length=15", "seed=2", cwd=tmp_path).stdout
+    assert shown.replace("\r\n", "\n") == plain + "\n"
 
 
 def test_it_works_from_any_folder(trained: Path, tmp_path: Path) -> None:

@@ -201,6 +201,66 @@ def test_fine_tuning_takes_weights_and_nothing_else(
     assert not (tmp_path / "c").exists()
 
 
+def test_a_fine_tuned_run_is_resumed_by_its_own_command(
+    run: Run, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [
+        "recipe=shakespeare", f"data.path={text_file}", f"run_dir={tmp_path / 'b'}", "device=cpu",
+        f"init_from={trained}", "resume=auto", "model.dropout=0.3", "train.batch_size=4",
+    ]  # fmt: skip
+    first = run(*arguments, "train.max_steps=2")
+    assert first.code == 0, first.err
+    assert "the model is that of the checkpoint" in first.err
+    again = run(*arguments, "train.max_steps=4")
+    assert again.code == 0, again.err
+    last = checkpoint.load(tmp_path / "b" / "checkpoints" / "last.safetensors")
+    assert (last.model.hidden_size, last.model.dropout, last.metrics["step"]) == (24, 0.3, 4)
+
+
+def test_a_shape_cannot_be_forced(run: Run, text_file: Path, tmp_path: Path) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
+    assert run(*arguments, "train.max_steps=2").code == 0
+    more = [*arguments, "train.max_steps=4", "resume=force"]
+    refused = run(*more, "model.hidden_size=20")
+    assert (refused.code, "resume=force" in refused.err) == (2, False)
+    assert run(*more, "model.dropout=0.4").code == 0
+
+
+def test_a_finished_run_needs_no_data_to_say_so(run: Run, text_file: Path, tmp_path: Path) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    assert run(*arguments, "train.max_steps=2").code == 0
+    text_file.unlink()
+    again = run(*arguments, "train.max_steps=2")
+    assert (again.code, "finished" in again.err) == (0, True)
+
+
+def test_nohup_is_respected_and_a_lost_stderr_stops_nothing(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(SENTENCE * 60)
+    command = [sys.executable, "-m", "seqkit", *TINY, f"data.path={text}", "train.max_steps=300"]
+    with subprocess.Popen(
+        ["nohup", *command, f"run_dir={tmp_path / 'run'}", "train.validate_every=20"],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as training:
+        wait_for_steps(tmp_path / "run", 10)
+        training.send_signal(signal.SIGHUP)
+        assert training.stderr is not None
+        training.stderr.close()
+        assert training.wait(120) == 0
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["steps"] == 300
+
+
+def test_any_text_may_stand_in_a_prompt(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=1",
+        "prompt=in ${", "sample.unknown=skip",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+
+
 def test_without_validation_the_best_is_the_last(run: Run, text_file: Path, tmp_path: Path) -> None:
     result = run(
         *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=5",
