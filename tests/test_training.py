@@ -97,6 +97,21 @@ def test_a_restored_training_goes_on_to_the_last_bit_on_a_gpu(precision: str) ->
     check_resume(precision, 27, "cuda")
 
 
+def test_the_state_is_carried_and_zeroed_where_a_lane_starts_anew() -> None:
+    training = trainer(max_steps=60)
+    seen: list[torch.Tensor] = []
+    training.model.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[1].h))
+    lanes = Lanes(part(900, 1), 0, 4, 10)
+    for event in training.run():
+        if isinstance(event, Stepped):
+            fresh = torch.from_numpy(lanes.window(event.step - 1).fresh)
+            state = seen.pop()
+            assert not state[:, fresh].any()
+            assert state[:, ~fresh].any() or fresh.all()
+            seen.clear()
+    assert lanes.steps < 60
+
+
 def test_a_state_of_another_shape_is_refused() -> None:
     values, tensors = trainer(batch=3).state()
     with pytest.raises(CheckpointError, match=r"\(L, B, H\)"):
