@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.text import Text
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
+_STEPS_TO_JUDGE = 10  # before the time left is told: the first steps are slow
 _FLUSH_EVERY = 0.05  # seconds
 
 
@@ -87,10 +88,11 @@ class _Lines:
         if not important and now - self._last < _LINE_EVERY:
             return
         self._last = now
-        left = (now - self._begun) / max(completed - self._first, 1) * (self._total - completed)
-        self._console.notice(
-            f"{self._title} {completed}/{self._total}  {text}  {duration(left)} left"
-        )
+        line = f"{self._title} {completed}/{self._total}  {text}"
+        if completed - self._first >= _STEPS_TO_JUDGE:
+            left = (now - self._begun) / (completed - self._first) * (self._total - completed)
+            line += f"  {duration(left)} left"
+        self._console.notice(line)
 
 
 def duration(seconds: float) -> str:
