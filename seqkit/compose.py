@@ -199,7 +199,7 @@ def _check_choice(override: Override) -> None:
         return
     choice = override.value()
     options = GlobalHydra.instance().config_loader().get_group_options(group)
-    if choice is not None and choice not in options:
+    if choice not in options:
         raise ConfigError(
             f"no {group} named {choice}{nearest(str(choice), options)} "
             f"There are: {', '.join(options)}"

@@ -35,6 +35,8 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
         ("train.max_step=2", "did you mean train.max_steps"),
         ("recipe=shakespear", "did you mean shakespeare"),
         ("model=gpt", "no model named gpt"),
+        ("model=null", "no model named None"),
+        ("recipe=null", "no recipe named None"),
         ("train.max_steps=abc", "train.max_steps=abc"),
         ("train.max_steps=1.5", "train.max_steps=1.5"),
         ("train.max_steps=0", "at least 1"),
