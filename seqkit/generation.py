@@ -1,13 +1,13 @@
-"""Sampling: one symbol after the other, from any engine that can make a step.
+"""Sampling: one symbol after the other, from any engine.
 
-The sampler knows no model. An engine is a function (symbols (S,), state) -> (logits (S, V), state)
-for S streams side by side; the draw of stream s at position p is a function of (seed, s, p), so
-that every engine makes the same text from the same logits.
+The sampler knows no model. An engine feeds S streams side by side and draws what follows with the
+uniform numbers that the sampler hands it; that of stream s at position p is a function of
+(seed, s, p), so that every engine makes the same text from the same logits.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,12 @@ from seqkit.model import CharRNN, State
 from seqkit.randomness import uniforms
 
 Floats = npt.NDArray[np.floating[Any]]
-Step = Callable[[npt.NDArray[np.int64], State], tuple[Floats, State]]
+Integers = npt.NDArray[np.int64]
+Step = Callable[[Integers, State], tuple[Floats, State]]
+"""One step: symbols (S,) and state in, logits (S, V) of what follows and state out."""
 
-_BLOCK = 1024  # draws made, and prompt symbols read, at a time
+_FIRST = 8  # symbols of the first block
+_BLOCK = 1024  # symbols of a block in a long run, and of the prompt
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,27 +73,86 @@ def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> npt.NDArray[np.
     return drawn
 
 
+class Engine(Protocol):
+    """What generates: one of seqkit.engines, or a step function lifted by `Stepwise`."""
+
+    def sample(
+        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+    ) -> Iterator[Integers]:
+        """Yield blocks (N, S) of drawn symbols, one for each block (N, S) of `draws`.
+
+        Args:
+            symbols: (S,), fed first; then every drawn symbol is fed.
+            state: after what came before them.
+            draws: uniform in [0, 1); may be taken ahead of what is yielded.
+            sampling: the rule, see `probabilities`.
+        """
+        ...
+
+    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """Feed symbols (N, S): the logits (N, S, V) of what follows each, and the state after."""
+        ...
+
+
+class Stepwise:
+    """Makes an engine of a function that makes one step."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def sample(
+        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+    ) -> Iterator[Integers]:
+        """See Engine."""
+        for block in draws:
+            drawn = []
+            for uniform in block:
+                logits, state = self._step(symbols, state)
+                symbols = draw(logits, uniform, sampling)
+                drawn.append(symbols)
+            yield np.stack(drawn)
+
+    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """See Engine."""
+        rows = []
+        for row in symbols:
+            logits, state = self._step(row, state)
+            rows.append(logits)
+        return np.stack(rows), state
+
+
 def generate(
-    step: Step, logits: Floats, state: State, length: int, sampling: Sampling
-) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield `length` times the next symbols (S,), each as soon as it is drawn.
+    engine: Engine, logits: Floats, state: State, length: int, sampling: Sampling
+) -> Iterator[Integers]:
+    """Yield the next `length` symbols of all streams in blocks (N, S).
+
+    The first block is a single symbol, there at once, and the blocks grow to what is efficient;
+    what is held in memory does not grow with the length.
 
     Args:
-        step: the engine.
+        engine: what makes the steps.
         logits: (S, V), of the first symbol to draw.
-        state: the engine's state after what came before.
+        state: after what came before.
     """
-    for position in range(length):
-        place = position % _BLOCK
-        if place == 0:
-            count = min(_BLOCK, length - position)
-            draws = np.stack(
-                [uniforms(sampling.seed, stream, position, count) for stream in range(len(logits))]
-            )
-        symbols = draw(logits, draws[:, place], sampling)
-        yield symbols
-        if position + 1 < length:
-            logits, state = step(symbols, state)
+    first = draw(logits, _uniforms(sampling.seed, len(logits), 0, 1)[0], sampling)
+    yield first[None]
+    blocks = _blocks(length)
+    draws = (_uniforms(sampling.seed, len(logits), *block) for block in blocks)
+    yield from engine.sample(first, state, draws, sampling)
+
+
+def _blocks(length: int) -> Iterator[tuple[int, int]]:
+    """Position and size of the blocks after the first symbol."""
+    position, size = 1, _FIRST
+    while position < length:
+        yield position, min(size, length - position)
+        position += size
+        size = min(2 * size, _BLOCK)
+
+
+def _uniforms(seed: int, streams: int, position: int, count: int) -> Floats:
+    """The draws (count, S) of all streams."""
+    return np.stack([uniforms(seed, stream, position, count) for stream in range(streams)], axis=1)
 
 
 class TorchEngine:

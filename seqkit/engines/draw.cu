@@ -1,0 +1,135 @@
+// One draw by one warp, after the rule of generation.probabilities: temperature, then top-k with
+// ties kept, then top-p. Lane i holds the logits of symbols i * CHUNK ... i * CHUNK + CHUNK - 1.
+//
+// Constants: V symbols.
+
+#define ALL 0xffffffffu
+#define CHUNK ((V + 31) / 32)
+#define LOWEST (-2147483647 - 1)
+
+struct Rule {
+  float inverse_temperature;
+  float top_p;  // 1: all of them
+  int top_k;    // V: all of them
+  int greedy;   // temperature 0
+};
+
+__device__ __forceinline__ float negative_infinity() { return __int_as_float(0xff800000); }
+
+// Integers in the order of the floats: the hardware reduces those across a warp in one instruction.
+__device__ __forceinline__ int to_key(float x) {
+  int bits = __float_as_int(x);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+__device__ __forceinline__ float warp_sum(float x) {
+#pragma unroll
+  for (int offset = 16; offset; offset >>= 1) x += __shfl_xor_sync(ALL, x, offset);
+  return x;
+}
+
+__device__ __forceinline__ int keep_top_k(const int (&keys)[CHUNK], int k, int highest) {
+  // The largest key that at least k keys reach, by bisection.
+  int low = LOWEST, high = highest;
+  while (low < high) {
+    int middle = high - (int)(((unsigned)high - (unsigned)low) >> 1);
+    int reached = 0;
+#pragma unroll
+    for (int i = 0; i < CHUNK; i++) reached += keys[i] >= middle;
+    if ((int)__reduce_add_sync(ALL, reached) >= k) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+__device__ __forceinline__ void keep_top_p(const int (&keys)[CHUNK], float (&shares)[CHUNK],
+                                           float top_p, int highest, int lane) {
+  // The smallest key above which there is less than top_p of the probability, by bisection.
+  float mass = 0;
+#pragma unroll
+  for (int i = 0; i < CHUNK; i++) mass += shares[i];
+  float wanted = top_p * warp_sum(mass);
+  int low = LOWEST, high = highest;
+  float above = 0;
+  while (low < high) {
+    int middle = low + (int)(((unsigned)high - (unsigned)low) >> 1);
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < CHUNK; i++) sum += keys[i] > middle ? shares[i] : 0.0f;
+    sum = warp_sum(sum);
+    if (sum < wanted) high = middle, above = sum;
+    else low = middle + 1;
+  }
+  // Of the symbols that tie at that key the first ones are kept, as many as top_p needs.
+  int ties = 0;
+#pragma unroll
+  for (int i = 0; i < CHUNK; i++) ties += keys[i] == low;
+  int before = ties;
+#pragma unroll
+  for (int offset = 1; offset < 32; offset <<= 1) {
+    int other = __shfl_up_sync(ALL, before, offset);
+    before += lane >= offset ? other : 0;
+  }
+  before -= ties;
+#pragma unroll
+  for (int i = 0; i < CHUNK; i++) {
+    bool tied = keys[i] == low;
+    bool kept = keys[i] > low || (tied && (before == 0 || above + before * shares[i] < wanted));
+    before += tied;
+    if (!kept) shares[i] = 0;
+  }
+}
+
+// The first symbol whose cumulative probability exceeds `uniform`, the same in every lane.
+__device__ __forceinline__ int draw(const float (&logits)[CHUNK], double uniform, const Rule &rule,
+                                    int lane) {
+  int keys[CHUNK], highest = LOWEST;
+#pragma unroll
+  for (int i = 0; i < CHUNK; i++) highest = max(highest, keys[i] = to_key(logits[i]));
+  highest = __reduce_max_sync(ALL, highest);
+  if (rule.greedy) {
+    int first = V;
+#pragma unroll
+    for (int i = CHUNK - 1; i >= 0; i--) first = keys[i] == highest ? lane * CHUNK + i : first;
+    return __reduce_min_sync(ALL, first);
+  }
+  float peak = __int_as_float(highest ^ ((highest >> 31) & 0x7fffffff));
+  float shares[CHUNK];
+#pragma unroll
+  for (int i = 0; i < CHUNK; i++) shares[i] = expf((logits[i] - peak) * rule.inverse_temperature);
+  if (rule.top_k < V) {
+    int lowest = keep_top_k(keys, rule.top_k, highest);
+#pragma unroll
+    for (int i = 0; i < CHUNK; i++) shares[i] = keys[i] < lowest ? 0.0f : shares[i];
+  }
+  if (rule.top_p < 1) keep_top_p(keys, shares, rule.top_p, highest, lane);
+
+  float sum = 0;
+  int last = -1;  // of the lane's symbols that can be drawn
+#pragma unroll
+  for (int i = 0; i < CHUNK; i++) {
+    sum += shares[i];
+    last = shares[i] > 0 ? i : last;
+  }
+  float upto = sum;
+#pragma unroll
+  for (int offset = 1; offset < 32; offset <<= 1) {
+    float other = __shfl_up_sync(ALL, upto, offset);
+    upto += lane >= offset ? other : 0.0f;
+  }
+  float before = __shfl_up_sync(ALL, upto, 1);
+  float target = (float)(uniform * (double)__shfl_sync(ALL, upto, 31));
+  float running = lane ? before : 0.0f;
+  int symbol = lane * CHUNK + last;  // where rounding leaves the target unreached
+#pragma unroll
+  for (int i = CHUNK - 1; i >= 0; i--) {
+    float here = running;
+#pragma unroll
+    for (int k = 0; k <= i; k++) here += shares[k];
+    symbol = here > target && shares[i] > 0 ? lane * CHUNK + i : symbol;
+  }
+  unsigned reached = __ballot_sync(ALL, last >= 0 && upto > target);
+  unsigned possible = __ballot_sync(ALL, last >= 0);
+  int owner = reached ? __ffs(reached) - 1 : 31 - __clz(possible);
+  return __shfl_sync(ALL, symbol, owner);
+}

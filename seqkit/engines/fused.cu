@@ -1,0 +1,417 @@
+// N steps of an LSTM stack, its output layer and the draw in one cooperative launch.
+//
+// Every block owns TILES tiles of 4 hidden units (16 gate rows) of every layer and keeps their
+// weights as fp16 fragments of mma.m16n8k16 in registers and shared memory. WARPS matrix warps
+// split the K dimension; for every tile one finishing warp adds their partial sums, applies the
+// gates and publishes the new hidden values. There is no grid barrier: a hidden value travels
+// through L2 as a 32-bit word that carries its step's number beside 16 bits of value, a logit as a
+// 64-bit word, and a reader polls the words it needs. Words alternate between two buffers; a
+// buffer's writer can be at step t + 2 only when every reader is done with step t, because the
+// hidden values of t + 1 that it needs depend on them all.
+//
+// Constants: L H V S, BLOCKS, TILES a block, WARPS, KTILES (of 16) a warp, HEAD_TILES a block,
+// HEAD_HERE (every block computes all logits itself), COPIES of published words, and how many
+// fragments lie in registers (IN_REGISTERS) and shared memory (IN_SHARED); the rest is read from
+// L2 at every step. TABLE_SHARED: the first layer's table lies in shared memory.
+
+#define FINISHERS TILES
+#define THREADS ((WARPS + FINISHERS) * 32)
+#define ROWS 16
+#define COLUMNS (WARPS <= 8 ? 8 : 16)  // of partial sums, the unused ones zero
+#define STRIDE (COLUMNS + 4)           // free of bank conflicts
+#define PARTIAL (S * ROWS * STRIDE)    // floats a tile
+#define HEAD_TOTAL ((V + 15) / 16)
+#define LOGITS (HEAD_TOTAL * ROWS)
+#define LAYER_FRAGMENTS (TILES * KTILES)
+#define HEAD_FRAGMENTS (HEAD_TILES * KTILES)
+#define HEAD_BASE ((L - 1) * LAYER_FRAGMENTS)
+#define HIDDEN_BASE (HEAD_BASE + HEAD_FRAGMENTS)
+#define FRAGMENTS (HIDDEN_BASE + L * LAYER_FRAGMENTS)
+#define BOTH_HEADS (L == 1 ? 2 : 1)
+#define KEPT (S == 1 ? 2 : 4)  // with one stream the columns of a product are all the same
+
+struct Arguments {
+  const uint4 *weights;      // [BLOCKS][WARPS][FRAGMENTS][32]
+  const float *table;        // [BLOCKS][V][TILES * 16]: first layer's input product and bias
+  const float *bias;         // [BLOCKS][L][TILES * 16]
+  const float *head_bias;    // [LOGITS]
+  const float *h_in, *c_in;  // [L][S][H]
+  float *h_out, *c_out;
+  const int *first;          // [S]: the symbols to feed first
+  const double *draws;       // [steps][S], or null where `forced` is given
+  const int *forced;         // [steps][S]: the symbols to feed, or null
+  int *symbols;              // [steps][S], written
+  float *logits;             // [steps][S][V], written; or null
+  unsigned *hidden_words;    // [2][L][COPIES][S][H]
+  unsigned long long *logit_words;  // [2][COPIES][S][LOGITS]
+  int *error;
+  int steps;
+  unsigned base;             // number of the first step; the words of no earlier step carry it
+  unsigned patience;         // polls after which a warp gives up
+  Rule rule;
+};
+
+__device__ __forceinline__ uint4 load4(const unsigned *place) {
+  uint4 v;
+  asm volatile("ld.relaxed.gpu.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(place) : "memory");
+  return v;
+}
+
+__device__ __forceinline__ unsigned long long load8(const unsigned long long *place) {
+  unsigned long long v;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(place) : "memory");
+  return v;
+}
+
+__device__ __forceinline__ void store4(unsigned *place, unsigned value) {
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(place), "r"(value) : "memory");
+}
+
+__device__ __forceinline__ void store8(unsigned long long *place, unsigned long long value) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(place), "l"(value) : "memory");
+}
+
+__device__ __forceinline__ void arrive(int barrier) {
+  asm volatile("bar.arrive %0, %1;" : : "r"(barrier), "n"(THREADS) : "memory");
+}
+
+__device__ __forceinline__ void wait(int barrier) {
+  asm volatile("bar.sync %0, %1;" : : "r"(barrier), "n"(THREADS) : "memory");
+}
+
+__device__ __forceinline__ unsigned half_bits(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+
+__device__ __forceinline__ void multiply(float (&d)[4], const uint4 &a, const uint2 &b) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y));
+}
+
+__device__ __forceinline__ float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
+
+// Gives up in place of hanging: the launch then ends soon, with the error noted.
+struct Watch {
+  int *error;
+  unsigned patience;
+  bool dead;
+
+  __device__ __forceinline__ bool over(unsigned tries) {
+    if ((tries & 1023) == 1023) dead = tries > patience || *(volatile int *)error;
+    if (dead) *error = 1;
+    return dead;
+  }
+};
+
+struct Fragments {
+  uint4 held[IN_REGISTERS > 0 ? IN_REGISTERS : 1];
+  const uint4 *shared, *global;
+
+  __device__ __forceinline__ uint4 get(int i) const {
+    if (i < IN_REGISTERS) return held[i];
+    if (i < IN_REGISTERS + IN_SHARED) return shared[(i - IN_REGISTERS) * 32];
+    return __ldg(global + i * 32);
+  }
+
+  template <int TILE_COUNT>
+  __device__ __forceinline__ void product(float (&sums)[TILE_COUNT][4], int base,
+                                          const uint2 (&b)[KTILES]) const {
+#pragma unroll
+    for (int tile = 0; tile < TILE_COUNT; tile++) {
+      float second[4] = {0, 0, 0, 0};  // two chains hide the latency of the tensor cores
+#pragma unroll
+      for (int k = 0; k < KTILES; k++) {
+        uint4 a = get(base + tile * KTILES + k);
+        if (k & 1) multiply(second, a, b[k]);
+        else multiply(sums[tile], a, b[k]);
+      }
+#pragma unroll
+      for (int i = 0; i < 4; i++) sums[tile][i] += KTILES > 1 ? second[i] : 0.0f;
+    }
+  }
+};
+
+// [tile][S][ROWS][STRIDE] partial sums of one product
+template <int TILE_COUNT>
+__device__ __forceinline__ void put_partial(float *partial, const float (&sums)[TILE_COUNT][4],
+                                            int warp, int lane) {
+  int row = lane >> 2, column = 2 * (lane & 3);
+#pragma unroll
+  for (int tile = 0; tile < TILE_COUNT; tile++) {
+    float *place = partial + tile * PARTIAL + row * STRIDE + warp;
+#pragma unroll
+    for (int i = 0; i < (S == 1 ? 1 : 2); i++) {
+      if (column + i < S) {
+        place[(column + i) * ROWS * STRIDE] = sums[tile][i];
+        place[(column + i) * ROWS * STRIDE + 8 * STRIDE] = sums[tile][2 + i];
+      }
+    }
+  }
+}
+
+// The sum of a row's partial sums; lanes 2r and 2r + 1 both get that of row r.
+__device__ __forceinline__ float take_partial(const float *partial, int lane) {
+  const float4 *place =
+      (const float4 *)(partial + (lane >> 1) * STRIDE + (lane & 1) * (COLUMNS / 2));
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < COLUMNS / 8; i++) {
+    float4 v = place[i];
+    sum += (v.x + v.y) + (v.z + v.w);
+  }
+  return sum + __shfl_xor_sync(ALL, sum, 1);
+}
+
+struct Shared {
+  uint4 *fragments;  // [WARPS][IN_SHARED][32]
+  float *input;      // [2][TILES][PARTIAL]: the first layer's, by parity
+  float *layers;     // [L - 1][TILES][PARTIAL]
+  float *head;       // [BOTH_HEADS][HEAD_TILES][PARTIAL]
+  float *logits;     // [FINISHERS][LOGITS], with HEAD_HERE
+  float *table;      // [V][TILES * 16], with TABLE_SHARED
+};
+
+enum { INPUT_READY = 1, HEAD_READY = 3, LAYER_READY = 4 };  // named barriers; 4 + l for layer l
+
+__device__ __forceinline__ void matrix_warp(const Arguments &a, const Shared &s, int warp,
+                                            int lane) {
+  int block = blockIdx.x, group = lane & 3, stream = min(lane >> 2, S - 1);
+  bool heads = HEAD_HERE || block * HEAD_TILES < HEAD_TOTAL;
+  Watch watch = {a.error, a.patience, false};
+  Fragments fragments;
+  fragments.global = a.weights + (size_t)(block * WARPS + warp) * FRAGMENTS * 32 + lane;
+  fragments.shared = s.fragments + warp * IN_SHARED * 32 + lane;
+#pragma unroll
+  for (int i = 0; i < IN_REGISTERS; i++) fragments.held[i] = __ldg(fragments.global + i * 32);
+
+  float carried[L][TILES][KEPT];  // W_hh h of the step before
+  uint2 b[KTILES];
+  int place = warp * KTILES * 16 + group * 4;
+  auto hidden_product = [&](int layer, int parity) {
+    float sums[TILES][4] = {};
+    fragments.product(sums, HIDDEN_BASE + layer * LAYER_FRAGMENTS, b);
+    if (layer == 0) {
+      put_partial(s.input + parity * TILES * PARTIAL, sums, warp, lane);
+      arrive(INPUT_READY + parity);
+    }
+#pragma unroll
+    for (int tile = 0; tile < TILES; tile++)
+#pragma unroll
+      for (int i = 0; i < KEPT; i++) carried[layer][tile][i] = sums[tile][i * 4 / KEPT];
+  };
+
+#pragma unroll
+  for (int layer = 0; layer < L; layer++) {
+    const float *h = a.h_in + (layer * S + stream) * H + place;
+#pragma unroll
+    for (int k = 0; k < KTILES; k++) {
+      b[k].x = half_bits(h[k * 16]) | half_bits(h[k * 16 + 1]) << 16;
+      b[k].y = half_bits(h[k * 16 + 2]) | half_bits(h[k * 16 + 3]) << 16;
+    }
+    hidden_product(layer, a.base & 1);
+  }
+
+  const unsigned *words = a.hidden_words + ((block % COPIES) * S + stream) * H + place;
+  for (int t = 0; t < a.steps; t++) {
+    unsigned number = a.base + t, mark = number << 16;
+    int parity = number & 1;
+#pragma unroll
+    for (int layer = 0; layer < L; layer++) {
+      const unsigned *from = words + (parity * L + layer) * COPIES * S * H;
+      for (unsigned tries = 0;; tries++) {
+        unsigned wrong = 0;
+#pragma unroll
+        for (int k = 0; k < KTILES; k++) {
+          uint4 v = load4(from + k * 16);
+          wrong |= (v.x ^ mark) | (v.y ^ mark) | (v.z ^ mark) | (v.w ^ mark);
+          b[k].x = __byte_perm(v.x, v.y, 0x5410);
+          b[k].y = __byte_perm(v.z, v.w, 0x5410);
+        }
+        if (__all_sync(ALL, wrong < 0x10000u)) break;
+        if (__any_sync(ALL, watch.dead || watch.over(tries))) break;
+      }
+      if (layer + 1 < L) {
+        float sums[TILES][4];
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++)
+#pragma unroll
+          for (int i = 0; i < 4; i++) sums[tile][i] = carried[layer + 1][tile][i * KEPT / 4];
+        fragments.product(sums, layer * LAYER_FRAGMENTS, b);
+        put_partial(s.layers + layer * TILES * PARTIAL, sums, warp, lane);
+        arrive(LAYER_READY + layer + 1);
+      } else if (heads) {
+        float sums[HEAD_TILES][4] = {};
+        fragments.product(sums, HEAD_BASE, b);
+        put_partial(s.head + (number % BOTH_HEADS) * HEAD_TILES * PARTIAL, sums, warp, lane);
+        arrive(HEAD_READY + (L == 1 ? 1 + parity : 0));
+      }
+      hidden_product(layer, parity ^ 1);
+    }
+  }
+}
+
+__device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared &s, int tile,
+                                               int lane) {
+  int block = blockIdx.x, row = lane >> 1, gate = row & 3;
+  int unit = (block * TILES + tile) * 4 + (lane >> 3);
+  bool speaker = block == 0 && tile == 0;
+  Watch watch = {a.error, a.patience, false};
+  float scale = gate == 2 ? 2.0f : 1.0f;  // tanh(x) = 2 sigmoid(2x) - 1
+  float c[L][S], h[L][S], bias[L], pre[S];
+  int symbol[S];
+#pragma unroll
+  for (int layer = 0; layer < L; layer++) {
+    bias[layer] = a.bias[(block * L + layer) * TILES * ROWS + tile * ROWS + row];
+#pragma unroll
+    for (int i = 0; i < S; i++) {
+      c[layer][i] = a.c_in[(layer * S + i) * H + unit];
+      h[layer][i] = a.h_in[(layer * S + i) * H + unit];
+    }
+  }
+  const float *table = TABLE_SHARED ? s.table : a.table + (size_t)block * V * TILES * ROWS;
+  table += tile * ROWS + row;
+
+  auto finish = [&](int layer, int i, float x, unsigned number) {
+    float y = scale * sigmoid(scale * x) - (scale - 1.0f);
+    int from = lane & ~7;
+    float in = __shfl_sync(ALL, y, from), forget = __shfl_sync(ALL, y, from + 2);
+    float value = __shfl_sync(ALL, y, from + 4), out = __shfl_sync(ALL, y, from + 6);
+    c[layer][i] = forget * c[layer][i] + in * value;
+    h[layer][i] = out * (2.0f * sigmoid(2.0f * c[layer][i]) - 1.0f);
+    int copy = lane & 7;
+    if (copy < COPIES) {
+      size_t at = ((((number & 1) * L + layer) * COPIES + copy) * S + i) * H + unit;
+      store4(a.hidden_words + at, number << 16 | half_bits(h[layer][i]));
+    }
+  };
+  auto take_input = [&](unsigned number) {
+    wait(INPUT_READY + (number & 1));
+#pragma unroll
+    for (int i = 0; i < S; i++)
+      pre[i] = take_partial(s.input + ((number & 1) * TILES + tile) * PARTIAL + i * ROWS * STRIDE,
+                            lane);
+  };
+
+  take_input(a.base);
+#pragma unroll
+  for (int i = 0; i < S; i++) symbol[i] = a.forced ? a.forced[i] : a.first[i];
+  for (int t = 0; t < a.steps; t++) {
+    unsigned number = a.base + t;
+    double uniform[S];
+    int next[S];
+#pragma unroll
+    for (int i = 0; i < S; i++) {
+      finish(0, i, pre[i] + table[symbol[i] * TILES * ROWS], number);
+      uniform[i] = a.forced ? 0.0 : a.draws[t * S + i];
+      next[i] = a.forced && t + 1 < a.steps ? a.forced[(t + 1) * S + i] : 0;
+    }
+#pragma unroll
+    for (int layer = 1; layer < L; layer++) {
+      wait(LAYER_READY + layer);
+      const float *partial = s.layers + ((layer - 1) * TILES + tile) * PARTIAL;
+#pragma unroll
+      for (int i = 0; i < S; i++)
+        finish(layer, i, take_partial(partial + i * ROWS * STRIDE, lane) + bias[layer], number);
+    }
+    bool heads = HEAD_HERE || block * HEAD_TILES < HEAD_TOTAL;
+    if (heads) {
+      wait(HEAD_READY + (L == 1 ? 1 + (number & 1) : 0));
+      const float *partial = s.head + (number % BOTH_HEADS) * HEAD_TILES * PARTIAL;
+      for (int k = HEAD_HERE ? 0 : tile; k < HEAD_TILES; k += HEAD_HERE ? 1 : FINISHERS) {
+        int at = (HEAD_HERE ? k : block * HEAD_TILES + k) * ROWS + row;
+        if (at - row >= LOGITS) break;
+#pragma unroll
+        for (int i = 0; i < S; i++) {
+          float logit = take_partial(partial + k * PARTIAL + i * ROWS * STRIDE, lane);
+          logit += __ldg(a.head_bias + at);
+          if (HEAD_HERE) {
+            s.logits[(tile * S + i) * LOGITS + at] = logit;
+          } else {
+            unsigned long long word = (unsigned long long)number << 32 | __float_as_uint(logit);
+            for (int copy = lane & 1; copy < COPIES; copy += 2)
+              store8(a.logit_words + (((number & 1) * COPIES + copy) * S + i) * LOGITS + at, word);
+          }
+          if (a.logits && !(lane & 1) && at < V && (speaker || !HEAD_HERE))
+            a.logits[((size_t)t * S + i) * V + at] = logit;
+        }
+      }
+      __syncwarp();
+    }
+    take_input(number + 1);
+#pragma unroll
+    for (int i = 0; i < S; i++) {
+      float logits[CHUNK];
+      int count = min(max(V - lane * CHUNK, 0), CHUNK);
+      if (HEAD_HERE) {
+#pragma unroll
+        for (int k = 0; k < CHUNK; k++)
+          logits[k] = k < count ? s.logits[(tile * S + i) * LOGITS + lane * CHUNK + k]
+                                : negative_infinity();
+      } else {
+        const unsigned long long *from =
+            a.logit_words + (((number & 1) * COPIES + block % COPIES) * S + i) * LOGITS +
+            lane * CHUNK;
+#pragma unroll
+        for (int begin = 0; begin < CHUNK; begin += 8) {
+          for (unsigned tries = 0;; tries++) {
+            bool wrong = false;
+#pragma unroll
+            for (int k = begin; k < begin + 8 && k < CHUNK; k++) {
+              if (k < count) {
+                unsigned long long word = load8(from + k);
+                wrong |= (unsigned)(word >> 32) != number;
+                logits[k] = __uint_as_float((unsigned)word);
+              } else {
+                logits[k] = negative_infinity();
+              }
+            }
+            if (!__any_sync(ALL, wrong)) break;
+            if (__any_sync(ALL, watch.dead || watch.over(tries))) break;
+          }
+        }
+      }
+      symbol[i] = a.forced ? next[i] : draw(logits, uniform[i], a.rule, lane);
+      if (speaker && lane == 0 && !a.forced) a.symbols[t * S + i] = symbol[i];
+    }
+  }
+  if ((lane & 7) == 0) {
+#pragma unroll
+    for (int layer = 0; layer < L; layer++)
+#pragma unroll
+      for (int i = 0; i < S; i++) {
+        a.h_out[(layer * S + i) * H + unit] = h[layer][i];
+        a.c_out[(layer * S + i) * H + unit] = c[layer][i];
+      }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) fused(const Arguments a) {
+  extern __shared__ uint4 memory[];
+  Shared s;
+  s.fragments = memory;
+  s.input = (float *)(memory + WARPS * IN_SHARED * 32);
+  s.layers = s.input + 2 * TILES * PARTIAL;
+  s.head = s.layers + (L - 1) * TILES * PARTIAL;
+  s.logits = s.head + BOTH_HEADS * HEAD_TILES * PARTIAL;
+  s.table = s.logits + (HEAD_HERE ? FINISHERS * S * LOGITS : 0);
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+  for (float *place = s.input + threadIdx.x; place < s.logits; place += THREADS) *place = 0;
+  if (TABLE_SHARED)
+    for (int i = threadIdx.x; i < V * TILES * ROWS; i += THREADS)
+      s.table[i] = a.table[(size_t)blockIdx.x * V * TILES * ROWS + i];
+  if (warp < WARPS) {
+    const uint4 *from =
+        a.weights + ((size_t)(blockIdx.x * WARPS + warp) * FRAGMENTS + IN_REGISTERS) * 32 + lane;
+    for (int i = 0; i < IN_SHARED; i++)
+      s.fragments[(warp * IN_SHARED + i) * 32 + lane] = __ldg(from + i * 32);
+  }
+  __syncthreads();
+  if (warp < WARPS) matrix_warp(a, s, warp, lane);
+  else finishing_warp(a, s, warp - WARPS, lane);
+}
