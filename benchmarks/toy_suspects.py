@@ -50,7 +50,8 @@ def train(suspect: str, steps: int = STEPS, every: int = 1000, seed: int = 0) ->
     row = torch.tensor(list(SENTENCE.encode()) * (_T + 1))
     symbols = torch.cat([row[-1:], row])  # the input before the first symbol is a newline
     rate = 0.001 if suspect == "rate" else -_RATE if suspect == "sign" else _RATE
-    curve, recent = Curve(), []
+    curve = Curve()
+    recent: list[float] = []
     state, place = model.zero_state(1), 0
     gradients: list[Tensor] = []
     for step in range(1, steps + 1):
