@@ -2,21 +2,18 @@
 
 import dataclasses
 import json
-from pathlib import Path
 
-from seqkit import device, evaluation, paths
+from seqkit import device, evaluation
 from seqkit.commands import material
 from seqkit.config import Config
-from seqkit.console import Console, Product
-from seqkit.errors import DataError, OutputError
+from seqkit.console import Console
+from seqkit.errors import DataError
 
 
 def run(config: Config, console: Console) -> None:
     """Print loss and bits per symbol of `data.path`, or of the checkpoint's own validation part."""
     saved = material.load_checkpoint(config.checkpoint)
-    out = Path(config.out) if config.out and config.out != "-" else None
-    if out and out.exists() and not config.overwrite:
-        raise OutputError(f"{out} exists: give another out, or overwrite=true")
+    out = material.free_output(config)
     chosen = device.choose(config.device)
     if config.data.path:
         data = dataclasses.replace(config.data, max_vocabulary=0)
@@ -49,14 +46,7 @@ def run(config: Config, console: Console) -> None:
         "protocol": config.protocol,
         "data_sha256": corpus.sha256,
     }
-    text = json.dumps(result) if config.json else _table(result)
-    if out:
-        with paths.atomic_write(out) as stream:
-            stream.write((text + "\n").encode())
-    else:
-        product = Product()
-        product.write(text + "\n")
-        product.flush()
+    material.write_result(out, json.dumps(result) if config.json else _table(result))
 
 
 def _table(result: dict[str, object]) -> str:
