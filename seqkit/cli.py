@@ -21,6 +21,7 @@ _COMMANDS = {
     "generate": "let a checkpoint write",
     "evaluate": "measure how well a checkpoint predicts a text",
     "inspect": "show what a checkpoint holds",
+    "export": "write a checkpoint's network as an ONNX model",
     "bench": "time training steps at a shape, beside other ways to make them",
 }
 
@@ -159,6 +160,10 @@ def _run(command: str, config: Config, words: list[str]) -> int:
             from seqkit.commands import inspect
 
             inspect.run(config, console)
+        case "export":
+            from seqkit.commands import export
+
+            export.run(config, console)
         case "bench":
             from seqkit.commands import bench
 

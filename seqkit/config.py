@@ -101,6 +101,11 @@ class ModelConfig:
     )
 
     @property
+    def clip(self) -> float:
+        """The bound on the LSTM's c that holds with this backend; 0: none."""
+        return self.cell_clip if self.backend == "unrolled" else 0.0
+
+    @property
     def resets_in_one_call(self) -> bool:
         """Whether documents may begin anywhere in a window at no cost."""
         return self.cell == "lstm" or self.backend == "unrolled"
@@ -157,8 +162,18 @@ class TrainConfig:
 
 @dataclass
 class SampleConfig:
-    """What generation shares between commands."""
+    """How symbols are generated."""
 
+    engine: str = option(
+        "auto",
+        "what makes the steps; auto takes the fastest that computes in fp32",
+        choices=("auto", "torch", "cuda_graph", "fused", "onnx"),
+    )
+    precision: str = option(
+        "auto",
+        "arithmetic of generation; auto keeps fp32 unless the engine named has none",
+        choices=("auto", "fp32", "fp16", "int8"),
+    )
     unknown: str = option(
         "error",
         "a character of the prompt that the model never saw",
@@ -219,6 +234,7 @@ READS = {
         "window",
     },
     "inspect": {"checkpoint", "json", "quiet"},
+    "export": {"checkpoint", "out", "overwrite", "quiet"},
     "bench": {
         *("device", "json", "model", "optimizer", "out", "overwrite", "quiet", "seed", "shape"),
         "train",

@@ -19,7 +19,7 @@ from seqkit.randomness import uniforms
 
 Floats = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
-Step = Callable[[Integers, State], tuple[Floats, State]]
+Step = Callable[[Integers, Any], tuple[Floats, Any]]
 """One step: symbols (S,) and state in, logits (S, V) of what follows and state out."""
 
 _FIRST = 8  # symbols of the first block
@@ -101,9 +101,9 @@ class Stepwise:
         self._step = step
 
     def sample(
-        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+        self, symbols: Integers, state: Any, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
-        """See Engine."""
+        """See Engine; the state is the step's own."""
         for block in draws:
             drawn = []
             for uniform in block:
@@ -112,7 +112,7 @@ class Stepwise:
                 drawn.append(symbols)
             yield np.stack(drawn)
 
-    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+    def score(self, symbols: Integers, state: Any) -> tuple[Floats, Any]:
         """See Engine."""
         rows = []
         for row in symbols:
@@ -155,32 +155,19 @@ def _uniforms(seed: int, streams: int, position: int, count: int) -> Floats:
     return np.stack([uniforms(seed, stream, position, count) for stream in range(streams)], axis=1)
 
 
-class TorchEngine:
-    """The reference engine: the model itself, one step a call, on any device."""
+@torch.inference_mode()
+def read_prompt(
+    model: CharRNN, size: int, start: int, prompt: Symbols, streams: int
+) -> tuple[Floats, State]:
+    """Read the start symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
-    def __init__(self, model: CharRNN, size: int) -> None:
-        """`size` is the codec's; logits that the model has beyond it stand for nothing."""
-        self._model = model
-        self._size = size
-
-    @torch.inference_mode()
-    def __call__(self, symbols: npt.NDArray[np.int64], state: State) -> tuple[Floats, State]:
-        """One step: symbols (S,) and state in, logits (S, V) and state out."""
-        logits, state = self._model(self._tensor(symbols[None]), state)
-        return self._numpy(logits[0]), state
-
-    @torch.inference_mode()
-    def read(self, start: int, prompt: Symbols, streams: int) -> tuple[Floats, State]:
-        """Read the start symbol and a prompt (N,): logits (S, V) of what follows, and state."""
-        state = self._model.zero_state(1)
-        symbols = np.concatenate([[start], prompt]).astype(np.int64)
+    `size` is the codec's; logits that the model has beyond it stand for nothing.
+    """
+    state = model.zero_state(1)
+    symbols = np.concatenate([[start], prompt]).astype(np.int64)
+    with torch.backends.cudnn.flags(allow_tf32=False):
         for first in range(0, len(symbols), _BLOCK):
-            logits, state = self._model(self._tensor(symbols[first : first + _BLOCK, None]), state)
-        spread = State(*(values.repeat(1, streams, 1) for values in state))
-        return self._numpy(logits[-1].repeat(streams, 1)), spread
-
-    def _tensor(self, symbols: npt.NDArray[np.int64]) -> torch.Tensor:
-        return torch.from_numpy(symbols).to(self._model.head.weight.device)
-
-    def _numpy(self, logits: torch.Tensor) -> Floats:
-        return logits[:, : self._size].float().cpu().numpy()
+            fed = torch.from_numpy(symbols[first : first + _BLOCK, None])
+            logits, state = model(fed.to(model.head.weight.device), state)
+    spread = State(*(values.repeat(1, streams, 1) for values in state))
+    return logits[-1, :, :size].float().repeat(streams, 1).cpu().numpy(), spread

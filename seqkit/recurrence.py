@@ -81,7 +81,7 @@ def unrolled(
     wx = x @ weights.w.T + weights.b
     y = []
     for t in range(len(x)):
-        h, c = _step(cell, wx[t], h @ weights.u.T + weights.d, h, c, cell_clip)
+        h, c = step(cell, wx[t], h @ weights.u.T + weights.d, h, c, cell_clip)
         if resets is not None:
             keep = ~resets[t, :, None]
             h, c = h * keep, c * keep
@@ -89,9 +89,10 @@ def unrolled(
     return Outputs(torch.stack(y), h, c)
 
 
-def _step(
+def step(
     cell: str, wx: Tensor, uh: Tensor, h: Tensor, c: Tensor, cell_clip: float
 ) -> tuple[Tensor, Tensor]:
+    """One step: h and c (B, H) from wx = w x_t + b and uh = u h_{t-1} + d, and from h and c."""
     match cell:
         case "lstm":
             i, f, g, o = (wx + uh).chunk(4, -1)

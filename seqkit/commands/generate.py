@@ -11,8 +11,9 @@ from seqkit.codecs import Codec, Symbols
 from seqkit.commands import material
 from seqkit.config import Config
 from seqkit.console import Console, Product, to_bytes
+from seqkit.engines import choose
 from seqkit.errors import ConfigError, OutputError
-from seqkit.generation import Sampling, TorchEngine, generate
+from seqkit.generation import Sampling, generate, read_prompt
 from seqkit.model import CharRNN
 
 Steps = Iterator[npt.NDArray[np.int64]]
@@ -28,7 +29,7 @@ def run(config: Config, console: Console) -> None:
     files = _free_files(config)
     chosen = device.choose(config.device)
     with device.memory_errors("Try fewer streams, or device=cpu."):
-        steps = continue_prompt(saved.build(chosen), saved.codec, prompt, config)
+        steps = continue_prompt(saved.build(chosen), saved.codec, prompt, config, console)
         if files:
             _write_files(steps, saved.codec, prompt, files, config, console)
         elif config.streams == 1:
@@ -37,12 +38,18 @@ def run(config: Config, console: Console) -> None:
             _print_blocks(steps, saved.codec, prompt)
 
 
-def continue_prompt(model: CharRNN, codec: Codec, prompt: Symbols, config: Config) -> Steps:
+def continue_prompt(
+    model: CharRNN, codec: Codec, prompt: Symbols, config: Config, console: Console
+) -> Steps:
     """Yield the new symbols (S,) of all streams, one step after the other."""
-    engine = TorchEngine(model, codec.size)
+    settings, streams = config.sample, config.streams
+    engine = choose.choose(
+        model, codec.size, streams, settings.engine, settings.precision, console.notice
+    )
     sampling = Sampling(config.temperature, config.top_k, config.top_p, config.seed)
-    logits, state = engine.read(codec.start, prompt, config.streams)
-    yield from generate(engine, logits, state, config.length, sampling)
+    logits, state = read_prompt(model, codec.size, codec.start, prompt, streams)
+    for block in generate(engine, logits, state, config.length, sampling):
+        yield from block
 
 
 def print_text(steps: Steps, codec: Codec, prompt: Symbols) -> None:

@@ -265,9 +265,11 @@ class _Job:
 
     def _glimpse(self, step: int) -> None:
         """A short sample on stderr and in samples/, so that one sees it learn."""
-        config = dataclasses.replace(self.config, length=_GLIMPSE, streams=1)
-        codec = self.corpus.codec
-        symbols = continue_prompt(self.trainer.model, codec, self.prompt, config)
+        # The engine that takes no time to set up.
+        sample = dataclasses.replace(self.config.sample, engine="torch", precision="fp32")
+        config = dataclasses.replace(self.config, length=_GLIMPSE, streams=1, sample=sample)
+        codec, model = self.corpus.codec, self.trainer.model
+        symbols = continue_prompt(model, codec, self.prompt, config, self.console)
         text = b"".join(to_bytes(codec.decode(new)) for new in symbols)
         text = to_bytes(codec.decode(self.prompt)) + text
         (self.folder.path / "samples" / f"step_{step:07}.txt").write_bytes(text)
@@ -312,9 +314,9 @@ class _Job:
         )
         codec = self.corpus.codec
         config = dataclasses.replace(self.config, streams=1)
-        print_text(
-            continue_prompt(best.build(chosen), codec, self.prompt, config), codec, self.prompt
-        )
+        model = best.build(chosen)
+        steps = continue_prompt(model, codec, self.prompt, config, self.console)
+        print_text(steps, codec, self.prompt)
 
     def _checkpoint(self) -> Checkpoint:
         progress = self.trainer.progress

@@ -1,0 +1,1 @@
+"""Engines of generation, each behind generation.Engine; `choose` picks one."""

@@ -121,15 +121,36 @@ __device__ __forceinline__ int draw(const float (&logits)[CHUNK], double uniform
   float target = (float)(uniform * (double)__shfl_sync(ALL, upto, 31));
   float running = lane ? before : 0.0f;
   int symbol = lane * CHUNK + last;  // where rounding leaves the target unreached
+  bool found = false;
 #pragma unroll
-  for (int i = CHUNK - 1; i >= 0; i--) {
-    float here = running;
-#pragma unroll
-    for (int k = 0; k <= i; k++) here += shares[k];
-    symbol = here > target && shares[i] > 0 ? lane * CHUNK + i : symbol;
+  for (int i = 0; i < CHUNK; i++) {
+    running += shares[i];
+    bool here = !found && running > target && shares[i] > 0;
+    symbol = here ? lane * CHUNK + i : symbol;
+    found |= here;
   }
   unsigned reached = __ballot_sync(ALL, last >= 0 && upto > target);
   unsigned possible = __ballot_sync(ALL, last >= 0);
   int owner = reached ? __ffs(reached) - 1 : 31 - __clz(possible);
   return __shfl_sync(ALL, symbol, owner);
+}
+
+struct DrawArguments {
+  const float *logits;  // [S][V]
+  const double *draws;  // [S]
+  long long *symbols;   // [S], written
+  Rule rule;
+};
+
+// The draw as a launch of its own: a block of one warp for each stream.
+extern "C" __global__ void __launch_bounds__(32) draw_streams(const DrawArguments a) {
+  int lane = threadIdx.x;
+  float logits[CHUNK];
+#pragma unroll
+  for (int i = 0; i < CHUNK; i++) {
+    int at = lane * CHUNK + i;
+    logits[i] = at < V ? a.logits[(size_t)blockIdx.x * V + at] : negative_infinity();
+  }
+  int symbol = draw(logits, a.draws[blockIdx.x], a.rule, lane);
+  if (lane == 0) a.symbols[blockIdx.x] = symbol;
 }

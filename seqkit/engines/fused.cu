@@ -10,9 +10,9 @@
 // hidden values of t + 1 that it needs depend on them all.
 //
 // Constants: L H V S, BLOCKS, TILES a block, WARPS, KTILES (of 16) a warp, HEAD_TILES a block,
-// HEAD_HERE (every block computes all logits itself), COPIES of published words, and how many
-// fragments lie in registers (IN_REGISTERS) and shared memory (IN_SHARED); the rest is read from
-// L2 at every step. TABLE_SHARED: the first layer's table lies in shared memory.
+// COPIES of the published words (so that fewer readers poll the same ones), and how many fragments
+// lie in registers (IN_REGISTERS) and shared memory (IN_SHARED); the rest is read from L2 at every
+// step. TABLE_SHARED: the first layer's table lies in shared memory.
 
 #define FINISHERS TILES
 #define THREADS ((WARPS + FINISHERS) * 32)
@@ -27,7 +27,6 @@
 #define HEAD_BASE ((L - 1) * LAYER_FRAGMENTS)
 #define HIDDEN_BASE (HEAD_BASE + HEAD_FRAGMENTS)
 #define FRAGMENTS (HIDDEN_BASE + L * LAYER_FRAGMENTS)
-#define BOTH_HEADS (L == 1 ? 2 : 1)
 #define KEPT (S == 1 ? 2 : 4)  // with one stream the columns of a product are all the same
 
 struct Arguments {
@@ -171,8 +170,7 @@ struct Shared {
   uint4 *fragments;  // [WARPS][IN_SHARED][32]
   float *input;      // [2][TILES][PARTIAL]: the first layer's, by parity
   float *layers;     // [L - 1][TILES][PARTIAL]
-  float *head;       // [BOTH_HEADS][HEAD_TILES][PARTIAL]
-  float *logits;     // [FINISHERS][LOGITS], with HEAD_HERE
+  float *head;       // [HEAD_TILES][PARTIAL]
   float *table;      // [V][TILES * 16], with TABLE_SHARED
 };
 
@@ -181,7 +179,7 @@ enum { INPUT_READY = 1, HEAD_READY = 3, LAYER_READY = 4 };  // named barriers; 4
 __device__ __forceinline__ void matrix_warp(const Arguments &a, const Shared &s, int warp,
                                             int lane) {
   int block = blockIdx.x, group = lane & 3, stream = min(lane >> 2, S - 1);
-  bool heads = HEAD_HERE || block * HEAD_TILES < HEAD_TOTAL;
+  bool heads = block * HEAD_TILES < HEAD_TOTAL;
   Watch watch = {a.error, a.patience, false};
   Fragments fragments;
   fragments.global = a.weights + (size_t)(block * WARPS + warp) * FRAGMENTS * 32 + lane;
@@ -247,8 +245,8 @@ __device__ __forceinline__ void matrix_warp(const Arguments &a, const Shared &s,
       } else if (heads) {
         float sums[HEAD_TILES][4] = {};
         fragments.product(sums, HEAD_BASE, b);
-        put_partial(s.head + (number % BOTH_HEADS) * HEAD_TILES * PARTIAL, sums, warp, lane);
-        arrive(HEAD_READY + (L == 1 ? 1 + parity : 0));
+        put_partial(s.head, sums, warp, lane);
+        arrive(HEAD_READY);
       }
       hidden_product(layer, parity ^ 1);
     }
@@ -318,61 +316,46 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
       for (int i = 0; i < S; i++)
         finish(layer, i, take_partial(partial + i * ROWS * STRIDE, lane) + bias[layer], number);
     }
-    bool heads = HEAD_HERE || block * HEAD_TILES < HEAD_TOTAL;
+    bool heads = block * HEAD_TILES < HEAD_TOTAL;
     if (heads) {
-      wait(HEAD_READY + (L == 1 ? 1 + (number & 1) : 0));
-      const float *partial = s.head + (number % BOTH_HEADS) * HEAD_TILES * PARTIAL;
-      for (int k = HEAD_HERE ? 0 : tile; k < HEAD_TILES; k += HEAD_HERE ? 1 : FINISHERS) {
-        int at = (HEAD_HERE ? k : block * HEAD_TILES + k) * ROWS + row;
-        if (at - row >= LOGITS) break;
+      wait(HEAD_READY);
+      for (int k = tile; k < HEAD_TILES && block * HEAD_TILES + k < HEAD_TOTAL; k += FINISHERS) {
+        int at = (block * HEAD_TILES + k) * ROWS + row;
 #pragma unroll
         for (int i = 0; i < S; i++) {
-          float logit = take_partial(partial + k * PARTIAL + i * ROWS * STRIDE, lane);
+          float logit = take_partial(s.head + k * PARTIAL + i * ROWS * STRIDE, lane);
           logit += __ldg(a.head_bias + at);
-          if (HEAD_HERE) {
-            s.logits[(tile * S + i) * LOGITS + at] = logit;
-          } else {
-            unsigned long long word = (unsigned long long)number << 32 | __float_as_uint(logit);
-            for (int copy = lane & 1; copy < COPIES; copy += 2)
-              store8(a.logit_words + (((number & 1) * COPIES + copy) * S + i) * LOGITS + at, word);
-          }
-          if (a.logits && !(lane & 1) && at < V && (speaker || !HEAD_HERE))
-            a.logits[((size_t)t * S + i) * V + at] = logit;
+          unsigned long long word = (unsigned long long)number << 32 | __float_as_uint(logit);
+          for (int copy = lane & 1; copy < COPIES; copy += 2)
+            store8(a.logit_words + (((number & 1) * COPIES + copy) * S + i) * LOGITS + at, word);
+          if (a.logits && !(lane & 1) && at < V) a.logits[((size_t)t * S + i) * V + at] = logit;
         }
       }
-      __syncwarp();
     }
     take_input(number + 1);
 #pragma unroll
     for (int i = 0; i < S; i++) {
       float logits[CHUNK];
       int count = min(max(V - lane * CHUNK, 0), CHUNK);
-      if (HEAD_HERE) {
+      const unsigned long long *from =
+          a.logit_words + (((number & 1) * COPIES + block % COPIES) * S + i) * LOGITS +
+          lane * CHUNK;
 #pragma unroll
-        for (int k = 0; k < CHUNK; k++)
-          logits[k] = k < count ? s.logits[(tile * S + i) * LOGITS + lane * CHUNK + k]
-                                : negative_infinity();
-      } else {
-        const unsigned long long *from =
-            a.logit_words + (((number & 1) * COPIES + block % COPIES) * S + i) * LOGITS +
-            lane * CHUNK;
+      for (int begin = 0; begin < CHUNK; begin += 8) {
+        for (unsigned tries = 0;; tries++) {
+          bool wrong = false;
 #pragma unroll
-        for (int begin = 0; begin < CHUNK; begin += 8) {
-          for (unsigned tries = 0;; tries++) {
-            bool wrong = false;
-#pragma unroll
-            for (int k = begin; k < begin + 8 && k < CHUNK; k++) {
-              if (k < count) {
-                unsigned long long word = load8(from + k);
-                wrong |= (unsigned)(word >> 32) != number;
-                logits[k] = __uint_as_float((unsigned)word);
-              } else {
-                logits[k] = negative_infinity();
-              }
+          for (int k = begin; k < begin + 8 && k < CHUNK; k++) {
+            if (k < count) {
+              unsigned long long word = load8(from + k);
+              wrong |= (unsigned)(word >> 32) != number;
+              logits[k] = __uint_as_float((unsigned)word);
+            } else {
+              logits[k] = negative_infinity();
             }
-            if (!__any_sync(ALL, wrong)) break;
-            if (__any_sync(ALL, watch.dead || watch.over(tries))) break;
           }
+          if (!__any_sync(ALL, wrong)) break;
+          if (__any_sync(ALL, watch.dead || watch.over(tries))) break;
         }
       }
       symbol[i] = a.forced ? next[i] : draw(logits, uniform[i], a.rule, lane);
@@ -397,11 +380,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fused(const Arguments a
   s.input = (float *)(memory + WARPS * IN_SHARED * 32);
   s.layers = s.input + 2 * TILES * PARTIAL;
   s.head = s.layers + (L - 1) * TILES * PARTIAL;
-  s.logits = s.head + BOTH_HEADS * HEAD_TILES * PARTIAL;
-  s.table = s.logits + (HEAD_HERE ? FINISHERS * S * LOGITS : 0);
+  s.table = s.head + HEAD_TILES * PARTIAL;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-  for (float *place = s.input + threadIdx.x; place < s.logits; place += THREADS) *place = 0;
+  for (float *place = s.input + threadIdx.x; place < s.table; place += THREADS) *place = 0;
   if (TABLE_SHARED)
     for (int i = threadIdx.x; i < V * TILES * ROWS; i += THREADS)
       s.table[i] = a.table[(size_t)blockIdx.x * V * TILES * ROWS + i];

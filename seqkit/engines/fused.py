@@ -7,12 +7,12 @@ import ctypes
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit import recurrence
 from seqkit.config import ModelConfig
-from seqkit.engines.nvrtc import Kernel
+from seqkit.engines.cuda import Copy, Kernel, Rule, rule_of
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation import Floats, Integers, Sampling
 from seqkit.model import CharRNN, State
@@ -20,6 +20,10 @@ from seqkit.model import CharRNN, State
 _ROWS = 16  # of a tile: 4 hidden units, 4 gates each
 _MOST_STREAMS = 8
 _MOST_SYMBOLS = 1024
+_MOST_TILES = 8
+_MOST_KTILES = 8
+_ENOUGH_BLOCKS = 64
+_SHARED = 99 * 1024  # bytes a block may have from capability 8.6 on
 _PATIENCE = 1 << 21  # polls before a warp gives up: a second or two
 
 
@@ -36,13 +40,17 @@ class Plan:
     WARPS: int
     KTILES: int
     HEAD_TILES: int
-    HEAD_HERE: bool
     COPIES: int
     IN_REGISTERS: int
     IN_SHARED: int
     TABLE_SHARED: bool
     shared: int
     """Bytes of shared memory a block."""
+
+    @property
+    def logits(self) -> int:
+        """V, rounded up to whole tiles."""
+        return -(-self.V // _ROWS) * _ROWS
 
     @property
     def threads(self) -> int:
@@ -54,21 +62,17 @@ class Plan:
         return ((2 * self.L - 1) * self.TILES + self.HEAD_TILES) * self.KTILES
 
     @property
+    def on_chip(self) -> bool:
+        """Whether no fragment is left to be read from L2 at every step."""
+        return self.fragments <= self.IN_REGISTERS + self.IN_SHARED
+
+    @property
     def constants(self) -> dict[str, int]:
         return {key: value for key, value in dataclasses.asdict(self).items() if key.isupper()}
 
 
 def lay_out(
-    config: ModelConfig,
-    size: int,
-    streams: int,
-    multiprocessors: int,
-    shared_limit: int,
-    *,
-    tiles: int | None = None,
-    head_here: bool | None = None,
-    registers: int | None = None,
-    copies: int = 8,
+    config: ModelConfig, size: int, streams: int, multiprocessors: int, shared_limit: int
 ) -> Plan:
     """The plan for a network on a GPU with so many multiprocessors and bytes of shared memory.
 
@@ -76,49 +80,48 @@ def lay_out(
         ConfigError: a network, or a number of streams, that the kernel is not made for.
         DeviceError: a network too large for this GPU.
     """
-    layers, h = config.num_layers, config.hidden_size
+    h = config.hidden_size
     for fits, reason in (
         (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
+        (config.clip == 0, "it knows no model.cell_clip"),
         (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
-        (layers <= 8, f"it takes up to 8 layers, not {layers}"),
+        (config.num_layers <= 8, f"it takes up to 8 layers, not {config.num_layers}"),
         (size <= _MOST_SYMBOLS, f"it takes up to {_MOST_SYMBOLS} symbols, not {size}"),
         (streams <= _MOST_STREAMS, f"it takes up to {_MOST_STREAMS} streams, not {streams}"),
     ):
         if not fits:
             raise ConfigError(f"sample.engine=fused cannot run this: {reason}")
-    every = h // 4
-    tiles = tiles or next(
-        n for n in range(1, every + 1) if every % n == 0 and every // n <= multiprocessors
-    )
-    blocks = every // tiles
-    warps = max(n for n in range(1, 17) if h // 16 % n == 0)
-    steps = h // 16 // warps  # of the K dimension, 16 wide, in each warp
-    heads = -(-size // _ROWS)
-    if head_here is None:
-        head_here = heads * steps <= 12
-    head_tiles = heads if head_here else -(-heads // blocks)
+    possible = [n for n in range(1, _MOST_TILES + 1) if h // 4 % n == 0]
+    plans = [_plan(config, size, streams, n, shared_limit) for n in possible]
+    plans = [plan for plan in plans if multiprocessors >= plan.BLOCKS]
+    plans = [plan for plan in plans if plan.shared <= shared_limit and plan.KTILES <= _MOST_KTILES]
+    if not plans:
+        raise DeviceError(
+            f"sample.engine=fused: {config.num_layers} layers of {h} with {streams} streams are "
+            f"too large for this GPU ({multiprocessors} multiprocessors)"
+        )
+    # Fewer blocks exchange faster, as long as the weights fit into them.
+    fewer = [plan for plan in plans if plan.on_chip and plan.BLOCKS <= _ENOUGH_BLOCKS]
+    return (fewer or plans)[0]
 
+
+def _plan(config: ModelConfig, size: int, streams: int, tiles: int, shared_limit: int) -> Plan:
+    layers, h = config.num_layers, config.hidden_size
+    blocks = h // 4 // tiles
+    warps = max(n for n in range(1, 17) if h // 16 % n == 0)
+    ktiles = h // 16 // warps
+    head_tiles = -(-size // (_ROWS * blocks))
     columns = 8 if warps <= 8 else 16
     partial = streams * _ROWS * (columns + 4) * 4
-    partials = 2 * tiles + (layers - 1) * tiles + (2 if layers == 1 else 1) * head_tiles
-    needed = partials * partial + (tiles * streams * heads * _ROWS * 4 if head_here else 0)
-    table = size * tiles * _ROWS * 4
-
-    fragments = ((2 * layers - 1) * tiles + head_tiles) * steps
-    if registers is None:
-        lanes = -(-(warps + tiles) // 4) * 4 * 32  # registers are dealt to four warps at a time
-        free = min(65536 // lanes // 8 * 8, 255) - 20 - 4 * steps - 2 * layers * tiles
-        registers = max(free // 4, 0)
-    registers = min(registers, fragments)
+    needed = (2 * tiles + (layers - 1) * tiles + head_tiles) * partial
+    fragments = ((2 * layers - 1) * tiles + head_tiles) * ktiles
+    lanes = -(-(warps + tiles) // 4) * 4 * 32  # registers are dealt to four warps at a time
+    free = min(65536 // lanes // 8 * 8, 255) - 20 - 4 * ktiles - 2 * layers * tiles
+    registers = min(max(free // 4, 0), fragments)
     shared = min(fragments - registers, max(shared_limit - needed, 0) // (warps * 512))
     needed += shared * warps * 512
+    table = size * tiles * _ROWS * 4
     table_shared = needed + table <= shared_limit and registers + shared == fragments
-    needed += table if table_shared else 0
-    if needed > shared_limit or tiles > 8 or steps > 8:
-        raise DeviceError(
-            f"sample.engine=fused: the network is too large for this GPU ({multiprocessors} "
-            "multiprocessors); use sample.engine=cuda_graph"
-        )
     return Plan(
         L=layers,
         H=h,
@@ -127,14 +130,13 @@ def lay_out(
         BLOCKS=blocks,
         TILES=tiles,
         WARPS=warps,
-        KTILES=steps,
+        KTILES=ktiles,
         HEAD_TILES=head_tiles,
-        HEAD_HERE=head_here,
-        COPIES=copies,
+        COPIES=8,
         IN_REGISTERS=registers,
         IN_SHARED=shared,
         TABLE_SHARED=table_shared,
-        shared=needed,
+        shared=needed + (table if table_shared else 0),
     )
 
 
@@ -154,56 +156,26 @@ class Weights:
     """A network's weights as fused.cu reads them."""
 
     def __init__(self, model: CharRNN, plan: Plan) -> None:
-        h, tiles, blocks = plan.H, plan.TILES, plan.BLOCKS
+        layers = [recurrence.weights_of(layer) for layer in model.layers]
         # Row r of a tile is gate r % 4 of the tile's unit r // 4.
-        gates, units = torch.arange(4), torch.arange(h)
-        rows = (gates[None, :] * h + units[:, None]).flatten().to(model.head.weight.device)
-        first = model.layers[0]
-        inputs = first.weight_ih_l0
-        if model.embedding is not None:
-            table = model.embedding.weight @ inputs.T
-        else:
-            table = inputs.T
-        table = (table + first.bias_ih_l0 + first.bias_hh_l0)[: plan.V, rows].float()
-        table = table.reshape(plan.V, blocks, tiles * _ROWS)
-        self.table = table.transpose(0, 1).contiguous()
-        bias = torch.stack([layer.bias_ih_l0 + layer.bias_hh_l0 for layer in model.layers])
-        bias = bias[:, rows].float().reshape(plan.L, blocks, tiles * _ROWS)
-        self.bias = bias.transpose(0, 1).contiguous()
-
-        heads = -(-plan.V // _ROWS)
-        padded = heads if plan.HEAD_HERE else plan.HEAD_TILES * blocks
-        head = model.head.weight.new_zeros(padded * _ROWS, h)
+        gates, units = torch.arange(4), torch.arange(plan.H)
+        rows = (gates[None, :] * plan.H + units[:, None]).flatten().to(model.head.weight.device)
+        wide = (plan.BLOCKS, plan.TILES * _ROWS)
+        table = layers[0].w.T if model.embedding is None else model.embedding.weight @ layers[0].w.T
+        table = (table + layers[0].b + layers[0].d)[: plan.V, rows]
+        self.table = table.reshape(plan.V, *wide).transpose(0, 1).contiguous()
+        bias = torch.stack([layer.b + layer.d for layer in layers])[:, rows]
+        self.bias = bias.reshape(plan.L, *wide).transpose(0, 1).contiguous()
+        head = model.head.weight.new_zeros(plan.BLOCKS * plan.HEAD_TILES * _ROWS, plan.H)
         head[: plan.V] = model.head.weight[: plan.V]
-        self.head_bias = model.head.bias.new_zeros(heads * _ROWS, dtype=torch.float32)
+        self.head_bias = model.head.bias.new_zeros(plan.logits)
         self.head_bias[: plan.V] = model.head.bias[: plan.V]
-
-        def by_block(matrix: Tensor) -> Tensor:
-            packed = pack(matrix, plan).reshape(-1, plan_tiles(matrix), *pack_shape)
-            return packed.transpose(1, 2).flatten(2, 3)
-
-        pack_shape = (plan.WARPS, plan.KTILES, 32, 8)
-
-        def plan_tiles(matrix: Tensor) -> int:
-            return matrix.shape[0] // _ROWS // blocks
-
-        parts = [by_block(layer.weight_ih_l0[rows]) for layer in model.layers[1:]]
-        if plan.HEAD_HERE:
-            packed = pack(head, plan).transpose(0, 1).flatten(1, 2)
-            parts.append(packed.expand(blocks, -1, -1, -1, -1))
-        else:
-            parts.append(by_block(head))
-        parts += [by_block(layer.weight_hh_l0[rows]) for layer in model.layers]
-        self.fragments = torch.cat(parts, dim=2).contiguous()
-
-
-class _Rule(ctypes.Structure):
-    _fields_ = (
-        ("inverse_temperature", ctypes.c_float),
-        ("top_p", ctypes.c_float),
-        ("top_k", ctypes.c_int),
-        ("greedy", ctypes.c_int),
-    )
+        matrices = [layer.w[rows] for layer in layers[1:]]
+        matrices += [head, *(layer.u[rows] for layer in layers)]
+        packed = [pack(matrix, plan) for matrix in matrices]
+        blocks = [p.reshape(plan.BLOCKS, -1, *p.shape[1:]).transpose(1, 2) for p in packed]
+        # (BLOCKS, WARPS, fragments, 32 lanes, 8)
+        self.fragments = torch.cat([block.flatten(2, 3) for block in blocks], 2).contiguous()
 
 
 class _Arguments(ctypes.Structure):
@@ -215,18 +187,7 @@ class _Arguments(ctypes.Structure):
         ("steps", ctypes.c_int),
         ("base", ctypes.c_uint),
         ("patience", ctypes.c_uint),
-        ("rule", _Rule),
-    )
-
-
-def _rule(sampling: Sampling, size: int) -> _Rule:
-    """The rule of draw.cu."""
-    greedy = sampling.temperature == 0
-    return _Rule(
-        0.0 if greedy else 1 / sampling.temperature,
-        1.0 if sampling.top_p is None else sampling.top_p,
-        size if sampling.top_k is None else min(sampling.top_k, size),
-        greedy,
+        ("rule", Rule),
     )
 
 
@@ -234,7 +195,7 @@ class FusedEngine:
     """Generates with the fused kernel; the network must be on a GPU of capability 8.0 or above."""
 
     @torch.inference_mode()
-    def __init__(self, model: CharRNN, size: int, streams: int, plan: Plan | None = None) -> None:
+    def __init__(self, model: CharRNN, size: int, streams: int) -> None:
         """`size` is the codec's.
 
         Raises:
@@ -249,19 +210,19 @@ class FusedEngine:
                 f"sample.engine=fused needs a GPU of capability 8.0, and {about.name} has "
                 f"{about.major}.{about.minor}: use sample.engine=cuda_graph"
             )
-        limit = about.shared_memory_per_block_optin
-        self._plan = plan or lay_out(model.config, size, streams, about.multi_processor_count, limit)
-        plan = self._plan
+        limit = getattr(about, "shared_memory_per_block_optin", _SHARED)
+        plan = lay_out(model.config, size, streams, about.multi_processor_count, limit)
+        self._plan = plan
         self._device = device
         self._kernel = Kernel(["draw.cu", "fused.cu"], "fused", plan.constants, device)
         self._kernel.reserve(plan.shared)
         self._weights = Weights(model, plan)
         words = (2, plan.L, plan.COPIES, plan.S, plan.H)
         self._hidden_words = torch.zeros(words, dtype=torch.int32, device=device)
-        logits = (2, plan.COPIES, plan.S, len(self._weights.head_bias))
+        logits = (2, plan.COPIES, plan.S, plan.logits)
         self._logit_words = torch.zeros(logits, dtype=torch.int64, device=device)
         self._number = 1  # of the next step: words of the steps before it are told by theirs
-        self._copies = torch.cuda.Stream(device)
+        self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     @torch.inference_mode()
     def sample(
@@ -273,7 +234,7 @@ class FusedEngine:
         for block in draws:
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
             drawn, state = self._launch(
-                fed, state, len(block), rule=_rule(sampling, self._plan.V), draws=uniforms
+                fed, state, len(block), rule=rule_of(sampling, self._plan.V), draws=uniforms
             )
             copy = Copy(drawn, self._copies)
             if waiting is not None:
@@ -296,12 +257,12 @@ class FusedEngine:
         first: Tensor,
         state: State,
         steps: int,
-        rule: _Rule | None = None,
+        rule: Rule | None = None,
         draws: Tensor | None = None,
         forced: Tensor | None = None,
         logits: Tensor | None = None,
     ) -> tuple[Tensor, State]:
-        """Queue `steps` steps: the symbols (steps + 1, S), whose last row tells errors, and state."""
+        """Queue steps: symbols (steps + 1, S), the last row not zero after an error, and state."""
         plan, weights = self._plan, self._weights
         drawn = torch.zeros(steps + 1, plan.S, dtype=torch.int32, device=self._device)
         after = State(torch.empty_like(state.h), torch.empty_like(state.c))
@@ -325,13 +286,13 @@ class FusedEngine:
         }
         places = {k: None if value is None else value.data_ptr() for k, value in tensors.items()}
         arguments = _Arguments(
-            **places, steps=steps, base=self._number, patience=_PATIENCE, rule=rule or _Rule()
+            **places, steps=steps, base=self._number, patience=_PATIENCE, rule=rule or Rule()
         )
         self._kernel.launch(plan.BLOCKS, plan.threads, arguments, plan.shared, cooperative=True)
         self._number = (self._number + steps) % 2**32
         return drawn, after
 
-    def _checked(self, copy: "Copy") -> Integers:
+    def _checked(self, copy: Copy) -> Integers:
         rows = copy.wait()
         if rows[-1].any():
             raise DeviceError(
@@ -339,22 +300,3 @@ class FusedEngine:
                 "use sample.engine=cuda_graph"
             )
         return rows[:-1]
-
-
-class Copy:
-    """A tensor on its way to the host, beside what the GPU runs next."""
-
-    def __init__(self, tensor: Tensor, stream: torch.cuda.Stream) -> None:
-        """Copies on `stream` what the current stream will have made."""
-        self._host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-        stream.wait_stream(torch.cuda.current_stream(tensor.device))
-        with torch.cuda.stream(stream):
-            self._host.copy_(tensor, non_blocking=True)
-            tensor.record_stream(stream)
-            self._done = torch.cuda.Event()
-            self._done.record()
-
-    def wait(self) -> Integers:
-        """The values, once they are there."""
-        self._done.synchronize()
-        return self._host.numpy().astype(np.int64)

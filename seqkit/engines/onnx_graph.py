@@ -12,6 +12,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from seqkit import recurrence
 from seqkit.generation import Sampling
 from seqkit.model import CharRNN
 
@@ -69,7 +70,7 @@ class Network:
         """`size` is the codec's: logits that the model has beyond it are left out."""
         self._model = model
         self._size = size
-        self._int8 = int8
+        self.int8 = int8
         self.cell = model.config.cell
         self.layers = model.config.num_layers
 
@@ -77,43 +78,41 @@ class Network:
         self, graph: Graph, symbols: str, state: list[tuple[str, str]]
     ) -> tuple[str, list[tuple[str, str]]]:
         """One step, from symbols (S,) and each layer's h and c (S, H): logits (S, V) and state."""
-        after = []
+        after: list[tuple[str, str]] = []
         x = ""
         for index, (h, c) in enumerate(state):
-            layer = self._model.layers[index]
-            order = self._gate_order(index)
-            bias_ih, bias_hh = (_numpy(b)[order] for b in (layer.bias_ih_l0, layer.bias_hh_l0))
-            w_ih, w_hh = (_numpy(w)[order] for w in (layer.weight_ih_l0, layer.weight_hh_l0))
-            whole = bias_ih if self.cell == "gru" else bias_ih + bias_hh
+            weights = recurrence.weights_of(self._model.layers[index])
+            w, u, b, d = (self._ordered(_numpy(part)) for part in weights)
+            whole = b if self.cell == "gru" else b + d
             if index == 0:
-                table = w_ih.T
+                table = w.T
                 if self._model.embedding is not None:
                     table = _numpy(self._model.embedding.weight) @ table
                 inputs = graph.one("Gather", graph.constant(table + whole, np.float32), symbols)
             elif self.cell == "gru":
-                inputs = self._product(graph, x, w_ih, whole)
+                inputs = self._product(graph, x, w, whole)
             if self.cell == "gru":
-                hidden = self._product(graph, h, w_hh, bias_hh)
-                x = self._gru(graph, inputs, hidden, h)
-                after.append((x, c))
+                hidden = self._product(graph, h, u, d)
+                after.append((self._gru(graph, inputs, hidden, h), c))
+                x = after[-1][0]
                 continue
             if index == 0:
-                sums = graph.one("Add", self._product(graph, h, w_hh), inputs)
+                sums = graph.one("Add", self._product(graph, h, u), inputs)
             else:
                 joined = graph.one("Concat", x, h, axis=1)
-                sums = self._product(graph, joined, np.concatenate([w_ih, w_hh], 1), whole)
+                sums = self._product(graph, joined, np.concatenate([w, u], 1), whole)
             if self.cell == "lstm":
-                x, c = self._lstm(graph, sums, c)
+                after.append(self._lstm(graph, sums, c))
             else:
-                x = graph.one("Tanh" if self.cell == "rnn_tanh" else "Relu", sums)
-            after.append((x, c))
+                kind = "Tanh" if self.cell == "rnn_tanh" else "Relu"
+                after.append((graph.one(kind, sums), c))
+            x = after[-1][0]
         head = self._model.head
         weight, bias = _numpy(head.weight)[: self._size], _numpy(head.bias)[: self._size]
         return self._product(graph, x, weight, bias), after
 
-    def _gate_order(self, index: int) -> npt.NDArray[np.int64]:
-        """The rows of a layer's matrices: an LSTM's three sigmoids beside each other."""
-        rows = np.arange(len(self._model.layers[index].weight_hh_l0))
+    def _ordered(self, rows: Floats) -> Floats:
+        """A layer's rows, an LSTM's three sigmoids beside each other."""
         if self.cell != "lstm":
             return rows
         i, f, g, o = np.split(rows, 4)
@@ -123,11 +122,12 @@ class Network:
         h = self._model.config.hidden_size
         sizes = graph.constant([3 * h, h], np.int64)
         gates, value = graph.add("Split", sums, sizes, outputs=2, axis=1)
-        i, f, o = graph.add(
-            "Split", graph.one("Sigmoid", gates), outputs=3, axis=1, num_outputs=3
-        )
+        i, f, o = graph.add("Split", graph.one("Sigmoid", gates), outputs=3, axis=1, num_outputs=3)
         kept = graph.one("Mul", f, c)
         c = graph.one("Add", kept, graph.one("Mul", i, graph.one("Tanh", value)))
+        if clip := self._model.config.clip:
+            bounds = (graph.constant(bound, np.float32) for bound in (-clip, clip))
+            c = graph.one("Clip", c, *bounds)
         return graph.one("Mul", o, graph.one("Tanh", c)), c
 
     def _gru(self, graph: Graph, inputs: str, hidden: str, h: str) -> str:
@@ -138,11 +138,9 @@ class Network:
         new = graph.one("Tanh", graph.one("Add", new_i, graph.one("Mul", reset, new_h)))
         return graph.one("Add", new, graph.one("Mul", update, graph.one("Sub", h, new)))
 
-    def _product(
-        self, graph: Graph, x: str, weight: Floats, bias: Floats | None = None
-    ) -> str:
+    def _product(self, graph: Graph, x: str, weight: Floats, bias: Floats | None = None) -> str:
         """x (S, K) times weight (N, K), plus a bias (N,)."""
-        if not self._int8:
+        if not self.int8:
             y = graph.one("MatMul", x, graph.constant(weight.T, np.float32))
             return y if bias is None else graph.one("Add", y, graph.constant(bias, np.float32))
         rows, width = weight.shape
@@ -219,15 +217,16 @@ def _keep_top_p(graph: Graph, shares: str, p: float) -> str:
 
 
 def one_step(network: Network) -> onnx.ModelProto:
-    """The model for export: symbols (S,), h and c (L, S, H) in; logits (S, V), new h and c out."""
+    """The model for export: symbols (S,), h and c (L, S, H) in; logits (S, V), new h and c out.
+
+    Cells without a c have neither its input nor its output.
+    """
     graph = Graph()
     lstm = network.cell == "lstm"
     axis = graph.constant([0], np.int64)
 
     def layers(name: str) -> list[str]:
-        parts = graph.add(
-            "Split", name, outputs=network.layers, axis=0, num_outputs=network.layers
-        )
+        parts = graph.add("Split", name, outputs=network.layers, axis=0, num_outputs=network.layers)
         return [graph.one("Squeeze", part, axis) for part in parts]
 
     h = layers("h")
@@ -237,14 +236,12 @@ def one_step(network: Network) -> onnx.ModelProto:
     for place, name in enumerate("hc" if lstm else "h"):
         stacked = [graph.one("Unsqueeze", layer[place], axis) for layer in after]
         graph.rename(graph.one("Concat", *stacked, axis=0), f"new_{name}")
-    state = [_value(name, TensorProto.FLOAT, 3) for name in ("hc" if lstm else "h")]
-    new = [_value(f"new_{name}", TensorProto.FLOAT, 3) for name in ("hc" if lstm else "h")]
-    return _model(
-        graph.finish(
-            [_value("symbols", TensorProto.INT64, 1), *state],
-            [_value("logits", TensorProto.FLOAT, 2), *new],
-        )
-    )
+    names = "hc" if lstm else "h"
+    state = [_value(name, TensorProto.FLOAT, 3) for name in names]
+    new = [_value(f"new_{name}", TensorProto.FLOAT, 3) for name in names]
+    inputs = [_value("symbols", TensorProto.INT64, 1), *state]
+    outputs = [_value("logits", TensorProto.FLOAT, 2), *new]
+    return _model(graph.finish(inputs, outputs), network)
 
 
 def many_steps(network: Network, sampling: Sampling | None) -> onnx.ModelProto:
@@ -277,7 +274,10 @@ def many_steps(network: Network, sampling: Sampling | None) -> onnx.ModelProto:
         following = [_value(name, TensorProto.INT64, 1) for name in ("step_next", "step_drawn")]
         inside = body.finish([fed, *carried, uniforms], [following[0], *new, following[1]])
         scanned = [_value("uniforms", TensorProto.DOUBLE, 2)]
-        given, made = [_value("symbols", TensorProto.INT64, 1)], _value("drawn", TensorProto.INT64, 2)
+        given, made = (
+            [_value("symbols", TensorProto.INT64, 1)],
+            _value("drawn", TensorProto.INT64, 2),
+        )
     inputs = [*given, *(_value(name, TensorProto.FLOAT, 2) for name in names), *scanned]
     last = [_value("last", TensorProto.INT64, 1)] if sampling else []
     outputs = [*last, *(_value(f"new_{name}", TensorProto.FLOAT, 2) for name in names), made]
@@ -288,15 +288,17 @@ def many_steps(network: Network, sampling: Sampling | None) -> onnx.ModelProto:
         body=inside,
         num_scan_inputs=1,
     )
-    return _model(helper.make_graph([scan], "seqkit", inputs, outputs))
+    return _model(helper.make_graph([scan], "seqkit", inputs, outputs), network)
 
 
 def _value(name: str, kind: int, rank: int) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, kind, [None] * rank)
 
 
-def _model(graph: onnx.GraphProto) -> onnx.ModelProto:
-    domains = [helper.make_opsetid("", _OPSET), helper.make_opsetid("com.microsoft", 1)]
+def _model(graph: onnx.GraphProto, network: Network) -> onnx.ModelProto:
+    domains = [helper.make_opsetid("", _OPSET)]
+    if network.int8:
+        domains.append(helper.make_opsetid("com.microsoft", 1))
     return helper.make_model(
         graph, opset_imports=domains, ir_version=_IR_VERSION, producer_name="seqkit"
     )

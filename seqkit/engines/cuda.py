@@ -1,18 +1,21 @@
-"""CUDA C++ compiled at run time by NVRTC, which PyTorch's CUDA wheels bring along.
+"""What the GPU engines share: kernels compiled at run time, the draw's rule, copies to the host.
 
-Neither nvcc nor a C compiler is needed, and nothing is compiled at install. The functions used are
-those of NVRTC's and the CUDA driver's C interface, called through ctypes.
+Kernels are CUDA C++ compiled by NVRTC, which PyTorch's CUDA wheels bring along: neither nvcc nor a
+C compiler is needed, and nothing is compiled at install. The functions used are those of NVRTC's
+and the CUDA driver's C interface, called through ctypes.
 """
 
 import ctypes
 from pathlib import Path
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from seqkit.errors import DeviceError
+from seqkit.generation import Integers, Sampling
 
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-_LOCAL = 3  # CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
 
 
 class Kernel:
@@ -42,12 +45,6 @@ class Kernel:
     def reserve(self, shared: int) -> None:
         """Allow a launch with so many bytes of shared memory."""
         self._check(self._cuda.cuFuncSetAttribute(self._function, _DYNAMIC_SHARED, shared))
-
-    def spilled(self) -> int:
-        """Bytes of registers a thread that did not fit."""
-        found = ctypes.c_int()
-        self._check(self._cuda.cuFuncGetAttribute(ctypes.byref(found), _LOCAL, self._function))
-        return found.value
 
     def launch(
         self,
@@ -112,3 +109,44 @@ class Kernel:
             self._cuda.cuGetErrorString(result, ctypes.byref(text))
             said = (text.value or b"unknown error").decode()
             raise DeviceError(f"the GPU refuses the kernel: {said}")
+
+
+class Rule(ctypes.Structure):
+    """draw.cu's struct of that name."""
+
+    _fields_ = (
+        ("inverse_temperature", ctypes.c_float),
+        ("top_p", ctypes.c_float),
+        ("top_k", ctypes.c_int),
+        ("greedy", ctypes.c_int),
+    )
+
+
+def rule_of(sampling: Sampling, size: int) -> Rule:
+    """Sampling among `size` symbols as draw.cu reads it."""
+    greedy = sampling.temperature == 0
+    return Rule(
+        0.0 if greedy else 1 / sampling.temperature,
+        1.0 if sampling.top_p is None else sampling.top_p,
+        size if sampling.top_k is None else min(sampling.top_k, size),
+        greedy,
+    )
+
+
+class Copy:
+    """A tensor on its way to the host, beside what the GPU runs next."""
+
+    def __init__(self, tensor: Tensor, stream: torch.cuda.Stream) -> None:
+        """Copies on `stream` what the current stream will have made."""
+        self._host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+        stream.wait_stream(torch.cuda.current_stream(tensor.device))
+        with torch.cuda.stream(stream):
+            self._host.copy_(tensor, non_blocking=True)
+            tensor.record_stream(stream)
+            self._done = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._done.record()
+
+    def wait(self) -> Integers:
+        """The values, once they are there."""
+        self._done.synchronize()
+        return self._host.numpy().astype(np.int64)

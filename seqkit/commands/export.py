@@ -1,0 +1,65 @@
+"""`export`: a checkpoint's network as an ONNX model of one step."""
+
+import json
+from typing import Any
+
+import numpy as np
+import torch
+
+from seqkit import paths
+from seqkit.commands import material
+from seqkit.config import Config
+from seqkit.console import Console
+from seqkit.errors import ConfigError, OutputError
+from seqkit.model import CharRNN
+
+_STEPS = 64  # over which the model is compared with PyTorch
+_TOLERANCE = 1e-3  # of logits
+
+
+def run(config: Config, console: Console) -> None:
+    """Write `out`: symbols and state in, logits and state out, checked against PyTorch.
+
+    The codec, which tells what the symbols stand for, is in the model's metadata as JSON.
+    """
+    try:
+        from onnx import checker, helper
+
+        from seqkit.engines import onnx, onnx_graph
+    except ImportError as error:
+        raise ConfigError("export needs ONNX Runtime: pip install 'seqkit[onnx]'") from error
+    out = material.free_output(config)
+    if out is None:
+        raise ConfigError("no out: give out=FILE.onnx")
+    saved = material.load_checkpoint(config.checkpoint)
+    network = saved.build(torch.device("cpu"))
+    model = onnx_graph.one_step(onnx_graph.Network(network, saved.codec.size))
+    properties = {"codec": saved.codec.to_spec(), "start": saved.codec.start}
+    helper.set_model_props(model, {key: json.dumps(value) for key, value in properties.items()})
+    checker.check_model(model)
+    content = model.SerializeToString()
+    difference = _difference(onnx.open_session(content), network, saved.codec.size)
+    if not difference < _TOLERANCE:
+        raise OutputError(f"{out}: not written, its logits differ by {difference} from PyTorch's")
+    with paths.atomic_write(out) as stream:
+        stream.write(content)
+    console.notice(
+        f"written: {out}; over {_STEPS} steps its logits differ from PyTorch's by at most "
+        f"{difference:.1g}"
+    )
+
+
+@torch.inference_mode()
+def _difference(session: Any, network: CharRNN, size: int) -> float:
+    """The largest difference of logits over some steps, from the zero state."""
+    symbols = np.random.default_rng(0).integers(0, size, (_STEPS, 1))
+    state = network.zero_state(1)
+    expected, _ = network(torch.from_numpy(symbols), state)
+    fed = {value.name for value in session.get_inputs()}
+    carried = {name: getattr(state, name).numpy() for name in ("h", "c") if name in fed}
+    largest = 0.0
+    for row, logits in zip(symbols, expected[..., :size].numpy(), strict=True):
+        made, *new = session.run(None, {"symbols": row, **carried})
+        carried = dict(zip(carried, new, strict=True))
+        largest = max(largest, float(np.abs(made - logits).max()))
+    return largest

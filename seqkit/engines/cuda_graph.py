@@ -1,0 +1,120 @@
+"""The cuda_graph engine: many steps in one replay of a CUDA graph, the draw included."""
+
+import ctypes
+from collections.abc import Iterable, Iterator
+
+import torch
+from torch import Tensor
+
+from seqkit.engines.cuda import Copy, Kernel, Rule, rule_of
+from seqkit.engines.pytorch import Step, score
+from seqkit.errors import ConfigError, DeviceError
+from seqkit.generation import Floats, Integers, Sampling
+from seqkit.model import CharRNN, State
+
+_SIZES = (64, 8, 1)  # steps of a graph
+_MOST_SYMBOLS = 16384
+_DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("logits", "draws", "symbols")),
+        ("rule", Rule),
+    )
+
+
+class CudaGraphEngine:
+    """Generates with PyTorch's operations, replayed: any cell, any number of streams."""
+
+    @torch.inference_mode()
+    def __init__(self, model: CharRNN, size: int, streams: int, precision: str) -> None:
+        """`size` is the codec's, `precision` fp32 or fp16.
+
+        Raises:
+            ConfigError, DeviceError: what this engine, or this machine, cannot run.
+        """
+        device = model.head.weight.device
+        if device.type != "cuda":
+            raise DeviceError(
+                "sample.engine=cuda_graph needs a GPU: use device=cuda, or another engine"
+            )
+        if size > _MOST_SYMBOLS:
+            raise ConfigError(
+                f"sample.engine=cuda_graph takes up to {_MOST_SYMBOLS} symbols, not {size}"
+            )
+        self._device = device
+        self._step = Step(model, size, _DTYPES[precision])
+        self._draw = Kernel(["draw.cu"], "draw_streams", {"V": size}, device)
+        self._size = size
+        self._graphs: dict[tuple[float | int | None, ...], torch.cuda.CUDAGraph] = {}
+        # What the graphs read and write lies in the same places at every replay.
+        self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
+        self._layers = self._step.split(model.zero_state(streams))
+        self._draws = torch.zeros(_SIZES[0], streams, dtype=torch.float64, device=device)
+        self._drawn = torch.zeros(_SIZES[0], streams, dtype=torch.int64, device=device)
+        self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+    @torch.inference_mode()
+    def sample(
+        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+    ) -> Iterator[Integers]:
+        """See generation.Engine. A block's symbols are copied out while the next block runs."""
+        graphs = {size: self._graph(size, sampling) for size in _SIZES}
+        self._symbols.copy_(torch.from_numpy(symbols))
+        self._set(self._step.split(state))
+        waiting: Copy | None = None
+        for block in draws:
+            uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
+            drawn = torch.empty(block.shape, dtype=torch.int64, device=self._device)
+            begin = 0
+            for size in _SIZES:
+                while begin + size <= len(block):
+                    self._draws[:size].copy_(uniforms[begin : begin + size])
+                    graphs[size].replay()
+                    drawn[begin : begin + size].copy_(self._drawn[:size])
+                    begin += size
+            copy = Copy(drawn, self._copies)
+            if waiting is not None:
+                yield waiting.wait()
+            waiting = copy
+        if waiting is not None:
+            yield waiting.wait()
+
+    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """See generation.Engine. The same step, without the graph."""
+        return score(self._step, symbols, state, self._device)
+
+    def _graph(self, steps: int, sampling: Sampling) -> torch.cuda.CUDAGraph:
+        """A graph of so many steps."""
+        key = (steps, sampling.temperature, sampling.top_k, sampling.top_p)
+        if key not in self._graphs:
+            rule = rule_of(sampling, self._size)
+            if not self._graphs:
+                self._advance(1, rule)  # libraries make their workspaces outside of the graph
+            torch.cuda.synchronize(self._device)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self._advance(steps, rule)
+            self._graphs[key] = graph
+        return self._graphs[key]
+
+    def _advance(self, steps: int, rule: Rule) -> None:
+        fed, layers = self._symbols, self._layers
+        for index in range(steps):
+            logits, layers = self._step(fed, layers)
+            fed = self._drawn[index]
+            arguments = _Arguments(
+                logits=logits.data_ptr(),
+                draws=self._draws[index].data_ptr(),
+                symbols=fed.data_ptr(),
+                rule=rule,
+            )
+            self._draw.launch(len(fed), 32, arguments)
+        self._symbols.copy_(fed)
+        self._set(layers)
+
+    def _set(self, layers: list[tuple[Tensor, Tensor]]) -> None:
+        for own, values in zip(self._layers, layers, strict=True):
+            for target, value in zip(own, values, strict=True):
+                target.copy_(value)
