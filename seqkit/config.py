@@ -100,6 +100,10 @@ class ModelConfig:
         0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
     )
 
+    autotune: bool = option(
+        True, "on a GPU, time the ways to run the layers and take the fastest (train)"
+    )
+
     @property
     def clip(self) -> float:
         """The bound on the LSTM's c that holds with this backend; 0: none."""
