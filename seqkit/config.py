@@ -240,8 +240,8 @@ READS = {
     "inspect": {"checkpoint", "json", "quiet"},
     "export": {"checkpoint", "out", "overwrite", "quiet"},
     "bench": {
-        *("device", "json", "model", "optimizer", "out", "overwrite", "quiet", "seed", "shape"),
-        "train",
+        *("device", "json", "length", "model", "optimizer", "out", "overwrite", "quiet", "seed"),
+        *("shape", "streams", "temperature", "top_k", "top_p", "train"),
     },
 }
 """The root keys and groups that each command reads; a group stands for all of its keys."""

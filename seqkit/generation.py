@@ -134,10 +134,10 @@ def generate(
         logits: (S, V), of the first symbol to draw.
         state: after what came before.
     """
-    first = draw(logits, _uniforms(sampling.seed, len(logits), 0, 1)[0], sampling)
+    first = draw(logits, uniforms_of(sampling.seed, len(logits), 0, 1)[0], sampling)
     yield first[None]
     blocks = _blocks(length)
-    draws = (_uniforms(sampling.seed, len(logits), *block) for block in blocks)
+    draws = (uniforms_of(sampling.seed, len(logits), *block) for block in blocks)
     yield from engine.sample(first, state, draws, sampling)
 
 
@@ -150,8 +150,8 @@ def _blocks(length: int) -> Iterator[tuple[int, int]]:
         size = min(2 * size, _BLOCK)
 
 
-def _uniforms(seed: int, streams: int, position: int, count: int) -> Floats:
-    """The draws (count, S) of all streams."""
+def uniforms_of(seed: int, streams: int, position: int, count: int) -> Floats:
+    """The draws (count, S) of all streams from a position on."""
     return np.stack([uniforms(seed, stream, position, count) for stream in range(streams)], axis=1)
 
 

@@ -28,10 +28,25 @@ __device__ __forceinline__ float warp_sum(float x) {
   return x;
 }
 
-__device__ __forceinline__ int keep_top_k(const int (&keys)[CHUNK], int k, int highest) {
+// Whether all keys in low ... high are the same one, to which both bounds are then set.
+__device__ __forceinline__ bool settled(const int (&keys)[CHUNK], int &low, int &high) {
+  int least = 2147483647, most = LOWEST;
+#pragma unroll
+  for (int i = 0; i < CHUNK; i++) {
+    bool inside = keys[i] >= low && keys[i] <= high;
+    least = inside ? min(least, keys[i]) : least;
+    most = inside ? max(most, keys[i]) : most;
+  }
+  least = __reduce_min_sync(ALL, least);
+  most = __reduce_max_sync(ALL, most);
+  if (least == most) low = high = least;
+  return least == most;
+}
+
+__device__ __forceinline__ int kth_key(const int (&keys)[CHUNK], int k, int highest) {
   // The largest key that at least k keys reach, by bisection.
   int low = LOWEST, high = highest;
-  while (low < high) {
+  while (low < high && !settled(keys, low, high)) {
     int middle = high - (int)(((unsigned)high - (unsigned)low) >> 1);
     int reached = 0;
 #pragma unroll
@@ -51,7 +66,7 @@ __device__ __forceinline__ void keep_top_p(const int (&keys)[CHUNK], float (&sha
   float wanted = top_p * warp_sum(mass);
   int low = LOWEST, high = highest;
   float above = 0;
-  while (low < high) {
+  while (low < high && !settled(keys, low, high)) {
     int middle = low + (int)(((unsigned)high - (unsigned)low) >> 1);
     float sum = 0;
 #pragma unroll
@@ -98,7 +113,7 @@ __device__ __forceinline__ int draw(const float (&logits)[CHUNK], double uniform
 #pragma unroll
   for (int i = 0; i < CHUNK; i++) shares[i] = expf((logits[i] - peak) * rule.inverse_temperature);
   if (rule.top_k < V) {
-    int lowest = keep_top_k(keys, rule.top_k, highest);
+    int lowest = kth_key(keys, rule.top_k, highest);
 #pragma unroll
     for (int i = 0; i < CHUNK; i++) shares[i] = keys[i] < lowest ? 0.0f : shares[i];
   }

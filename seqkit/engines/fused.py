@@ -18,7 +18,7 @@ from seqkit.generation import Floats, Integers, Sampling
 from seqkit.model import CharRNN, State
 
 _ROWS = 16  # of a tile: 4 hidden units, 4 gates each
-_MOST_STREAMS = 8
+_MOST_STREAMS = 4
 _MOST_SYMBOLS = 1024
 _MOST_TILES = 8
 _MOST_KTILES = 8

@@ -1,7 +1,7 @@
 """A step of the network from weights that are prepared once, and the torch engine around it.
 
 What a call of the model does again for every step is gone: the product of a one-hot input is a row
-of a table, and the matrices lie as the product reads them.
+of a table, and no weights are copied into another layout.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from seqkit import recurrence
 from seqkit.generation import Floats, Integers, Sampling, Stepwise
@@ -30,10 +31,10 @@ class Step:
         layers = [recurrence.weights_of(layer) for layer in model.layers]
         table = layers[0].w.T if model.embedding is None else model.embedding.weight @ layers[0].w.T
         self._table = self._prepared(table)
-        self._inputs = [self._prepared(layer.w.T) for layer in layers]
-        self._hidden = [self._prepared(layer.u.T) for layer in layers]
+        self._inputs = [self._prepared(layer.w) for layer in layers]
+        self._hidden = [self._prepared(layer.u) for layer in layers]
         self._biases = [(self._prepared(layer.b), self._prepared(layer.d)) for layer in layers]
-        self._head = self._prepared(model.head.weight[:size].T)
+        self._head = self._prepared(model.head.weight[:size])
         self._head_bias = self._prepared(model.head.bias[:size])
 
     def _prepared(self, tensor: Tensor) -> Tensor:
@@ -54,12 +55,13 @@ class Step:
     def __call__(self, symbols: Tensor, layers: Layers) -> tuple[Tensor, Layers]:
         """Symbols (S,) and state in, fp32 logits (S, V) of what follows and state out."""
         after: Layers = []
-        x = self._table[symbols]
+        x = torch.index_select(self._table, 0, symbols)
         for index, (h, c) in enumerate(layers):
-            inputs = x @ self._inputs[index] if index else x
-            after.append(self._advance(index, inputs, h @ self._hidden[index], h, c))
+            inputs = F.linear(x, self._inputs[index]) if index else x
+            hidden = F.linear(h, self._hidden[index])
+            after.append(self._advance(index, inputs, hidden, h, c))
             x = after[-1][0]
-        return torch.addmm(self._head_bias, x, self._head).float(), after
+        return F.linear(x, self._head, self._head_bias).float(), after
 
     def _advance(
         self, index: int, inputs: Tensor, hidden: Tensor, h: Tensor, c: Tensor

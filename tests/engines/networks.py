@@ -90,4 +90,4 @@ def check_draws(
     )
     assert ((drawn[1:] == expected) | (drawn[1:] == lower) | (drawn[1:] == upper)).all()
     assert (drawn[1:] == expected).mean() > 0.99
-    assert len(np.unique(drawn)) > 3
+    assert sampling.temperature == 0 or len(np.unique(drawn)) > 3

@@ -1,0 +1,125 @@
+"""What `bench` times at a shape of generation: `length` new symbols of every stream.
+
+plain                    a loop as it is usually written: stacked nn.LSTM, one-hot, one step a call,
+                         softmax, multinomial, item()
+torch, cuda_graph, ...   the engines, with their draws and the copy of the symbols to the host
+onnxruntime_bare         ONNX Runtime's step alone: one call a step, nothing drawn
+"""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from seqkit.config import Config
+from seqkit.engines.cuda_graph import CudaGraphEngine
+from seqkit.engines.fused import FusedEngine
+from seqkit.engines.pytorch import TorchEngine
+from seqkit.errors import ConfigError, DeviceError
+from seqkit.generation import Engine, Sampling, uniforms_of
+from seqkit.model import CharRNN
+from seqkit.timing import Build
+
+
+def rows(config: Config, device: torch.device, notice: Callable[[str], None]) -> dict[str, Build]:
+    """The builders of all rows that this machine and network allow, others named by `notice`.
+
+    Args:
+        config: model (with its vocabulary_size), streams, length, seed and the keys of the rule.
+        device: where to run.
+        notice: tells the user.
+    """
+    settings, streams = config.model, config.streams
+    generator = torch.Generator().manual_seed(config.seed)
+    model = CharRNN(settings, generator).to(device)
+    size = settings.vocabulary_size
+    engines: dict[str, Callable[[], Engine]] = {"torch": lambda: TorchEngine(model, size)}
+    bare: dict[str, Build] = {}
+    if device.type == "cuda":
+        engines |= {
+            "cuda_graph": lambda: CudaGraphEngine(model, size, streams, "fp32"),
+            "cuda_graph_fp16": lambda: CudaGraphEngine(model, size, streams, "fp16"),
+            "fused": lambda: FusedEngine(model, size, streams),
+        }
+    else:
+        try:
+            from seqkit.engines.onnx import OnnxEngine
+        except ImportError:
+            notice("no rows of ONNX Runtime: pip install 'seqkit[onnx]'")
+        else:
+            engines |= {
+                "onnx_fp32": lambda: OnnxEngine(model, size, "fp32"),
+                "onnx_int8": lambda: OnnxEngine(model, size, "int8"),
+            }
+            bare = {
+                "onnxruntime_bare": lambda: _bare(config, model, int8=False),
+                "onnxruntime_bare_int8": lambda: _bare(config, model, int8=True),
+            }
+    found: dict[str, Build] = {"plain": lambda: _plain(config, device)}
+    for name, make in engines.items():
+        try:
+            engine = make()
+        except (ConfigError, DeviceError) as error:
+            notice(f"no row {name}: {error}")
+            continue
+        found[name] = _builder(config, engine, model)
+    return found | bare
+
+
+def _builder(config: Config, engine: Engine, model: CharRNN) -> Build:
+    sampling = Sampling(config.temperature, config.top_k, config.top_p, config.seed)
+    state = model.zero_state(config.streams)
+    first = np.zeros(config.streams, np.int64)
+
+    def build() -> Callable[[], object]:
+        positions = itertools.count(1, config.length)
+
+        def generate() -> None:
+            draws = uniforms_of(config.seed, config.streams, next(positions), config.length)
+            for _ in engine.sample(first, state, [draws], sampling):
+                pass
+
+        return generate
+
+    return build
+
+
+def _plain(config: Config, device: torch.device) -> Callable[[], object]:
+    settings, size = config.model, config.model.vocabulary_size
+    kind = {"lstm": nn.LSTM, "gru": nn.GRU}.get(settings.cell, nn.RNN)
+    rnn = kind(size, settings.hidden_size, settings.num_layers).to(device)
+    head = nn.Linear(settings.hidden_size, size).to(device)
+    temperature = config.temperature or 1.0
+
+    @torch.inference_mode()
+    def generate() -> None:
+        symbols = torch.zeros(1, config.streams, dtype=torch.int64, device=device)
+        state = None
+        for _ in range(config.length):
+            y, state = rnn(F.one_hot(symbols, size).float(), state)
+            shares = F.softmax(head(y[0]) / temperature, -1)
+            symbols = torch.multinomial(shares, 1).T
+            symbols[0, 0].item()
+
+    return generate
+
+
+def _bare(config: Config, model: CharRNN, int8: bool) -> Callable[[], object]:
+    from seqkit.engines.onnx import open_session
+    from seqkit.engines.onnx_graph import Network, one_step
+
+    size = config.model.vocabulary_size
+    session = open_session(one_step(Network(model, size, int8)).SerializeToString())
+    state = model.zero_state(config.streams)
+    feeds = {"symbols": np.zeros(config.streams, np.int64)}
+    names = [value.name for value in session.get_inputs()]
+    feeds |= {name: getattr(state, name).numpy() for name in names if name != "symbols"}
+
+    def run() -> None:
+        for _ in range(config.length):
+            session.run(None, feeds)
+
+    return run
