@@ -22,7 +22,7 @@ from torch.nn import functional as F
 from seqkit import plans, recurrence
 from seqkit.config import Config, ModelConfig
 from seqkit.corpus import Part
-from seqkit.device import DTYPES, candidate_precisions, record
+from seqkit.device import DTYPES, Recording, candidate_precisions
 from seqkit.lanes import Lanes
 from seqkit.model import CharRNN, cross_entropy
 from seqkit.recurrence import Weights
@@ -99,7 +99,8 @@ def _network(
 ) -> Callable[[], object]:
     """Forward and backward, launched as the training launches it."""
     model = _model(config, settings, device)
-    network = model.network(DTYPES[plan.precision], one_call=plan.one_call)
+    with torch.no_grad():
+        network = model.network(DTYPES[plan.precision], one_call=plan.one_call)
     leaves = [values.detach().requires_grad_() for values in network.tensors()]
     network = network.with_tensors(leaves)
     inputs, targets = _window(config, device, plan.lanes)
@@ -112,14 +113,15 @@ def _network(
         torch.autograd.grad(cross_entropy(logits, targets), leaves)
 
     if device.type == "cuda" and settings.backend == "cudnn":
-        return record(step, device).replay
+        return Recording(step, device)
     return step
 
 
 def _bare(config: Config, device: torch.device, plan: Plan) -> Callable[[], object]:
     """The layers alone, at the true width of their input, on ready inputs in their dtype."""
     model = _model(config, config.model, device)
-    network = model.network(DTYPES[plan.precision], one_call=plan.one_call)
+    with torch.no_grad():
+        network = model.network(DTYPES[plan.precision], one_call=plan.one_call)
     leaves = [part.detach().requires_grad_() for layer in network.layers for part in layer]
     layers = [Weights(*leaves[i : i + 4]) for i in range(0, len(leaves), 4)]
     width = recurrence.weights_of(model.layers[0]).w.shape[1]
@@ -138,7 +140,7 @@ def _bare(config: Config, device: torch.device, plan: Plan) -> Callable[[], obje
                 y = recurrence.fused(cell, layer, y, h[index], h[index]).y
         torch.autograd.grad(y, leaves, dy)
 
-    return record(step, device).replay if device.type == "cuda" else step
+    return Recording(step, device) if device.type == "cuda" else step
 
 
 def _plain(config: Config, device: torch.device) -> Callable[[], object]:

@@ -74,22 +74,32 @@ def set_deterministic(wanted: bool) -> None:
     torch.use_deterministic_algorithms(wanted)
 
 
-def record(run: Callable[[], object], device: torch.device, warm: int = 1) -> torch.cuda.CUDAGraph:
-    """What `run` launches on a GPU, as a CUDA graph; it is run `warm` times before.
+class Recording:
+    """What a function launches on a GPU, as one CUDA graph; calling it launches all of that again.
 
-    Raises:
-        RuntimeError: something in it cannot be captured.
+    It reads and writes the tensors that the function used: they are kept as long as it is.
     """
-    stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-    stream.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(stream):
-        for _ in range(warm):
+
+    def __init__(self, run: Callable[[], object], device: torch.device, warm: int = 1) -> None:
+        """`run` is called `warm` times before it is recorded.
+
+        Raises:
+            RuntimeError: something in it cannot be recorded.
+        """
+        self._run = run
+        self._graph = torch.cuda.CUDAGraph()
+        stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(stream):
+            for _ in range(warm):
+                run()
+        torch.cuda.current_stream(device).wait_stream(stream)
+        with torch.cuda.graph(self._graph, stream=stream):
             run()
-    torch.cuda.current_stream(device).wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph
+
+    def __call__(self) -> None:
+        """Launch it."""
+        self._graph.replay()
 
 
 @contextlib.contextmanager

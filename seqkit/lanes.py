@@ -70,9 +70,10 @@ class Lanes:
         self.sequence_length = sequence_length
         # Where each document begins and ends in the row: one separator before all but the first.
         before = np.arange(len(part.starts))
-        self._begins = torch.from_numpy(part.starts + before)
-        self._ends = torch.from_numpy(np.append(part.starts[1:], len(part)) + before)
-        self._length = int(self._ends[-1])
+        ends = np.append(part.starts[1:], len(part)) + before
+        self._separators = ends[:-1]
+        self._begins, self._ends = torch.from_numpy(part.starts + before), torch.from_numpy(ends)
+        self._length = int(ends[-1])
         windows = -(-self._length // sequence_length)
         lanes = min(batch_size, max(1, windows // _FEWEST_STEPS))
         self.steps = -(-windows // lanes)
@@ -93,9 +94,8 @@ class Lanes:
         """The targets of a step; steps run on through the epochs."""
         begins = self._lane_begins(step % self.steps)
         ends = np.minimum(begins + self.sequence_length, self._length)
-        separators = self._ends[:-1].cpu().numpy()
-        inside = np.searchsorted(separators, ends) - np.searchsorted(separators, begins)
-        return int(np.maximum(ends - begins - inside, 0).sum())
+        first, last = np.searchsorted(self._separators, [begins, np.maximum(begins, ends)])
+        return int((np.maximum(ends - begins, 0) - (last - first)).sum())
 
     def _lane_begins(self, step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         return (np.arange(self.batch_size) * self.steps + step) * self.sequence_length

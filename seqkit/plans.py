@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from seqkit import paths
-from seqkit.device import DTYPES, record
+from seqkit.device import DTYPES, Recording
 from seqkit.errors import OutputError
 from seqkit.lanes import Lanes
 from seqkit.model import CharRNN, cross_entropy
@@ -75,7 +75,7 @@ def missed(model: CharRNN) -> str | None:
     hidden = model.config.hidden_size
     if hidden % _EIGHT == 0:
         return None
-    nearest = max(_EIGHT, round(hidden / _EIGHT) * _EIGHT)
+    nearest = max(_EIGHT, (hidden + _EIGHT // 2) // _EIGHT * _EIGHT)
     return (
         f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of {_EIGHT}; "
         f"the nearest is {nearest}"
@@ -115,7 +115,8 @@ def _builder(model: CharRNN, lanes: Lanes, plan: Plan) -> Build:
     def build() -> Callable[[], object]:
         device = model.head.weight.device
         shape = (lanes.sequence_length, plan.lanes)
-        network = model.network(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
+        with torch.no_grad():
+            network = model.network(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
         leaves = [values.detach().requires_grad_() for values in network.tensors()]
         network = network.with_tensors(leaves)
         symbols = torch.zeros(shape, dtype=torch.int64, device=device)
@@ -126,7 +127,7 @@ def _builder(model: CharRNN, lanes: Lanes, plan: Plan) -> Build:
             logits, _ = network(symbols, state, None, resets if lanes.has_separators else None)
             torch.autograd.grad(cross_entropy(logits, symbols), leaves)
 
-        return record(run, device).replay
+        return Recording(run, device)
 
     return build
 

@@ -158,20 +158,19 @@ def packed_width(width: int, separators: bool, device: torch.device) -> int:
 
 
 def pack(layers: Sequence[Weights], cell: str, separators: bool) -> list[Weights]:
-    """The weights of layers that one call runs, in one buffer and as wide as the call wants them.
+    """The weights of layers that one call runs, in one buffer and as wide as its input is to be.
 
     The buffer holds w and u of every layer, then b and d of every layer: cuDNN's own layout.
     With `separators` (one LSTM layer) the first added column of w is the channel that shuts the
     gates. The result can be differentiated.
     """
-    wide = []
-    for layer in layers:
-        columns = layer.w.shape[1]
-        missing = packed_width(columns, separators, layer.w.device) - columns
-        w = F.pad(layer.w, (0, missing))
-        if separators:
-            w = w + shutter(layer, columns, missing)
-        wide.append(layer._replace(w=w))
+    bottom = layers[0]
+    columns = bottom.w.shape[1]
+    missing = packed_width(columns, separators, bottom.w.device) - columns
+    w = F.pad(bottom.w, (0, missing))
+    if separators:
+        w = w + _shutter(bottom, columns, missing)
+    wide = [bottom._replace(w=w), *layers[1:]]
     parts = [part for layer in wide for part in layer[:2]]
     parts += [part for layer in wide for part in layer[2:]]
     buffer = torch.cat([part.flatten() for part in parts])
@@ -182,7 +181,7 @@ def pack(layers: Sequence[Weights], cell: str, separators: bool) -> list[Weights
     return [Weights(*matrices[i : i + 2], *biases[i : i + 2]) for i in range(0, count, 2)]
 
 
-def shutter(layer: Weights, columns: int, missing: int) -> Tensor:
+def _shutter(layer: Weights, columns: int, missing: int) -> Tensor:
     """What the separators' channel adds to a w of an LSTM: the gates i, f and o are shut by it."""
     rows, hidden = layer.u.shape
     gate = torch.arange(rows, device=layer.u.device) // hidden

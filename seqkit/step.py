@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.corpus import IGNORED
-from seqkit.device import DTYPES, record
+from seqkit.device import DTYPES, Recording
 from seqkit.lanes import Lanes, Window
 from seqkit.model import CharRNN, cross_entropy
 from seqkit.randomness import dropout_keys, dropout_masks
@@ -63,7 +63,8 @@ class Step:
         self._device = device = model.head.weight.device
         self._plan = plan
         self._masters = model.network().tensors()
-        network = model.network(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
+        with torch.no_grad():
+            network = model.network(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
         self._leaves = [
             own if used is own else used.detach().requires_grad_()
             for used, own in zip(network.tensors(), self._masters, strict=True)
@@ -81,7 +82,7 @@ class Step:
         self._clock = torch.zeros((), dtype=torch.int64, device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._norm = torch.zeros((), device=device)
-        self._graph: torch.cuda.CUDAGraph | None = None
+        self._recording: Recording | None = None
         self._staged: Window | None = None
         if device.type == "cuda":
             if lanes.nbytes < torch.cuda.mem_get_info(device)[0] / _SHARE:
@@ -102,10 +103,7 @@ class Step:
         if self._staged is not None:
             self._staged.copy_(self._lanes.window(step))
         self._clock.fill_(step)
-        if self._graph is None:
-            self._advance()
-        else:
-            self._graph.replay()
+        (self._recording or self._advance)()
 
     def capture(self) -> None:
         """Record the update as one CUDA graph, which `run` then replays.
@@ -116,7 +114,7 @@ class Step:
             RuntimeError: an operation of the step cannot be captured.
         """
         with self._untouched():
-            self._graph = record(self._advance, self._device, _WARM)
+            self._recording = Recording(self._advance, self._device, _WARM)
 
     def _advance(self) -> None:
         window = self._pad(self._staged or self._lanes.window(self._clock))

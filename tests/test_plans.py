@@ -45,7 +45,7 @@ def test_the_search_takes_the_fastest_and_remembers_it(tmp_path: Path) -> None:
     assert choice.plan.lanes == 32
     known = json.loads((tmp_path / "plans.json").read_text())
     key = next(iter(known))
-    known[key] = {name: 1.0 for name in known[key]} | {"bf16, one call a layer, 32 lanes": 0.5}
+    known[key] = dict.fromkeys(known[key], 1.0) | {"bf16, one call a layer, 32 lanes": 0.5}
     (tmp_path / "plans.json").write_text(json.dumps(known))
     again = plans.choose(model, lanes, ["fp16", "bf16"], tmp_path)
     assert again.plan == Plan("bf16", False, 32)
@@ -70,7 +70,8 @@ def test_dropout_and_documents_rule_out_one_call_for_all_layers(tmp_path: Path) 
 def test_a_plan_launches_the_kernels_that_it_names(plan: Plan, persistent: bool) -> None:
     model, lanes = setting("cuda", 512)
     run = plans._builder(model, lanes, plan)()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+    activities = [torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities, acc_events=True) as profile:
         run()
         torch.cuda.synchronize()
     names = [event.key for event in profile.key_averages()]
