@@ -1,5 +1,6 @@
 """The one place that chooses a generation engine."""
 
+import itertools
 from collections.abc import Callable
 
 from seqkit.engines.cuda_graph import CudaGraphEngine
@@ -51,9 +52,10 @@ def choose(
                 f"sample.precision={taken}: sample.engine={name} computes in "
                 f"{' or '.join(PRECISIONS[name])}"
             )
+        engine = _build(model, size, streams, name, taken)
         if precision == "auto" and taken != "fp32":
             notice(f"the {name} engine computes in {taken}")
-        return _build(model, size, streams, name, taken)
+        return engine
     taken = "fp32" if precision == "auto" else precision
     order = ("fused", "cuda_graph", "torch") if gpu else ("onnx", "torch")
     able = [engine for engine in order if taken in PRECISIONS[engine]]
@@ -63,11 +65,10 @@ def choose(
         raise ConfigError(
             f"sample.precision={taken}: no engine for {where} computes in it; {other}"
         )
-    for engine in able[:-1]:
+    for tried, following in itertools.pairwise(able):
         try:
-            return _build(model, size, streams, engine, taken)
+            return _build(model, size, streams, tried, taken)
         except (ConfigError, DeviceError) as error:
-            following = able[able.index(engine) + 1]
             notice(f"generating with sample.engine={following}: {error}")
     return _build(model, size, streams, able[-1], taken)
 

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import Tensor
 
+from seqkit.device import DTYPES, Recording
 from seqkit.engines.cuda import Copy, Kernel, Rule, rule_of
-from seqkit.engines.pytorch import Step, score
+from seqkit.engines.pytorch import PreparedStep, score
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation import Floats, Integers, Sampling
 from seqkit.model import CharRNN, State
 
 _SIZES = (64, 8, 1)  # steps of a graph
 _MOST_SYMBOLS = 16384
-_DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
 
 
 class _Arguments(ctypes.Structure):
@@ -44,10 +44,10 @@ class CudaGraphEngine:
                 f"sample.engine=cuda_graph takes up to {_MOST_SYMBOLS} symbols, not {size}"
             )
         self._device = device
-        self._step = Step(model, size, _DTYPES[precision])
+        self._step = PreparedStep(model, size, DTYPES[precision])
         self._draw = Kernel(["draw.cu"], "draw_streams", {"V": size}, device)
         self._size = size
-        self._graphs: dict[tuple[float | int | None, ...], torch.cuda.CUDAGraph] = {}
+        self._graphs: dict[tuple[float | int | None, ...], Recording] = {}
         # What the graphs read and write lies in the same places at every replay.
         self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
         self._layers = self._step.split(model.zero_state(streams))
@@ -71,7 +71,7 @@ class CudaGraphEngine:
             for size in _SIZES:
                 while begin + size <= len(block):
                     self._draws[:size].copy_(uniforms[begin : begin + size])
-                    graphs[size].replay()
+                    graphs[size]()
                     drawn[begin : begin + size].copy_(self._drawn[:size])
                     begin += size
             copy = Copy(drawn, self._copies)
@@ -85,18 +85,12 @@ class CudaGraphEngine:
         """See generation.Engine. The same step, without the graph."""
         return score(self._step, symbols, state, self._device)
 
-    def _graph(self, steps: int, sampling: Sampling) -> torch.cuda.CUDAGraph:
+    def _graph(self, steps: int, sampling: Sampling) -> Recording:
         """A graph of so many steps."""
         key = (steps, sampling.temperature, sampling.top_k, sampling.top_p)
         if key not in self._graphs:
             rule = rule_of(sampling, self._size)
-            if not self._graphs:
-                self._advance(1, rule)  # libraries make their workspaces outside of the graph
-            torch.cuda.synchronize(self._device)
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                self._advance(steps, rule)
-            self._graphs[key] = graph
+            self._graphs[key] = Recording(lambda: self._advance(steps, rule), self._device)
         return self._graphs[key]
 
     def _advance(self, steps: int, rule: Rule) -> None:

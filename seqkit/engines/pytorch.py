@@ -19,7 +19,7 @@ Layers = list[tuple[Tensor, Tensor]]
 """The state layer by layer: h and c, each (S, H)."""
 
 
-class Step:
+class PreparedStep:
     """Makes steps on the model's device, in any dtype."""
 
     @torch.inference_mode()
@@ -79,7 +79,7 @@ class TorchEngine:
 
     def __init__(self, model: CharRNN, size: int) -> None:
         """`size` is the codec's."""
-        self._step = Step(model, size)
+        self._step = PreparedStep(model, size)
         self._device = model.head.weight.device
 
     def sample(
@@ -99,7 +99,7 @@ class TorchEngine:
 
 
 def score(
-    step: Step, symbols: Integers, state: State, device: torch.device
+    step: PreparedStep, symbols: Integers, state: State, device: torch.device
 ) -> tuple[Floats, State]:
     """Feed symbols (N, S) one step after the other: see generation.Engine."""
     layers, rows = step.split(state), []

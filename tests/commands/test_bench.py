@@ -28,6 +28,27 @@ def test_json_has_all_rows_and_ratios(run: Run, shape: str) -> None:
     )
 
 
+@pytest.mark.parametrize("shape", ["generate_text", "generate_audio"])
+def test_engines_are_timed_side_by_side(run: Run, shape: str) -> None:
+    small = ("device=cpu", "model.hidden_size=8", "length=4", "streams=2", "json=true")
+    result = run("bench", f"shape={shape}", *small)
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
+    rows = {row["name"]: row for row in found["rows"]}
+    engines = {"torch", "onnx_fp32", "onnx_int8"}
+    assert set(rows) == engines | {"plain", "onnxruntime_bare", "onnxruntime_bare_int8"}
+    for row in rows.values():
+        assert row["symbols_per_second"] == pytest.approx(8 / row["median_ms"] * 1000)
+        if shape == "generate_audio":
+            factor = row["symbols_per_second"] / 2 / 16000
+            assert row["real_time_factor"] == pytest.approx(factor)
+    bare = rows["onnxruntime_bare"]["median_ms"] / rows["onnx_fp32"]["median_ms"]
+    assert found["ratios"]["onnxruntime_bare/onnx_fp32"] == pytest.approx(bare)
+    table = run("bench", f"shape={shape}", *small[:-1]).out.decode()
+    assert "a step" in table
+    assert "µs" in table
+
+
 def test_the_table_names_what_others_published_for_this_depth(run: Run) -> None:
     result = run("bench", "shape=torch_rnn", "model.num_layers=3", *SMALL)
     assert result.code == 0, result.err

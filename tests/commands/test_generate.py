@@ -52,6 +52,33 @@ def test_unknown_characters_of_a_prompt(run: Run, trained: Path) -> None:
         assert result.out[:-3] == prompt
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["sample.engine=fused", "device=cpu"], 5, "needs a GPU"),
+        (["sample.engine=cuda_graph", "device=cpu"], 5, "needs a GPU"),
+        (["sample.engine=torch", "sample.precision=int8"], 2, "computes in fp32"),
+        (["sample.precision=fp16", "device=cpu"], 2, "no engine for a CPU"),
+        (["sample.engine=fast"], 2, "choose one of"),
+    ],
+)
+def test_an_engine_that_cannot_run_is_refused(
+    run: Run, trained: Path, arguments: list[str], code: int, words: str
+) -> None:
+    result = run("generate", f"checkpoint={trained}", *arguments)
+    assert (result.code, result.out) == (code, b"")
+    assert words in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_engines_write_the_same_text(run: Run, trained: Path) -> None:
+    texts = {
+        run("generate", f"checkpoint={trained}", "length=400", f"sample.engine={engine}").out
+        for engine in ("auto", "torch", "onnx")
+    }
+    assert len(texts) == 1
+
+
 def test_streams_are_printed_one_below_the_other(run: Run, trained: Path) -> None:
     arguments = ["generate", f"checkpoint={trained}", "length=20", "temperature=1.5", "prompt=the "]
     result = run(*arguments, "streams=3")

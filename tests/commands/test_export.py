@@ -1,0 +1,56 @@
+"""`export` writes a model that any ONNX Runtime runs, with what its symbols stand for."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from seqkit import checkpoint, codecs
+from tests.conftest import Run
+
+
+def test_the_model_writes_what_seqkit_writes(run: Run, trained: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model.onnx"
+    result = run("export", f"checkpoint={trained}", f"out={out}")
+    assert result.code == 0, result.err
+    assert result.out == b""
+    assert "written" in result.err
+
+    session = onnxruntime.InferenceSession(out)
+    properties = session.get_modelmeta().custom_metadata_map
+    codec = codecs.from_spec(json.loads(properties["codec"]))
+    h = c = np.zeros((2, 1, 24), np.float32)
+    text, symbols = "", np.array([json.loads(properties["start"])])
+    for _ in range(60):
+        logits, h, c = session.run(None, {"symbols": symbols, "h": h, "c": c})
+        symbols = logits.argmax(1)
+        text += str(codec.decode(symbols))
+    assert len(logits[0]) == checkpoint.load(checkpoint.find(trained)).codec.size
+    expected = run("generate", f"checkpoint={trained}", "temperature=0", "length=60")
+    assert text == expected.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, "out=FILE.onnx"),
+        (["out=text.txt"], 6, "exists"),
+    ],
+)
+def test_misuse(
+    run: Run,
+    trained: Path,
+    arguments: list[str],
+    code: int,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("mine")
+    result = run("export", f"checkpoint={trained}", *arguments)
+    assert result.code == code, result.err
+    assert words in result.err
+    assert (tmp_path / "text.txt").read_text() == "mine"
