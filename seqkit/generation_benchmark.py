@@ -1,4 +1,4 @@
-"""What `bench` times at a shape of generation: `length` new symbols of every stream.
+"""What `bench` times at a shape of generation: `length` steps, fewer where each is its own call.
 
 plain                    a loop as it is usually written: stacked nn.LSTM, one-hot, one step a call,
                          softmax, multinomial, item()
@@ -8,6 +8,7 @@ onnxruntime_bare         ONNX Runtime's step alone: one call a step, nothing dra
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -24,8 +25,19 @@ from seqkit.model import CharRNN
 from seqkit.timing import Build
 
 
-def rows(config: Config, device: torch.device, notice: Callable[[str], None]) -> dict[str, Build]:
-    """The builders of all rows that this machine and network allow, others named by `notice`.
+_FEW = 64  # steps of a call where Python makes every one
+
+
+@dataclass(frozen=True)
+class Row:
+    """How many steps a call of a row makes, and what builds it."""
+
+    steps: int
+    build: Build
+
+
+def rows(config: Config, device: torch.device, notice: Callable[[str], None]) -> dict[str, Row]:
+    """All rows that this machine and network allow; others are named by `notice`.
 
     Args:
         config: model (with its vocabulary_size), streams, length, seed and the keys of the rule.
@@ -37,7 +49,8 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
     model = CharRNN(settings, generator).to(device)
     size = settings.vocabulary_size
     engines: dict[str, Callable[[], Engine]] = {"torch": lambda: TorchEngine(model, size)}
-    bare: dict[str, Build] = {}
+    bare: dict[str, Row] = {}
+    few = min(config.length, _FEW)
     if device.type == "cuda":
         engines |= {
             "cuda_graph": lambda: CudaGraphEngine(model, size, streams, "fp32"),
@@ -55,30 +68,31 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
                 "onnx_int8": lambda: OnnxEngine(model, size, "int8"),
             }
             bare = {
-                "onnxruntime_bare": lambda: _bare(config, model, int8=False),
-                "onnxruntime_bare_int8": lambda: _bare(config, model, int8=True),
+                "onnxruntime_bare": Row(few, lambda: _bare(config, model, few, int8=False)),
+                "onnxruntime_bare_int8": Row(few, lambda: _bare(config, model, few, int8=True)),
             }
-    found: dict[str, Build] = {"plain": lambda: _plain(config, device)}
+    found = {"plain": Row(few, lambda: _plain(config, few, device))}
     for name, make in engines.items():
         try:
             engine = make()
         except (ConfigError, DeviceError) as error:
             notice(f"no row {name}: {error}")
             continue
-        found[name] = _builder(config, engine, model)
+        steps = few if name == "torch" else config.length
+        found[name] = Row(steps, _builder(config, steps, engine, model))
     return found | bare
 
 
-def _builder(config: Config, engine: Engine, model: CharRNN) -> Build:
+def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Build:
     sampling = Sampling(config.temperature, config.top_k, config.top_p, config.seed)
     state = model.zero_state(config.streams)
     first = np.zeros(config.streams, np.int64)
 
     def build() -> Callable[[], object]:
-        positions = itertools.count(1, config.length)
+        positions = itertools.count(1, steps)
 
         def generate() -> None:
-            draws = uniforms_of(config.seed, config.streams, next(positions), config.length)
+            draws = uniforms_of(config.seed, config.streams, next(positions), steps)
             for _ in engine.sample(first, state, [draws], sampling):
                 pass
 
@@ -87,7 +101,7 @@ def _builder(config: Config, engine: Engine, model: CharRNN) -> Build:
     return build
 
 
-def _plain(config: Config, device: torch.device) -> Callable[[], object]:
+def _plain(config: Config, steps: int, device: torch.device) -> Callable[[], object]:
     settings, size = config.model, config.model.vocabulary_size
     kind = {"lstm": nn.LSTM, "gru": nn.GRU}.get(settings.cell, nn.RNN)
     rnn = kind(size, settings.hidden_size, settings.num_layers).to(device)
@@ -98,7 +112,7 @@ def _plain(config: Config, device: torch.device) -> Callable[[], object]:
     def generate() -> None:
         symbols = torch.zeros(1, config.streams, dtype=torch.int64, device=device)
         state = None
-        for _ in range(config.length):
+        for _ in range(steps):
             y, state = rnn(F.one_hot(symbols, size).float(), state)
             shares = F.softmax(head(y[0]) / temperature, -1)
             symbols = torch.multinomial(shares, 1).T
@@ -107,7 +121,7 @@ def _plain(config: Config, device: torch.device) -> Callable[[], object]:
     return generate
 
 
-def _bare(config: Config, model: CharRNN, int8: bool) -> Callable[[], object]:
+def _bare(config: Config, model: CharRNN, steps: int, int8: bool) -> Callable[[], object]:
     from seqkit.engines.onnx import open_session
     from seqkit.engines.onnx_graph import Network, one_step
 
@@ -119,7 +133,7 @@ def _bare(config: Config, model: CharRNN, int8: bool) -> Callable[[], object]:
     feeds |= {name: getattr(state, name).numpy() for name in names if name != "symbols"}
 
     def run() -> None:
-        for _ in range(config.length):
+        for _ in range(steps):
             session.run(None, feeds)
 
     return run

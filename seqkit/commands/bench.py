@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from seqkit import benchmark, device, generation_benchmark, paths
-from seqkit.commands import material
+from seqkit import benchmark, device, paths
+from seqkit.commands import bench_generation, material
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import ConfigError
@@ -31,15 +31,6 @@ _PUBLISHED: dict[str, list[tuple[dict[str, int], str, str, float]]] = {
 """Forward + backward in milliseconds, as their authors published it, by the depth it holds for."""
 
 
-_GENERATION = ("generate_text", "generate_audio")
-_SAMPLE_RATE = 16000
-_PUBLISHED_GENERATION = [
-    {"name": "SampleRNN's port", "machine": "a GPU of its time", "symbols_per_second": 400},
-    {"name": "WaveRNN's persistent kernel", "machine": "P100", "symbols_per_second": 96000},
-]
-"""As their authors published it."""
-
-
 def run(config: Config, console: Console) -> None:
     """Print median and spread of every row, and their ratios."""
     if not config.shape:
@@ -48,28 +39,24 @@ def run(config: Config, console: Console) -> None:
         raise ConfigError("model.vocabulary_size=0: give the number of symbols")
     out = material.free_output(config)
     chosen = device.choose(config.device)
-    generating = config.shape in _GENERATION
+    if config.shape in bench_generation.SHAPES:
+        bench_generation.run(config, chosen, out, console)
+        return
     precision = device.choose_precision(config.train.precision, chosen)
-    with device.memory_errors("Try a smaller train.batch_size, or fewer streams."):
-        if generating:
-            rows = generation_benchmark.rows(config, chosen, console.notice)
-        else:
-            rows = benchmark.rows(config, chosen, precision, paths.cache_dir())
+    with device.memory_errors("Try a smaller train.batch_size."):
+        rows = benchmark.rows(config, chosen, precision, paths.cache_dir())
         with console.progress("bench", len(rows) * (ROUNDS + 1)) as bar:
             timings = interleave(rows, chosen, bar.update)
-    described = device.describe(chosen)
-    if generating:
-        result = _generation_result(config, described, timings)
-    else:
-        result = _result(config, described, precision, timings)
-    table = _generation_table if generating else _table
-    material.write_result(out, json.dumps(result) if config.json else table(result))
+    result = _result(config, device.describe(chosen), precision, timings)
+    material.write_result(out, json.dumps(result) if config.json else _table(result))
 
 
-def _rows(timings: dict[str, Timing], symbols: int) -> list[dict[str, Any]]:
-    """Every row's figures, for calls that take so many symbols."""
+def _result(
+    config: Config, chosen: str, precision: str, timings: dict[str, Timing]
+) -> dict[str, Any]:
+    symbols = config.train.batch_size * config.train.sequence_length
     medians = {name: timing.quantile(0.5) for name, timing in timings.items()}
-    return [
+    rows = [
         {
             "name": name,
             "median_ms": medians[name],
@@ -82,64 +69,6 @@ def _rows(timings: dict[str, Timing], symbols: int) -> list[dict[str, Any]]:
         for name, timing in timings.items()
     ]
 
-
-def _generation_result(config: Config, chosen: str, timings: dict[str, Timing]) -> dict[str, Any]:
-    rows = _rows(timings, config.streams * config.length)
-    medians = {row["name"]: row["median_ms"] for row in rows}
-    pairs = [("plain", name) for name in medians if name != "plain"]
-    pairs += [("cuda_graph", "fused"), ("onnxruntime_bare", "onnx_fp32")]
-    pairs += [("onnxruntime_bare_int8", "onnx_int8")]
-    if config.shape == "generate_audio":
-        for row in rows:
-            row["real_time_factor"] = row["symbols_per_second"] / config.streams / _SAMPLE_RATE
-    return {
-        "shape": config.shape,
-        "device": chosen,
-        "model": vars(config.model),
-        "streams": config.streams,
-        "length": config.length,
-        "rows": rows,
-        "ratios": {
-            f"{slow}/{fast}": medians[slow] / medians[fast]
-            for slow, fast in pairs
-            if slow in medians and fast in medians
-        },
-        "published": _PUBLISHED_GENERATION if config.shape == "generate_audio" else [],
-        "versions": material.versions(),
-    }
-
-
-def _generation_table(result: dict[str, Any]) -> str:
-    model = result["model"]
-    lines = [
-        f"{result['shape']}: {model['num_layers']} x {model['hidden_size']} {model['cell']}, "
-        f"V {model['vocabulary_size']}, S {result['streams']}, {result['length']} steps a call; "
-        f"{result['device']}",
-        f"{'':24}{'a step':>12}{'p10':>12}{'p90':>12}{'symbols/s':>14}{'real time':>11}",
-    ]
-    for row in result["rows"]:
-        median, p10, p90 = (
-            f"{1000 * row[key] / result['length']:.2f} µs"
-            for key in ("median_ms", "p10_ms", "p90_ms")
-        )
-        factor = f"{row['real_time_factor']:.2f} x" if "real_time_factor" in row else ""
-        lines.append(
-            f"{row['name']:24}{median:>12}{p10:>12}{p90:>12}{row['symbols_per_second']:>14,.0f}"
-            f"{factor:>11}"
-        )
-    lines += [f"{name:40}{value:>8.2f}" for name, value in result["ratios"].items()]
-    lines += [
-        f"published: {row['name']}, {row['machine']}: {row['symbols_per_second']:,} symbols/s"
-        for row in result["published"]
-    ]
-    return "\n".join(lines)
-
-
-def _result(
-    config: Config, chosen: str, precision: str, timings: dict[str, Timing]
-) -> dict[str, Any]:
-    rows = _rows(timings, config.train.batch_size * config.train.sequence_length)
-    medians = {row["name"]: row["median_ms"] for row in rows}
     forward_backward = "forward_backward"
     ratios = {
         "seqkit/bare": medians["seqkit"] / medians["bare"],

@@ -1,6 +1,7 @@
 """The cuda_graph engine: many steps in one replay of a CUDA graph, the draw included."""
 
 import ctypes
+import functools
 from collections.abc import Iterable, Iterator
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 
 from seqkit.device import DTYPES, Recording
 from seqkit.engines.cuda import Copy, Kernel, Rule, rule_of
-from seqkit.engines.pytorch import PreparedStep, score
+from seqkit.engines.pytorch import Layers, PreparedStep, score
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation import Floats, Integers, Sampling
 from seqkit.model import CharRNN, State
@@ -44,15 +45,8 @@ class CudaGraphEngine:
                 f"sample.engine=cuda_graph takes up to {_MOST_SYMBOLS} symbols, not {size}"
             )
         self._device = device
-        self._step = PreparedStep(model, size, DTYPES[precision])
-        self._draw = Kernel(["draw.cu"], "draw_streams", {"V": size}, device)
-        self._size = size
+        self._loop = _Loop(model, size, streams, DTYPES[precision], device)
         self._graphs: dict[tuple[float | int | None, ...], Recording] = {}
-        # What the graphs read and write lies in the same places at every replay.
-        self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
-        self._layers = self._step.split(model.zero_state(streams))
-        self._draws = torch.zeros(_SIZES[0], streams, dtype=torch.float64, device=device)
-        self._drawn = torch.zeros(_SIZES[0], streams, dtype=torch.int64, device=device)
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     @torch.inference_mode()
@@ -61,8 +55,8 @@ class CudaGraphEngine:
     ) -> Iterator[Integers]:
         """See generation.Engine. A block's symbols are copied out while the next block runs."""
         graphs = {size: self._graph(size, sampling) for size in _SIZES}
-        self._symbols.copy_(torch.from_numpy(symbols))
-        self._set(self._step.split(state))
+        loop = self._loop
+        loop.set(torch.from_numpy(symbols), state)
         waiting: Copy | None = None
         for block in draws:
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
@@ -70,9 +64,9 @@ class CudaGraphEngine:
             begin = 0
             for size in _SIZES:
                 while begin + size <= len(block):
-                    self._draws[:size].copy_(uniforms[begin : begin + size])
+                    loop.draws[:size].copy_(uniforms[begin : begin + size])
                     graphs[size]()
-                    drawn[begin : begin + size].copy_(self._drawn[:size])
+                    drawn[begin : begin + size].copy_(loop.drawn[:size])
                     begin += size
             copy = Copy(drawn, self._copies)
             if waiting is not None:
@@ -83,32 +77,55 @@ class CudaGraphEngine:
 
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
         """See generation.Engine. The same step, without the graph."""
-        return score(self._step, symbols, state, self._device)
+        return score(self._loop.step, symbols, state, self._device)
 
     def _graph(self, steps: int, sampling: Sampling) -> Recording:
         """A graph of so many steps."""
         key = (steps, sampling.temperature, sampling.top_k, sampling.top_p)
         if key not in self._graphs:
-            rule = rule_of(sampling, self._size)
-            self._graphs[key] = Recording(lambda: self._advance(steps, rule), self._device)
+            # Recorded is what has no reference to this engine: a graph must not be part of a
+            # cycle, because it cannot be freed while another one is recorded.
+            run = functools.partial(self._loop.advance, steps, rule_of(sampling, self._loop.size))
+            self._graphs[key] = Recording(run, self._device)
         return self._graphs[key]
 
-    def _advance(self, steps: int, rule: Rule) -> None:
+
+class _Loop:
+    """Steps between tensors that stay in their places, as graphs need it."""
+
+    def __init__(
+        self, model: CharRNN, size: int, streams: int, dtype: torch.dtype, device: torch.device
+    ) -> None:
+        self.step = PreparedStep(model, size, dtype)
+        self.size = size
+        self.draws = torch.zeros(_SIZES[0], streams, dtype=torch.float64, device=device)
+        self.drawn = torch.zeros(_SIZES[0], streams, dtype=torch.int64, device=device)
+        self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
+        self._layers = self.step.split(model.zero_state(streams))
+        self._draw = Kernel(["draw.cu"], "draw_streams", {"V": size}, device)
+
+    def set(self, symbols: Tensor, state: State) -> None:
+        """Where the next steps go on from."""
+        self._symbols.copy_(symbols)
+        self._keep(self.step.split(state))
+
+    def advance(self, steps: int, rule: Rule) -> None:
+        """Make steps with the first rows of `draws`, into the first rows of `drawn`."""
         fed, layers = self._symbols, self._layers
         for index in range(steps):
-            logits, layers = self._step(fed, layers)
-            fed = self._drawn[index]
+            logits, layers = self.step(fed, layers)
+            fed = self.drawn[index]
             arguments = _Arguments(
                 logits=logits.data_ptr(),
-                draws=self._draws[index].data_ptr(),
+                draws=self.draws[index].data_ptr(),
                 symbols=fed.data_ptr(),
                 rule=rule,
             )
             self._draw.launch(len(fed), 32, arguments)
         self._symbols.copy_(fed)
-        self._set(layers)
+        self._keep(layers)
 
-    def _set(self, layers: list[tuple[Tensor, Tensor]]) -> None:
+    def _keep(self, layers: Layers) -> None:
         for own, values in zip(self._layers, layers, strict=True):
             for target, value in zip(own, values, strict=True):
                 target.copy_(value)

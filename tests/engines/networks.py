@@ -83,6 +83,10 @@ def check_draws(
     logits, _ = engine.score(drawn[:-1], state)
     draws = np.stack([uniforms(sampling.seed, s, 1, length - 1) for s in range(streams)], 1)
     flat = logits.reshape(-1, size)
+    if sampling.temperature == 0:
+        chosen = np.take_along_axis(logits, drawn[1:, :, None], -1)[..., 0]
+        assert (chosen >= logits.max(-1) - 0.02).all()  # two that are as good as tied may swap
+        return
     expected = draw(flat, draws.ravel(), sampling).reshape(drawn[1:].shape)
     lower, upper = (
         draw(flat, np.clip(draws.ravel() + shift, 0, 1), sampling).reshape(expected.shape)
@@ -90,4 +94,4 @@ def check_draws(
     )
     assert ((drawn[1:] == expected) | (drawn[1:] == lower) | (drawn[1:] == upper)).all()
     assert (drawn[1:] == expected).mean() > 0.99
-    assert sampling.temperature == 0 or len(np.unique(drawn)) > 3
+    assert len(np.unique(drawn)) > 3
