@@ -24,7 +24,6 @@ from seqkit.generation import Engine, Sampling, uniforms_of
 from seqkit.model import CharRNN
 from seqkit.timing import Build
 
-
 _FEW = 64  # steps of a call where Python makes every one
 
 

@@ -1,7 +1,7 @@
 """A step of the network from weights that are prepared once, and the torch engine around it.
 
 What a call of the model does again for every step is gone: the product of a one-hot input is a row
-of a table, and no weights are copied into another layout.
+of a table, and the weights lie as the products read them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from seqkit import recurrence
 from seqkit.generation import Floats, Integers, Sampling, Stepwise
 from seqkit.model import CharRNN, State
+
+_TRANSPOSED = 768  # hidden units from which products are faster with the matrices transposed
 
 Layers = list[tuple[Tensor, Tensor]]
 """The state layer by layer: h and c, each (S, H)."""
@@ -31,14 +32,21 @@ class PreparedStep:
         layers = [recurrence.weights_of(layer) for layer in model.layers]
         table = layers[0].w.T if model.embedding is None else model.embedding.weight @ layers[0].w.T
         self._table = self._prepared(table)
-        self._inputs = [self._prepared(layer.w) for layer in layers]
-        self._hidden = [self._prepared(layer.u) for layer in layers]
+        self._transposed = model.config.hidden_size >= _TRANSPOSED
+        self._inputs = [self._matrix(layer.w) for layer in layers]
+        self._hidden = [self._matrix(layer.u) for layer in layers]
         self._biases = [(self._prepared(layer.b), self._prepared(layer.d)) for layer in layers]
-        self._head = self._prepared(model.head.weight[:size])
+        self._head = self._matrix(model.head.weight[:size])
         self._head_bias = self._prepared(model.head.bias[:size])
 
     def _prepared(self, tensor: Tensor) -> Tensor:
         return tensor.to(self._dtype).contiguous()
+
+    def _matrix(self, weight: Tensor) -> Tensor:
+        return self._prepared(weight.T if self._transposed else weight)
+
+    def _columns(self, matrix: Tensor) -> Tensor:
+        return matrix if self._transposed else matrix.T
 
     def split(self, state: State) -> Layers:
         """The state as the steps take it."""
@@ -57,11 +65,11 @@ class PreparedStep:
         after: Layers = []
         x = torch.index_select(self._table, 0, symbols)
         for index, (h, c) in enumerate(layers):
-            inputs = F.linear(x, self._inputs[index]) if index else x
-            hidden = F.linear(h, self._hidden[index])
+            inputs = x @ self._columns(self._inputs[index]) if index else x
+            hidden = h @ self._columns(self._hidden[index])
             after.append(self._advance(index, inputs, hidden, h, c))
             x = after[-1][0]
-        return F.linear(x, self._head, self._head_bias).float(), after
+        return torch.addmm(self._head_bias, x, self._columns(self._head)).float(), after
 
     def _advance(
         self, index: int, inputs: Tensor, hidden: Tensor, h: Tensor, c: Tensor
