@@ -5,9 +5,10 @@ codecs, randomness        symbols and what they stand for; draws as functions of
 datasets, text, corpus    finding data; reading and caching it; laying it out in lanes
 model                     CharRNN: its equations and its state
 training, evaluation      the loop that yields events; nats, streaming or in windows
-generation, checkpoint    the sampler and its engines; self-contained files
+generation, engines       the sampler; what makes its steps
+checkpoint                self-contained files
 device, run_folder        the choice of device and arithmetic; the files of a run
-console, commands, cli    stderr and stdout; train, generate, evaluate, inspect; arguments
+console, commands, cli    stderr and stdout; train, generate, evaluate …; arguments
 """
 
 __version__ = "0.1.0"

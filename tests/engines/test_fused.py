@@ -1,11 +1,14 @@
 """The fused kernel: its packing on any machine, its steps and draws on a GPU."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
 from seqkit import recurrence
 from seqkit.config import ModelConfig
+from seqkit.engines import fused
 from seqkit.engines.fused import FusedEngine, Weights, lay_out
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation import Sampling
@@ -121,6 +124,17 @@ def test_a_block_goes_on_where_the_last_one_ended() -> None:
         return drawn.ravel().tolist()
 
     assert text() == text() == text(1, 4, 20, 100) == text(64, 128)
+
+
+@pytest.mark.gpu
+def test_blocks_that_wait_in_vain_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = network(1, 64, 33, device="cuda")
+    engine = FusedEngine(model, 33, 1)
+    monkeypatch.setattr(fused, "_PATIENCE", 5000)
+    whole = engine._plan
+    engine._plan = dataclasses.replace(whole, BLOCKS=whole.BLOCKS - 1)  # one of them never comes
+    with pytest.raises(DeviceError, match="in vain"):
+        engine.score(np.zeros((4, 1), np.int64), model.zero_state(1))
 
 
 @pytest.mark.gpu

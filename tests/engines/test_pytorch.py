@@ -17,6 +17,11 @@ def test_logits_are_the_models(cell: str, embedding: bool) -> None:
     assert state < 1e-6
 
 
+def test_matrices_that_lie_transposed() -> None:
+    model = network(2, 768, 9)
+    assert differences(TorchEngine(model, 9), model, 9, streams=2, steps=5)[0] < 1e-4
+
+
 def test_a_clip_of_the_cell_values_is_kept() -> None:
     model = network(1, 12, 9)
     model.config.backend, model.config.cell_clip = "unrolled", 0.05
