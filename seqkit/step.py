@@ -71,9 +71,9 @@ class Step:
         ]
         self._network = network.with_tensors(self._leaves)
         self._copied = [
-            (leaf[:, : own.shape[1]] if own.dim() == 2 else leaf, own)
-            for leaf, own in zip(self._leaves, self._masters, strict=True)
-            if leaf is not own
+            (used[:, : own.shape[1]] if own.dim() == 2 else used, own)
+            for used, own in zip(network.tensors(), self._masters, strict=True)
+            if used is not own
         ]
         self._optimizer = _optimizer(optimizer, self._masters, device)
         self._scaler = torch.amp.GradScaler(device.type, enabled=plan.precision == "fp16")
