@@ -29,7 +29,7 @@ _PUBLISHED = [
 
 def run(config: Config, chosen: torch.device, out: Path | None, console: Console) -> None:
     """Print median and spread of every row, and their ratios."""
-    with device.memory_errors("Try fewer streams."):
+    with device.memory_errors(lambda: "Try fewer streams."):
         rows = generation_benchmark.rows(config, chosen, console.notice)
         with console.progress("bench", len(rows) * (ROUNDS + 1)) as bar:
             builds = {name: row.build for name, row in rows.items()}

@@ -28,7 +28,7 @@ def run(config: Config, console: Console) -> None:
     prompt = material.read_prompt(config, saved.codec)
     files = _free_files(config)
     chosen = device.choose(config.device)
-    with device.memory_errors("Try fewer streams, or device=cpu."):
+    with device.memory_errors(lambda: "Try fewer streams, or device=cpu."):
         steps = continue_prompt(saved.build(chosen), saved.codec, prompt, config, console)
         if files:
             _write_files(steps, saved.codec, prompt, files, config, console)
