@@ -8,7 +8,7 @@ from seqkit import device, evaluation, paths
 from seqkit.commands import material
 from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.errors import DataError, OutputError
+from seqkit.errors import OutputError
 
 
 def run(config: Config, console: Console) -> None:
@@ -23,9 +23,7 @@ def run(config: Config, console: Console) -> None:
         corpus = material.load_corpus(data, console, saved.codec)
         part = corpus.whole
     else:
-        part, corpus = material.validation_part(saved, console)
-        if not len(part):
-            raise DataError("the checkpoint was trained without a validation part: give data.path")
+        part, corpus = material.own_part(saved, config.part, console)
     if config.protocol == "windowed":
         segments = evaluation.windowed(part, config.window)
     else:
