@@ -90,7 +90,17 @@ class DataConfig:
 class ModelConfig:
     """The network. Together with the vocabulary it is all that the weights depend on."""
 
-    cell: str = option("lstm", "the recurrent cell", choices=("lstm",))
+    cell: str = option(
+        "lstm", "the recurrent cell", choices=("lstm", "gru", "rnn_tanh", "rnn_relu")
+    )
+    backend: str = option(
+        "cudnn",
+        "fused calls (cuDNN's on a GPU), or the cell's equations step by step",
+        choices=("cudnn", "unrolled"),
+    )
+    cell_clip: float = option(
+        0.0, "keep the LSTM's c in ± this, with model.backend=unrolled; 0: no limit", minimum=0
+    )
     num_layers: int = option(2, "L, the depth of the stack", minimum=1)
     hidden_size: int = option(512, "H, the width of every layer", minimum=1)
     input: str = option(
@@ -106,19 +116,30 @@ class ModelConfig:
         0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
     )
 
+    @property
+    def resets_in_one_call(self) -> bool:
+        """Whether documents may begin anywhere in a window at no cost."""
+        return self.cell == "lstm" or self.backend == "unrolled"
+
 
 @dataclass
 class OptimizerConfig:
-    """AdamW with a linear warm-up and a cosine decay over the whole run."""
+    """The update rule, with a linear warm-up and a cosine decay over the whole run."""
 
+    kind: str = option("adamw", "the update rule", choices=("adamw", "sgd"))
     lr: float = option(3e-3, "peak learning rate", above=0)
     final_lr: float = option(
         0.0, "learning rate at the last step, as a share of lr", minimum=0, maximum=1
     )
     warmup_steps: int = option(50, "steps of linear warm-up", minimum=0)
-    weight_decay: float = option(0.01, "decoupled weight decay of the matrices", minimum=0)
-    beta1: float = option(0.9, "decay of the gradient's running mean", minimum=0, maximum=0.9999)
-    beta2: float = option(0.99, "decay of its running square", minimum=0, maximum=0.999999)
+    weight_decay: float = option(0.01, "weight decay of the matrices; adamw: decoupled", minimum=0)
+    beta1: float = option(
+        0.9, "adamw: decay of the gradient's running mean", minimum=0, maximum=0.9999
+    )
+    beta2: float = option(0.99, "adamw: decay of its running square", minimum=0, maximum=0.999999)
+    momentum: float = option(
+        0.9, "sgd: share of the last update in the next", minimum=0, maximum=0.9999
+    )
 
 
 @dataclass
@@ -139,6 +160,9 @@ class TrainConfig:
         0, "steps between checkpoints beside those at validations; 0: none", minimum=0
     )
     clip_norm: float = option(1.0, "largest norm of the whole gradient; 0: no limit", minimum=0)
+    clip_value: float = option(
+        0.0, "largest size of each element of the gradient; 0: no limit", minimum=0
+    )
     precision: str = option(
         "auto",
         "arithmetic of the matrix products; auto takes the device's fastest",
@@ -270,6 +294,12 @@ def check(config: Config) -> None:
         raise ConfigError(f"data.channel={config.data.channel}: give mix, or a number from 0")
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
+    model = config.model
+    if model.cell_clip and (model.cell, model.backend) != ("lstm", "unrolled"):
+        raise ConfigError(
+            f"model.cell_clip={model.cell_clip:g}: PyTorch's fused calls have no such clamp: "
+            "give model.cell=lstm model.backend=unrolled"
+        )
     split = config.data.split
     if (
         len(split) != 3

@@ -86,25 +86,27 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Window:
-    """What one training step sees: inputs and targets (T, B), and the lanes that start anew (B,).
+    """What one training step sees: inputs and targets (T, B), and where the state is zeroed.
 
-    `targets[t]` follows `inputs[t]`; a padded target is `IGNORED`.
+    `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
+    lanes that start from the zero state, `resets` (T, B) the separators between documents.
     """
 
     inputs: Integers
     targets: Integers
     fresh: npt.NDArray[np.bool_]
+    resets: npt.NDArray[np.bool_]
     count: int
 
 
 class Lanes:
     """A part laid out as B contiguous lanes that are read T symbols at a time.
 
-    Every document is cut into windows of T targets, its last one padded; the windows of all
-    documents, in order, are dealt to the lanes in B contiguous runs. So every symbol is a target
-    exactly once in an epoch, a document begins only at a window's start, and what a lane reads
-    in one step goes on from what it read in the step before, unless it is marked fresh. The
-    input before a document's first symbol is the codec's start symbol.
+    The documents stand one after the other with a separator between them, a place without a
+    target at which the state is zeroed. This row is cut into B runs, the last one padded. So
+    every symbol is a target exactly once in an epoch, nothing of one document reaches another,
+    and a lane goes on from what it read in the step before. The input before a document's first
+    symbol is the codec's start symbol.
     """
 
     def __init__(self, part: Part, start: int, batch_size: int, sequence_length: int) -> None:
@@ -121,31 +123,31 @@ class Lanes:
         self._part = part
         self._start = start
         self._length = sequence_length
-        self._ends = np.append(part.starts[1:], len(part))
-        windows = -(-(self._ends - part.starts) // sequence_length)
-        self._first = np.concatenate([[0], np.cumsum(windows)])
-        total = int(self._first[-1])
-        lanes = min(batch_size, max(1, total // _FEWEST_STEPS))
-        self.steps = -(-total // lanes)
+        # Where each document begins and ends in the row: one separator before all but the first.
+        before = np.arange(len(part.starts))
+        self._begins = part.starts + before
+        self._ends = np.append(part.starts[1:], len(part)) + before
+        windows = -(-int(self._ends[-1]) // sequence_length)
+        lanes = min(batch_size, max(1, windows // _FEWEST_STEPS))
+        self.steps = -(-windows // lanes)
         """Windows that each lane reads in one epoch."""
-        self.batch_size = -(-total // self.steps)
+        self.batch_size = -(-windows // self.steps)
         """B; less than was asked for where the part is small, so that lanes have state to carry."""
+        self.has_separators = len(part.starts) > 1
+        """Whether any window has resets."""
 
     def window(self, step: int) -> Window:
         """The window of a step; steps run on through the epochs."""
         step %= self.steps
-        index = np.arange(self.batch_size) * self.steps + step
-        used = index < self._first[-1]
-        document = np.searchsorted(self._first, np.minimum(index, self._first[-1] - 1), "right") - 1
-        begin = self._part.starts[document] + (index - self._first[document]) * self._length
-        end = np.where(used, np.minimum(begin + self._length, self._ends[document]), 0)
-        fresh = (index == self._first[document]) | (step == 0)
-
-        places = begin + np.arange(self._length)[:, None]
-        valid = places < end
-        targets = self._part.symbols[np.where(valid, places, 0)].astype(np.int64)
-        inputs = self._part.symbols[np.where(valid & (places > 0), places - 1, 0)].astype(np.int64)
-        at_start = index == self._first[document]
-        inputs[0, at_start] = self._start
+        lane_begins = (np.arange(self.batch_size) * self.steps + step) * self._length
+        places = lane_begins + np.arange(self._length)[:, None]
+        document = np.searchsorted(self._begins, places, "right") - 1
+        resets = (places == self._ends[document]) & (places < self._ends[-1])
+        valid = places < self._ends[document]
+        index = np.where(valid, places - document, 0)
+        targets = self._part.symbols[index].astype(np.int64)
         targets[~valid] = IGNORED
-        return Window(inputs, targets, fresh, int(valid.sum()))
+        inputs = self._part.symbols[np.maximum(index - 1, 0)].astype(np.int64)
+        inputs[places == self._begins[document]] = self._start
+        fresh = np.full(self.batch_size, step == 0)
+        return Window(inputs, targets, fresh, resets, int(valid.sum()))

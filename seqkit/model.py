@@ -6,9 +6,8 @@
     h_t          = sigmoid(o) * tanh(c_t)                       the next layer's x_t
     logits_t     = W_head h_t + b_head                          of the top layer's h_t
 
-(Hochreiter and Schmidhuber, 1997; the forget gate: Gers et al., 2000.) The stack is PyTorch's
-LSTM, which is cuDNN's on a GPU. Shapes are time-major: T steps, B lanes, V symbols, H hidden
-units, L layers.
+The middle lines are the LSTM; the other cells, and what computes them, are in `recurrence`.
+Shapes are time-major: T steps, B lanes, V symbols, H hidden units, L layers.
 """
 
 from typing import NamedTuple
@@ -17,12 +16,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqkit import recurrence
 from seqkit.config import ModelConfig
 from seqkit.randomness import dropout_mask
 
 
 class State(NamedTuple):
-    """What the network remembers: hidden and cell values, each (L, B, H)."""
+    """What the network remembers: hidden and cell values, each (L, B, H).
+
+    Cells other than the LSTM have no cell values; c is zeros there.
+    """
 
     h: Tensor
     c: Tensor
@@ -48,7 +51,7 @@ class CharRNN(nn.Module):
     """
 
     def __init__(self, config: ModelConfig, generator: torch.Generator | None = None) -> None:
-        """Weights are uniform in ±1/sqrt(H), drawn from `generator`; the forget gate's bias is 1.
+        """Weights are uniform in ±1/sqrt(H), drawn from `generator`; an LSTM's forget bias is 1.
 
         The columns that a one-hot input picks from are normal with deviation 0.5: with ±1/sqrt(H)
         a symbol would hardly move the gates at first, and learning starts several times slower.
@@ -64,7 +67,8 @@ class CharRNN(nn.Module):
         width = config.embedding_size if embedded else v
         self.embedding = nn.Embedding(v, width) if embedded else None
         self.layers = nn.ModuleList(
-            nn.LSTM(h if layer else width, h) for layer in range(config.num_layers)
+            recurrence.make_layer(config.cell, h if layer else width, h)
+            for layer in range(config.num_layers)
         )
         self.head = nn.Linear(h, v)
         self._initialise(generator)
@@ -79,7 +83,7 @@ class CharRNN(nn.Module):
                 parameter.normal_(std=0.5, generator=generator)
             elif ".bias" in name and name.startswith("layers"):
                 parameter.zero_()
-                if "bias_ih" in name:
+                if "bias_ih" in name and self.config.cell == "lstm":
                     parameter[h : 2 * h] = 1.0  # rows i, f, g, o: the forget gate's
             else:
                 parameter.uniform_(-(h**-0.5), h**-0.5, generator=generator)
@@ -91,7 +95,11 @@ class CharRNN(nn.Module):
         return State(zeros, zeros.clone())
 
     def forward(
-        self, symbols: Tensor, state: State, dropout: DropoutKey | None = None
+        self,
+        symbols: Tensor,
+        state: State,
+        dropout: DropoutKey | None = None,
+        resets: Tensor | None = None,
     ) -> tuple[Tensor, State]:
         """Run T steps.
 
@@ -99,18 +107,29 @@ class CharRNN(nn.Module):
             symbols: (T, B), integers below V.
             state: h and c, (L, B, H).
             dropout: the key of this step's masks; without one nothing is dropped.
+            resets: (T, B), true at separators: steps whose symbol and logits mean nothing, and
+                after which the state is exactly zero.
 
         Returns:
             The logits (T, B, V), of the symbol that follows each input, and the state after the
             last step.
+
+        Raises:
+            ValueError: a tensor of another shape, dtype or device than is expected.
         """
+        self._check(symbols, state, resets)
         if self.embedding is None:
             x = F.one_hot(symbols, self.config.vocabulary_size).to(self.head.weight.dtype)
         else:
             x = self.embedding(symbols)
+        cell, clip = self.config.cell, self.config.cell_clip
         last_h, last_c = [], []
         for index, layer in enumerate(self.layers):
-            x, (h, c) = layer(x, (state.h[index : index + 1], state.c[index : index + 1]))
+            weights = recurrence.weights_of(layer)
+            if self.config.backend == "unrolled":
+                x, h, c = recurrence.unrolled(cell, weights, x, *_at(state, index), resets, clip)
+            else:
+                x, h, c = recurrence.fused(cell, weights, x, *_at(state, index), resets)
             last_h.append(h)
             last_c.append(c)
             if dropout is not None and self.config.dropout:
@@ -118,7 +137,38 @@ class CharRNN(nn.Module):
                 # One mask for all T steps of a window (Gal and Ghahramani, 2016).
                 mask = dropout_mask(*dropout, index, tuple(x.shape[1:]), rate, x.device)
                 x = x * mask.to(x.dtype)
-        return self.head(x), State(torch.cat(last_h), torch.cat(last_c))
+        after = (torch.stack(values).to(state.h.dtype) for values in (last_h, last_c))
+        return self.head(x), State(*after)
+
+    def _check(self, symbols: Tensor, state: State, resets: Tensor | None) -> None:
+        """Say what was expected and what was given, in the letters T B H L."""
+        if symbols.dim() != 2 or not symbols.numel():
+            raise ValueError(f"symbols: expected (T, B), both at least 1, got {_shape(symbols)}")
+        steps, lanes = symbols.shape
+        expected = (self.config.num_layers, lanes, self.config.hidden_size)
+        like = self.head.weight
+        for name, values in zip("hc", state, strict=True):
+            if values.shape != expected:
+                raise ValueError(
+                    f"state {name}: expected (L, B, H) = {expected}, got {_shape(values)}"
+                )
+            if values.dtype != like.dtype:
+                raise ValueError(f"state {name}: expected {like.dtype}, got {values.dtype}")
+            if values.device != like.device:
+                raise ValueError(f"state {name}: expected on {like.device}, got {values.device}")
+        if resets is not None and (resets.shape != symbols.shape or resets.dtype != torch.bool):
+            raise ValueError(
+                f"resets: expected bool of (T, B) = {(steps, lanes)}, "
+                f"got {resets.dtype} of {_shape(resets)}"
+            )
+
+
+def _at(state: State, layer: int) -> tuple[Tensor, Tensor]:
+    return state.h[layer], state.c[layer]
+
+
+def _shape(values: Tensor) -> tuple[int, ...]:
+    return tuple(values.shape)
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:

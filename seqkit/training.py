@@ -106,15 +106,18 @@ class Trainer:
         self._device = model.head.weight.device
         matrices = [p for p in model.parameters() if p.dim() > 1]
         vectors = [p for p in model.parameters() if p.dim() == 1]
-        self._optimizer = torch.optim.AdamW(
-            [
-                {"params": matrices, "weight_decay": optimizer.weight_decay},
-                {"params": vectors, "weight_decay": 0.0},
-            ],
-            lr=optimizer.lr,
-            betas=(optimizer.beta1, optimizer.beta2),
-            fused=True,
-        )
+        groups: list[dict[str, Any]] = [
+            {"params": matrices, "weight_decay": optimizer.weight_decay},
+            {"params": vectors, "weight_decay": 0.0},
+        ]
+        self._optimizer: torch.optim.Optimizer
+        if optimizer.kind == "sgd":
+            self._optimizer = torch.optim.SGD(
+                groups, lr=optimizer.lr, momentum=optimizer.momentum, fused=True
+            )
+        else:
+            betas = (optimizer.beta1, optimizer.beta2)
+            self._optimizer = torch.optim.AdamW(groups, lr=optimizer.lr, betas=betas, fused=True)
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=precision == "fp16")
         self._state = model.zero_state(lanes.batch_size)
         self._nats = torch.zeros((), dtype=torch.float64, device=self._device)
@@ -174,26 +177,38 @@ class Trainer:
         inputs = torch.from_numpy(window.inputs).to(self._device)
         targets = torch.from_numpy(window.targets).to(self._device)
         fresh = torch.from_numpy(window.fresh).to(self._device)
+        resets = None
+        if self._lanes.has_separators:
+            resets = torch.from_numpy(window.resets).to(self._device)
         state = self._state.reset(fresh)
         rate = self.learning_rate(progress.step)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
 
         with mixed_precision(self._device, self._precision):
-            logits, state = self.model(inputs, state, DropoutKey(self._seed, progress.step))
+            dropout = DropoutKey(self._seed, progress.step)
+            logits, state = self.model(inputs, state, dropout, resets)
         loss = cross_entropy(logits, targets)
         self._optimizer.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-        if self._config.clip_norm:
-            self._scaler.unscale_(self._optimizer)
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._config.clip_norm)
+        self._clip()
         self._scaler.step(self._optimizer)
         self._scaler.update()
 
-        self._state = State(*(values.detach().float() for values in state))
+        self._state = State(*(values.detach() for values in state))
         self._nats += loss.detach() * window.count
         progress.step += 1
         progress.symbols += window.count
+
+    def _clip(self) -> None:
+        """Bound the gradient's elements, then its norm (Pascanu et al., 2013)."""
+        value, norm = self._config.clip_value, self._config.clip_norm
+        if value or norm:
+            self._scaler.unscale_(self._optimizer)
+        if value:
+            torch.nn.utils.clip_grad_value_(self.model.parameters(), value)
+        if norm:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), norm)
 
     def _mean_loss(self) -> float:
         """The mean loss since the last report, checked to be finite."""
@@ -247,7 +262,8 @@ class Trainer:
         tensors = {"state.h": self._state.h, "state.c": self._state.c, "nats": self._nats}
         for index, moments in self._optimizer.state_dict()["state"].items():
             for moment, values in moments.items():
-                tensors[f"optimizer.{index}.{moment}"] = values
+                if values is not None:  # SGD without momentum
+                    tensors[f"optimizer.{index}.{moment}"] = values
         return {"progress": vars(self.progress), "scaler": self._scaler.state_dict()}, tensors
 
     def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:

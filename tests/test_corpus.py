@@ -29,25 +29,43 @@ def test_every_symbol_is_a_target_exactly_once(
     assert sum(counts) == len(data)
 
 
-@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30)])
-def test_inputs_and_lanes_go_on_unless_they_are_fresh(lengths: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30), (1,) * 60])
+def test_inputs_and_state_go_on_except_at_a_document_and_a_new_epoch(
+    lengths: tuple[int, ...],
+) -> None:
     data = part(*lengths)
     lanes = Lanes(data, START, 3, 4)
+    assert lanes.has_separators == (len(lengths) > 1)
     starts = {int(data.symbols[start]) for start in data.starts}
-    before: np.ndarray | None = None
-    for step in range(2 * lanes.steps):
-        window = lanes.window(step)
+    windows = [lanes.window(step) for step in range(2 * lanes.steps)]
+    assert [window.fresh.all() for window in windows] == [
+        step % lanes.steps == 0 for step in range(2 * lanes.steps)
+    ]
+    for epoch in (windows[: lanes.steps], windows[lanes.steps :]):
         for lane in range(lanes.batch_size):
-            column = window.targets[:, lane]
-            real = column[column != IGNORED]
-            expected = [START if symbol in starts else symbol - 1 for symbol in real.tolist()]
-            assert window.inputs[: len(real), lane].tolist() == expected
-            if len(real) and real[0] in starts:
-                assert window.fresh[lane]
-            if before is not None and len(real) and not window.fresh[lane]:
-                assert before[-1, lane] == real[0] - 1
-        assert window.fresh.all() or step % lanes.steps != 0
-        before = window.targets
+            inputs, targets, resets = (
+                np.concatenate([getattr(window, name)[:, lane] for window in epoch]).tolist()
+                for name in ("inputs", "targets", "resets")
+            )
+            before = None  # the symbol of the last step, as the state remembers it
+            for x, target, reset in zip(inputs, targets, resets, strict=True):
+                if target == IGNORED:
+                    before = None
+                    continue
+                assert not reset
+                assert x == (START if target in starts else target - 1)
+                assert before is None or before == x
+                before = target if target + 1 not in starts else None
+                if target + 1 in starts and (target + 1 - 100) < len(data):
+                    assert_separated(targets, resets, target)
+
+
+def assert_separated(targets: list[int], resets: list[bool], last: int) -> None:
+    """A reset, with no target, follows the last symbol of a document, unless the lane ends."""
+    place = targets.index(last) + 1
+    if place < len(targets):
+        assert targets[place] == IGNORED
+        assert resets[place]
 
 
 def test_a_part_of_less_than_two_windows_is_refused() -> None:

@@ -122,6 +122,46 @@ def test_dropout_follows_its_key_and_leaves_the_state_alone() -> None:
     torch.testing.assert_close(dropped.h[0], after.h[0])
 
 
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_the_backends_share_their_weights_and_agree(cell: str) -> None:
+    net, other = model(cell=cell), model(cell=cell, backend="unrolled")
+    other.load_state_dict(net.state_dict())
+    symbols, state = inputs(8)
+    resets = torch.zeros(T, B, dtype=torch.bool)
+    resets[1, 0] = resets[3, 2] = True
+    for first, second in zip(
+        net(symbols, state, None, resets), other(symbols, state, None, resets), strict=True
+    ):
+        torch.testing.assert_close(first, second)
+
+
+def test_a_cell_clip_reaches_the_unrolled_cells() -> None:
+    symbols, state = inputs(9)
+    _, after = model(backend="unrolled", cell_clip=0.1)(symbols, state)
+    assert (after.c.abs() <= 0.1).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"symbols": torch.zeros(0, B, dtype=torch.int64)}, r"symbols: expected \(T, B\)"),
+        ({"symbols": torch.zeros(T, dtype=torch.int64)}, r"\(T, B\).*got \(5,\)"),
+        ({"h": torch.zeros(L, B + 1, H)}, r"state h: expected \(L, B, H\) = \(2, 3, 4\)"),
+        ({"c": torch.zeros(L, B, H)}, r"state c: expected torch.float64, got torch.float32"),
+        ({"h": torch.zeros(L, B, H, device="meta").double()}, r"state h: expected on cpu"),
+        ({"resets": torch.zeros(B, T).bool()}, r"resets: expected bool of \(T, B\) = \(5, 3\)"),
+        ({"resets": torch.zeros(T, B)}, r"resets: expected bool .* got torch.float32"),
+    ],
+)
+def test_a_wrong_tensor_is_named_with_what_was_expected(
+    change: dict[str, torch.Tensor], message: str
+) -> None:
+    symbols, state = inputs()
+    given = {"symbols": symbols, "h": state.h, "c": state.c, **change}
+    with pytest.raises(ValueError, match=message):
+        model()(given["symbols"], State(given["h"], given["c"]), None, given.get("resets"))
+
+
 def test_targets_below_zero_do_not_count() -> None:
     logits = torch.randn(T, B, V, generator=torch.Generator().manual_seed(6))
     targets = torch.zeros(T, B, dtype=torch.int64)

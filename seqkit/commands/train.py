@@ -39,6 +39,8 @@ _END_KEYS = {
     for key in ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
 }
 """What may differ when a run is resumed; the rest shapes what it learns."""
+_HOW_KEYS = {"model.dropout", "model.backend", "model.cell_clip"}
+"""The keys of the model that say how it runs, and not which weights it has."""
 
 
 def run(config: Config, console: Console) -> None:
@@ -73,6 +75,11 @@ def run(config: Config, console: Console) -> None:
         console.notice(
             f"the data is short: {lanes.batch_size} lanes instead of "
             f"train.batch_size={settings.batch_size}"
+        )
+    if lanes.has_separators and not model_config.resets_in_one_call:
+        console.notice(
+            f"model.cell={model_config.cell} cannot start a document inside a fused call: the "
+            "calls are cut where documents begin, which takes longer"
         )
     with device.memory_errors("Try a smaller train.batch_size or model.hidden_size."):
         if origin is not None:
@@ -117,7 +124,12 @@ def _folder(config: Config) -> RunFolder:
 def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:
     """The network to train: as configured, or that of the weights to start from."""
     if origin is not None:
-        return dataclasses.replace(origin.model, dropout=wanted.dropout)
+        return dataclasses.replace(
+            origin.model,
+            dropout=wanted.dropout,
+            backend=wanted.backend,
+            cell_clip=wanted.cell_clip,
+        )
     size = corpus.codec.size
     if wanted.vocabulary_size and wanted.vocabulary_size < size:
         raise ConfigError(
@@ -129,7 +141,7 @@ def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None
 
 def _same_shape(model: ModelConfig, wanted: ModelConfig) -> bool:
     size = wanted.vocabulary_size or model.vocabulary_size
-    return model == dataclasses.replace(wanted, vocabulary_size=size, dropout=model.dropout)
+    return model == dataclasses.replace(wanted, vocabulary_size=size)
 
 
 def _finished(config: Config, step: int) -> str:
@@ -159,7 +171,7 @@ def _check_unchanged(config: Config, saved: Checkpoint, corpus: Corpus, console:
     groups = ("data", "model", "optimizer", "train")
     fixed = {name for name, _ in options() if name.partition(".")[0] in groups or name == "seed"}
     changed = _changed(config, saved, fixed - _END_KEYS - {"data.path"})
-    shape = [name for name in changed if name.startswith("model.") and name != "model.dropout"]
+    shape = [name for name in changed if name.startswith("model.") and name not in _HOW_KEYS]
     if saved.data["sha256"] != corpus.sha256:
         changed.append("the data itself")
     if not changed:

@@ -126,8 +126,8 @@ class Archive:
             self._fetch(cached, folders)
         except (OSError, ValueError, HTTPException, tarfile.TarError, zlib.error) as error:
             raise DataError(
-                f"{self.name} cannot be downloaded ({error}): put its files into {self.folder} of a "
-                "folder named by SEQKIT_DATA_DIR, or give data.path=FOLDER"
+                f"{self.name} cannot be downloaded ({error}): put its files into {self.folder} "
+                "of a folder named by SEQKIT_DATA_DIR, or give data.path=FOLDER"
             ) from error
         return cached
 

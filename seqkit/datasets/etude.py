@@ -16,7 +16,7 @@ from seqkit.randomness import uniforms
 
 Wave = npt.NDArray[np.float64]
 
-SAMPLE_RATE = 4000
+SAMPLE_RATE = 16000
 SECONDS = 64.0
 SCALE = (220.0, 246.94, 277.18, 329.63, 369.99, 440.0)
 """Hertz: the pentatonic scale on A, equally tempered."""
@@ -84,13 +84,13 @@ def pluck(hertz: float, samples: int, sample_rate: int) -> Wave:
     for begin in range(n + 2, len(y), n):
         end = min(begin + n, len(y))
         past = y[begin - n - 2 : end - n]
-        y[begin:end] = turn * (
-            (1 - s) / 2 * past[2:] + past[1:-1] / 2 + s / 2 * past[:-2]
-        )
-    tone = y[n + 2 :]
+        y[begin:end] = turn * ((1 - s) / 2 * past[2:] + past[1:-1] / 2 + s / 2 * past[:-2])
+    # A constant would ring longest; the mean of a period is taken away, which leaves the tone.
+    tone = y[n + 2 :] - np.convolve(y, np.full(n, 1 / n))[n + 2 : n + 2 + samples]
     fade = min(samples, sample_rate // 100)
     tone[samples - fade :] *= np.linspace(1, 0, fade)
-    return tone * _LEVEL / np.abs(tone).max()
+    loud: Wave = tone * (_LEVEL / np.abs(tone).max())
+    return loud
 
 
 def write(path: Path, samples: Wave, sample_rate: int) -> None:
