@@ -24,7 +24,8 @@ def pitches(wave: Wave, sample_rate: int, seconds: float = 0.125) -> npt.NDArray
     )
     curve = low - 2 * mid + high
     offset = np.where(curve < 0, 0.5 * (low - high) / np.where(curve < 0, curve, 1), 0)
-    return (peak + offset) * sample_rate / length
+    hertz: npt.NDArray[np.float64] = (peak + offset) * sample_rate / length
+    return hertz
 
 
 def on_scale(

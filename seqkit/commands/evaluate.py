@@ -1,10 +1,11 @@
-"""`evaluate`: how well a checkpoint predicts a text."""
+"""`evaluate`: how well a checkpoint predicts a text, or sound."""
 
 import dataclasses
 import json
 from pathlib import Path
 
-from seqkit import device, evaluation, paths
+from seqkit import device, evaluation, paths, yardsticks
+from seqkit.codecs import Quantiser
 from seqkit.commands import material
 from seqkit.config import Config
 from seqkit.console import Console, Product
@@ -39,7 +40,7 @@ def run(config: Config, console: Console) -> None:
             segments,
             watch=lambda done: bar.update(done, "symbols"),
         )
-    result = {
+    result: dict[str, object] = {
         "loss": score.loss,
         "bits_per_symbol": score.bits_per_symbol,
         "symbols": score.symbols,
@@ -47,6 +48,9 @@ def run(config: Config, console: Console) -> None:
         "protocol": config.protocol,
         "data_sha256": corpus.sha256,
     }
+    if isinstance(saved.codec, Quantiser):
+        result |= yardsticks.all_of(part, saved.codec)
+        result["quantiser_snr_db"] = corpus.snr
     text = json.dumps(result) if config.json else _table(result)
     if out:
         with paths.atomic_write(out) as stream:

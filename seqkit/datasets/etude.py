@@ -25,6 +25,7 @@ _VERSION = 1  # of the music: a change of it changes the file's name
 _BEAT = 0.25  # seconds
 _RING = 2.0  # seconds in which a string's loop loses 60 dB
 _LEVEL = 0.6  # of the loudest sample
+_HISS = 0.01  # amplitude of the noise that a recording has
 _STEPS = (-2, -1, -1, 1, 1, 2)  # along the scale, from note to note
 
 
@@ -57,12 +58,17 @@ def compose(seconds: float) -> list[tuple[int, int]]:
 
 
 def render(notes: list[tuple[int, int]], sample_rate: int) -> Wave:
-    """The wave (N,) of a melody; a string is damped when the next one is plucked."""
+    """The wave (N,) of a melody; a string is damped when the next one is plucked.
+
+    Without the hiss every sample would follow from those before it, and a model that learns this
+    has not learnt to find back to the tone from samples that it drew itself.
+    """
     pieces = [
         pluck(SCALE[place], round(beats * _BEAT * sample_rate), sample_rate)
         for place, beats in notes
     ]
-    return np.concatenate(pieces)
+    melody = np.concatenate(pieces)
+    return melody + _HISS * (2 * uniforms(2, 0, 0, melody.size) - 1)
 
 
 def pluck(hertz: float, samples: int, sample_rate: int) -> Wave:
