@@ -126,7 +126,7 @@ class _Reading:
                 starts.append(written)
                 written += count
         if not written:
-            raise DataError(f"{self._nothing_left()}: give other recordings")
+            raise DataError(self._nothing_left())
         return Encoded(
             codec,
             starts,
@@ -153,9 +153,9 @@ class _Reading:
                 rates[Reader(file).sample_rate] += 1
             except BadFileError as error:
                 self._refuse(error)
-        self.bad.clear()  # they come again when all is read
         if not rates:
-            raise DataError(f"{next(iter(self.files.values()))}: no file can be read as sound")
+            raise DataError(self._nothing_left())
+        self.bad.clear()  # they come again when all is read
         return max(rates, key=lambda rate: (rates[rate], rate))
 
     def _gain(self, order: list[str], rate: int) -> float:
@@ -170,10 +170,10 @@ class _Reading:
                     count += wave.size
             except BadFileError as error:
                 self._refuse(error)
+        if peak < _SILENT:
+            raise DataError(self._nothing_left())
         self.bad.clear()
         self.converted.clear()
-        if peak < _SILENT:
-            raise DataError(f"{next(iter(self.files.values()))}: there is nothing but silence")
         return 1 / peak if self.config.gain == "peak" else _RMS / math.sqrt(square / count)
 
     def _waves(self, file: Path, rate: int) -> Iterator[Wave]:
@@ -234,8 +234,9 @@ class _Reading:
     def _nothing_left(self) -> str:
         first = next(iter(self.files.values()))
         if self.bad:
-            return str(self.bad[0])
-        return f"{first}: nothing is left of the sound: {_listed(self.left_out)}"
+            return f"none of {len(self.files)} file(s) of sound can be read: {self.bad[0]}"
+        why = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
+        return f"{first}: nothing is left of the sound: {why or 'silence'}"
 
     def _notes(self, documents: int) -> Iterator[str]:
         if self.bad:
@@ -248,7 +249,3 @@ class _Reading:
             told.append(f"{self.clipped} samples over 1 clipped")
         if len(told) > 1:
             yield "; ".join(told)
-
-
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {what}" for what, count in counts.items())

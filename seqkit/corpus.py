@@ -56,14 +56,14 @@ class Corpus:
         training, validation, test = fractions
         if self.held_out is not None:
             end, test = self.held_out, 0.0
-            training, validation = np.array([training, validation]) / (training + validation)
+            training, validation = (x / (training + validation) for x in (training, validation))
         else:
             end = len(self.whole)
         first = int(end * training)
         second = first + round(end * validation) if test else end
         if not validation and not test:
             first = end
-        if self.whole_documents:
+        if self.whole_documents and end:
             first, second = self._between_documents(first, second, end, validation > 0, test > 0)
         return self._cut(0, first), self._cut(first, second), self._cut(second, len(self.whole))
 

@@ -23,7 +23,7 @@ SUFFIXES = frozenset(
 WRITTEN = (".wav", ".flac", ".ogg")
 """Endings of the files that can be written."""
 
-_FRAMES = 1 << 16  # of a block
+_FRAMES = 1 << 13  # of a block; larger ones leave holes in the memory of the process
 _OPEN_LENGTH = 0x7FFFF000  # data sizes from here on say: until the file ends
 _UNKNOWN = 1 << 62  # frames that libsndfile reports where the header does not say
 

@@ -121,14 +121,14 @@ def test_quantisers_know_their_own_levels(codec: Quantiser) -> None:
 
 def test_quantisers_clip_what_is_too_loud_and_refuse_what_is_no_number() -> None:
     for codec in (MuLaw(256, 8000), Linear(256, 8000)):
-        assert codec.encode(np.float32([-1.5, 1.5])).tolist() == [0, 255]
+        assert codec.encode(np.array([-1.5, 1.5], np.float32)).tolist() == [0, 255]
         for value in (np.nan, np.inf, -np.inf):
             with pytest.raises(ValueError, match="finite"):
-                codec.encode(np.float32([0, value]))
+                codec.encode(np.array([0, value], np.float32))
 
 
 def test_a_gain_is_taken_back() -> None:
-    wave = np.float32([0.01, -0.02, 0.03])
+    wave = np.array([0.01, -0.02, 0.03], np.float32)
     np.testing.assert_allclose(
         Linear(4096, 8000, 30.0).decode(Linear(4096, 8000, 30.0).encode(wave)), wave, atol=1e-5
     )

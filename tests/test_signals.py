@@ -52,7 +52,7 @@ def test_a_tone_stays_and_what_would_fold_back_goes(library: str) -> None:
 
 
 def test_mu_law_without_torchaudio_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    wave = np.concatenate([noise(4_000), np.float32([-1, -1e-9, 0, 1e-9, 1])])
+    wave = np.concatenate([noise(4_000), np.array([-1, -1e-9, 0, 1e-9, 1], np.float32)])
     expected = {levels: signals.mu_law_encode(wave, levels) for levels in (2, 37, 256, 65536)}
     decoded = {n: signals.mu_law_decode(symbols, n) for n, symbols in expected.items()}
     assert signals.torchaudio() is not None
@@ -71,7 +71,7 @@ def test_an_import_that_fails_is_none(
     def fail(name: str) -> None:
         raise error(name)
 
-    monkeypatch.setattr(signals.importlib, "import_module", fail)
+    monkeypatch.setattr("seqkit.signals.importlib.import_module", fail)
     assert signals.torchaudio.__wrapped__() is None
 
 

@@ -136,5 +136,5 @@ def test_what_is_written_is_read(suffix: str, tmp_path: Path) -> None:
 
 
 def test_what_is_too_loud_is_clipped_in_writing() -> None:
-    values = np.frombuffer(sound_files.pcm16(np.float32([-2, -1, 0, 1, 2])), "<i2")
+    values = np.frombuffer(sound_files.pcm16(np.array([-2, -1, 0, 1, 2], np.float32)), "<i2")
     assert values.tolist() == [-32768, -32768, 0, 32767, 32767]

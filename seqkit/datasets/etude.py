@@ -17,7 +17,7 @@ from seqkit.randomness import uniforms
 Wave = npt.NDArray[np.float64]
 
 SAMPLE_RATE = 16000
-SECONDS = 64.0
+SECONDS = 160.0
 SCALE = (220.0, 246.94, 277.18, 329.63, 369.99, 440.0)
 """Hertz: the pentatonic scale on A, equally tempered."""
 
