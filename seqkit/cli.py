@@ -21,6 +21,7 @@ _COMMANDS = {
     "generate": "let a checkpoint write",
     "evaluate": "measure how well a checkpoint predicts a text",
     "inspect": "show what a checkpoint holds",
+    "bench": "time training steps at a shape, beside other ways to make them",
 }
 
 _HELP = """\
@@ -40,6 +41,7 @@ examples:
   python -m seqkit recipe=shakespeare run_dir=runs/a resume=auto
   python -m seqkit generate checkpoint=runs/a prompt="ROMEO:" length=300
   python -m seqkit evaluate checkpoint=runs/a data.path=play.txt
+  python -m seqkit bench shape=mycaffe
   python -m seqkit --multirun recipe=shakespeare model.num_layers=1,2,3
 
 options:
@@ -157,6 +159,10 @@ def _run(command: str, config: Config, words: list[str]) -> int:
             from seqkit.commands import inspect
 
             inspect.run(config, console)
+        case "bench":
+            from seqkit.commands import bench
+
+            bench.run(config, console)
     return 0
 
 

@@ -33,6 +33,7 @@ from seqkit.config import FREE_TEXT, Config
 from seqkit.errors import ConfigError
 
 _MAY_BE_EMPTY = ("prompt", "data.path")
+_NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
 
 
@@ -90,21 +91,21 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Config:
         ConfigError: an unknown key or recipe, a wrong type, a value out of range.
     """
     overrides, free = _separate(arguments)
-    recipe = None
+    named: dict[str, str | None] = {}
     with _hydra(config_dirs):
         for override in _parse(overrides):
             if override.is_sweep_override():
                 raise ConfigError(f"{override.input_line}: several values need --multirun")
             _check_choice(override)
-            if override.key_or_group == "recipe":
-                recipe = str(override.value() or "") or None
+            if override.key_or_group in _NAMED:
+                named[override.key_or_group] = str(override.value() or "") or None
         try:
             composed = hydra_compose("config", overrides)
             config = OmegaConf.to_object(composed)
         except (HydraException, OmegaConfBaseException) as error:
             raise ConfigError(_explain(error)) from error
     assert isinstance(config, Config)
-    config.recipe = recipe
+    config.recipe, config.shape = (named.get(group) for group in _NAMED)
     for key, value in free.items():
         if not value and key not in _MAY_BE_EMPTY:
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
@@ -195,7 +196,7 @@ def _parse(overrides: list[str]) -> list[Override]:
 def _check_choice(override: Override) -> None:
     """Refuse a recipe, or an option of a group, that does not exist."""
     group = override.key_or_group
-    if override.type != OverrideType.CHANGE or group not in (*_GROUPS, "recipe"):
+    if override.type != OverrideType.CHANGE or group not in (*_GROUPS, *_NAMED):
         return
     choice = override.value()
     options = GlobalHydra.instance().config_loader().get_group_options(group)

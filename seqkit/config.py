@@ -190,6 +190,7 @@ class Config:
     """The root: the keys that are typed most, and the five groups."""
 
     recipe: str | None = option(None, "the recipe: a file of recipes/, or of --config-dir")
+    shape: str | None = option(None, "what bench times: a file of conf/shape")
     run_dir: str | None = option(None, "the run's folder; by default RUNS/RECIPE/TIME")
     runs: str = option("runs", "the folder in which runs get their folders")
     resume: str = option(
@@ -200,7 +201,7 @@ class Config:
     init_from: str | None = option(None, "start from the weights of this run or checkpoint")
     device: str = option("auto", "auto, cpu, cuda or cuda:N")
     seed: int = option(0, "seed of weights, dropout and samples", minimum=0, maximum=2**63 - 1)
-    json: bool = option(False, "print one JSON object (evaluate, inspect)")
+    json: bool = option(False, "print one JSON object (evaluate, inspect, bench)")
     out: str | None = option(None, "write the product to this file")
     overwrite: bool = option(False, "allow that files which exist are replaced")
     quiet: bool = option(False, "no progress and no notices on stderr")
@@ -251,6 +252,10 @@ READS = {
         *("protocol", "quiet", "window"),
     },
     "inspect": {"checkpoint", "json", "quiet"},
+    "bench": {
+        *("device", "json", "model", "optimizer", "out", "overwrite", "quiet", "seed", "shape"),
+        "train",
+    },
 }
 """The root keys and groups that each command reads; a group stands for all of its keys."""
 

@@ -154,7 +154,7 @@ class Trainer:
         progress, every = self.progress, self._config.validate_every
         while not self.finished:
             begun = time.perf_counter()
-            self._update()
+            self.update()
             last = progress.step >= self.total_steps
             report = last or progress.step == 1 or progress.step % _REPORT_EVERY == 0
             validate = last or (every > 0 and progress.step % every == 0)
@@ -171,7 +171,8 @@ class Trainer:
                 yield CheckpointDue(progress.step)
             yield Stepped(progress.step)
 
-    def _update(self) -> None:
+    def update(self) -> None:
+        """One step: forward, loss, backward, clip, and the update of the weights."""
         progress = self.progress
         window = self._lanes.window(progress.step)
         inputs = torch.from_numpy(window.inputs).to(self._device)

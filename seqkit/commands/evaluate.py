@@ -2,22 +2,18 @@
 
 import dataclasses
 import json
-from pathlib import Path
 
-from seqkit import device, evaluation, paths, yardsticks
+from seqkit import device, evaluation, yardsticks
 from seqkit.codecs import Quantiser
 from seqkit.commands import material
 from seqkit.config import Config
-from seqkit.console import Console, Product
-from seqkit.errors import OutputError
+from seqkit.console import Console
 
 
 def run(config: Config, console: Console) -> None:
     """Print loss and bits per symbol of `data.path`, or of the checkpoint's own validation part."""
     saved = material.load_checkpoint(config.checkpoint)
-    out = Path(config.out) if config.out and config.out != "-" else None
-    if out and out.exists() and not config.overwrite:
-        raise OutputError(f"{out} exists: give another out, or overwrite=true")
+    out = material.free_output(config)
     chosen = device.choose(config.device)
     if config.data.path:
         data = dataclasses.replace(config.data, max_vocabulary=0)
@@ -51,14 +47,7 @@ def run(config: Config, console: Console) -> None:
     if isinstance(saved.codec, Quantiser):
         result |= yardsticks.all_of(part, saved.codec)
         result["quantiser_snr_db"] = corpus.snr
-    text = json.dumps(result) if config.json else _table(result)
-    if out:
-        with paths.atomic_write(out) as stream:
-            stream.write((text + "\n").encode())
-    else:
-        product = Product()
-        product.write(text + "\n")
-        product.flush()
+    material.write_result(out, json.dumps(result) if config.json else _table(result))
 
 
 def _table(result: dict[str, object]) -> str:

@@ -12,10 +12,10 @@ from seqkit import audio, checkpoint, datasets, paths, signals, sound_files, tex
 from seqkit.checkpoint import Checkpoint
 from seqkit.codecs import Bytes, Codec, Quantiser, Symbols, UnknownSymbolError
 from seqkit.config import Config, DataConfig, check_section
-from seqkit.console import Console
+from seqkit.console import Console, Product
 from seqkit.corpus import Corpus, Part
 from seqkit.datasets import Located
-from seqkit.errors import CheckpointError, ConfigError, DataError
+from seqkit.errors import CheckpointError, ConfigError, DataError, OutputError
 
 _LENGTH = 500  # symbols of text, where nothing is said
 _SECONDS = 5.0  # of sound
@@ -154,6 +154,29 @@ def _read_file(path: Path, codec: Codec) -> str | bytes:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"prompt_file={path}: byte {error.start} is not utf-8") from error
+
+
+def free_output(config: Config) -> Path | None:
+    """The file of `out`, None for stdout.
+
+    Raises:
+        OutputError: it exists, and overwrite was not given.
+    """
+    out = Path(config.out) if config.out and config.out != "-" else None
+    if out and out.exists() and not config.overwrite:
+        raise OutputError(f"{out} exists: give another out, or overwrite=true")
+    return out
+
+
+def write_result(out: Path | None, text: str) -> None:
+    """Write a command's result, a line or a table, to its file or to stdout."""
+    if out:
+        with paths.atomic_write(out) as stream:
+            stream.write((text + "\n").encode())
+    else:
+        product = Product()
+        product.write(text + "\n")
+        product.flush()
 
 
 def versions() -> dict[str, str]:

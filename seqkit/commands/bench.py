@@ -1,0 +1,119 @@
+"""`bench`: how long a training step takes at a shape, beside what it is compared with."""
+
+import json
+from typing import Any
+
+from seqkit import benchmark, device
+from seqkit.commands import material
+from seqkit.config import Config
+from seqkit.console import Console
+from seqkit.errors import ConfigError
+from seqkit.timing import ROUNDS, Timing, interleave
+
+_PUBLISHED: dict[str, list[tuple[dict[str, int], str, str, float]]] = {
+    "mycaffe": [
+        ({"num_layers": 2}, "MyCaffe, its unrolled engine", "Titan Xp", 64.0),
+        ({"num_layers": 2}, "MyCaffe, its cuDNN engine (5 times faster)", "Titan Xp", 12.8),
+    ],
+    "torch_rnn": [
+        ({"num_layers": 1}, "torch-rnn", "Titan X", 38.0),
+        ({"num_layers": 1}, "char-rnn", "Titan X", 58.0),
+        ({"num_layers": 2}, "torch-rnn", "Titan X", 78.0),
+        ({"num_layers": 2}, "char-rnn", "Titan X", 108.0),
+        ({"num_layers": 3}, "torch-rnn", "Titan X", 117.0),
+        ({"num_layers": 3}, "char-rnn", "Titan X", 157.0),
+    ],
+    "caffe_lstm": [
+        ({"num_layers": 3}, "caffe-lstm", "Titan X", 539.0),
+        ({"num_layers": 3}, "Donahue's recurrent layer", "Titan X", 726.0),
+    ],
+}
+"""Forward + backward in milliseconds, as their authors published it, by the depth it holds for."""
+
+
+def run(config: Config, console: Console) -> None:
+    """Print median and spread of every row, and their ratios."""
+    if not config.shape:
+        raise ConfigError("no shape: give shape=NAME; toy, text, audio and mycaffe are some")
+    if not config.model.vocabulary_size:
+        raise ConfigError("model.vocabulary_size=0: give the number of symbols")
+    out = material.free_output(config)
+    chosen = device.choose(config.device)
+    precision = device.choose_precision(config.train.precision, chosen)
+    rows = benchmark.rows(config, chosen, precision)
+    with (
+        device.memory_errors("Try a smaller train.batch_size."),
+        console.progress("bench", len(rows) * (ROUNDS + 1)) as bar,
+    ):
+        timings = interleave(rows, chosen, bar.update)
+    result = _result(config, device.describe(chosen), precision, timings)
+    material.write_result(out, json.dumps(result) if config.json else _table(result))
+
+
+def _result(
+    config: Config, chosen: str, precision: str, timings: dict[str, Timing]
+) -> dict[str, Any]:
+    symbols = config.train.batch_size * config.train.sequence_length
+    medians = {name: timing.quantile(0.5) for name, timing in timings.items()}
+    rows = [
+        {
+            "name": name,
+            "median_ms": medians[name],
+            "p10_ms": timing.quantile(0.1),
+            "p90_ms": timing.quantile(0.9),
+            "calls": len(timing.milliseconds),
+            "symbols_per_second": symbols / medians[name] * 1000,
+            "peak_bytes": timing.peak_bytes,
+        }
+        for name, timing in timings.items()
+    ]
+    forward_backward = "forward_backward"
+    ratios = {
+        "seqkit/bare": medians["seqkit"] / medians["bare"],
+        "plain/seqkit": medians["plain"] / medians["seqkit"],
+        "unrolled/seqkit": medians["unrolled"] / medians["seqkit"],
+        f"unrolled/seqkit, {forward_backward}": medians[f"unrolled_{forward_backward}"]
+        / medians[f"seqkit_{forward_backward}"],
+    }
+    return {
+        "shape": config.shape,
+        "device": chosen,
+        "precision": precision,
+        "model": vars(config.model),
+        "batch_size": config.train.batch_size,
+        "sequence_length": config.train.sequence_length,
+        "rows": rows,
+        "ratios": ratios,
+        "published": _published(config),
+        "versions": material.versions(),
+    }
+
+
+def _published(config: Config) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "gpu": gpu, "forward_backward_ms": milliseconds}
+        for where, name, gpu, milliseconds in _PUBLISHED.get(config.shape or "", [])
+        if all(getattr(config.model, key) == value for key, value in where.items())
+    ]
+
+
+def _table(result: dict[str, Any]) -> str:
+    model = result["model"]
+    lines = [
+        f"{result['shape']}: {model['num_layers']} x {model['hidden_size']} {model['cell']}, "
+        f"T {result['sequence_length']}, B {result['batch_size']}, V {model['vocabulary_size']}; "
+        f"{result['device']}, {result['precision']}",
+        f"{'':28}{'median':>10}{'p10':>10}{'p90':>10}{'symbols/s':>14}{'memory':>10}",
+    ]
+    for row in result["rows"]:
+        memory = "" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 2**20:.0f} MiB"
+        lines.append(
+            f"{row['name']:28}{row['median_ms']:>7.2f} ms{row['p10_ms']:>7.2f} ms"
+            f"{row['p90_ms']:>7.2f} ms{row['symbols_per_second']:>14,.0f}{memory:>10}"
+        )
+    lines += [f"{name:40}{value:>8.2f}" for name, value in result["ratios"].items()]
+    if result["published"]:
+        lines.append("published by their authors for forward + backward, on GPUs of their time:")
+    for row in result["published"]:
+        lines.append(f"  {row['name']}, {row['gpu']}: {row['forward_backward_ms']:g} ms")
+    return "\n".join(lines)

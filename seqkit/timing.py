@@ -1,0 +1,97 @@
+"""Times of things side by side: a few calls of each in turn, so that none has the better moment."""
+
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+Build = Callable[[], Callable[[], object]]
+"""Makes what is needed and returns the call to time."""
+
+ROUNDS = 5
+_CALLS = 20  # in a round, or fewer where they take long
+_SECONDS = 4.0  # that a round may take
+_WARM = 5  # calls before the clock counts: kernels are chosen and memory is found
+
+
+@dataclass
+class Timing:
+    """Milliseconds of every call, and the most bytes of GPU memory in use (None on a CPU)."""
+
+    milliseconds: list[float] = field(default_factory=list)
+    peak_bytes: int | None = None
+
+    def quantile(self, share: float) -> float:
+        """Milliseconds that this share of the calls stays below; 0.5 gives the median."""
+        return float(np.quantile(self.milliseconds, share))
+
+
+def interleave(
+    rows: Mapping[str, Build],
+    device: torch.device,
+    watch: Callable[[int, str], None] = lambda done, text: None,
+    rounds: int = ROUNDS,
+) -> dict[str, Timing]:
+    """Time every row, a few calls of each in turn, `rounds` times.
+
+    Args:
+        rows: what to time, by name.
+        device: where it runs.
+        watch: told how many turns are done, and what comes next; there are rounds + 1 a row.
+        rounds: how often every row has its turn.
+    """
+    timings: dict[str, Timing] = {}
+    calls: dict[str, Callable[[], object]] = {}
+    counts: dict[str, int] = {}
+    for done, (name, build) in enumerate(rows.items()):
+        watch(done, f"{name}: warm-up")
+        before = _allocated(device)
+        calls[name] = build()
+        _time(calls[name], _WARM, device)
+        slowest = max(_time(calls[name], 2, device)) / 1000
+        counts[name] = max(1, min(_CALLS, int(_SECONDS / slowest)))
+        timings[name] = Timing(peak_bytes=_peak(device, before))
+    for number in range(rounds):
+        for done, (name, call) in enumerate(calls.items(), len(rows) * (number + 1)):
+            watch(done, name)
+            _time(call, 1, device)  # what ran before may have left its own in the caches
+            timings[name].milliseconds += _time(call, counts[name], device)
+    return timings
+
+
+def _time(call: Callable[[], object], count: int, device: torch.device) -> list[float]:
+    """Milliseconds of each of `count` calls; on a GPU the calls queue up as in real use."""
+    if device.type != "cuda":
+        marks = [time.perf_counter()]
+        for _ in range(count):
+            call()
+            marks.append(time.perf_counter())
+        return [1000 * (b - a) for a, b in itertools.pairwise(marks)]
+    torch.cuda.synchronize(device)
+    events = [_event() for _ in range(count + 1)]
+    events[0].record()
+    for event in events[1:]:
+        call()
+        event.record()
+    torch.cuda.synchronize(device)
+    return [a.elapsed_time(b) for a, b in itertools.pairwise(events)]
+
+
+def _allocated(device: torch.device) -> int:
+    if device.type != "cuda":
+        return 0
+    torch.cuda.synchronize(device)
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats(device)
+    return torch.cuda.memory_allocated(device)
+
+
+def _peak(device: torch.device, before: int) -> int | None:
+    return torch.cuda.max_memory_allocated(device) - before if device.type == "cuda" else None
+
+
+def _event() -> torch.cuda.Event:
+    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]

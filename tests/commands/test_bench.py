@@ -1,0 +1,53 @@
+"""`bench` prints its table or its JSON, at any shape that is given."""
+
+import json
+
+import pytest
+
+from tests.conftest import Run
+
+SMALL = ("device=cpu", "model.hidden_size=8", "train.batch_size=2", "train.sequence_length=4")
+
+
+@pytest.mark.parametrize("shape", ["toy", "mycaffe"])
+def test_json_has_all_rows_and_ratios(run: Run, shape: str) -> None:
+    result = run("bench", f"shape={shape}", "json=true", *SMALL)
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
+    rows = {row["name"]: row for row in found["rows"]}
+    assert {"seqkit", "bare", "plain", "unrolled"} <= set(rows)
+    for row in rows.values():
+        assert 0 < row["p10_ms"] <= row["median_ms"] <= row["p90_ms"]
+        assert row["symbols_per_second"] == pytest.approx(8 / row["median_ms"] * 1000)
+        assert row["calls"] >= 100
+    plain = rows["plain"]["median_ms"] / rows["seqkit"]["median_ms"]
+    assert found["ratios"]["plain/seqkit"] == pytest.approx(plain)
+    assert found["shape"] == shape
+    assert [row["forward_backward_ms"] for row in found["published"]] == (
+        [64.0, 12.8] if shape == "mycaffe" else []
+    )
+
+
+def test_the_table_names_what_others_published_for_this_depth(run: Run) -> None:
+    result = run("bench", "shape=torch_rnn", "model.num_layers=3", *SMALL)
+    assert result.code == 0, result.err
+    text = result.out.decode()
+    assert "3 x 8 lstm, T 4, B 2, V 65" in text
+    assert "torch-rnn, Titan X: 117 ms" in text
+    assert "38 ms" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give shape=NAME"),
+        (("shape=mycafe",), "did you mean mycaffe?"),
+        (("shape=toy", "model.vocabulary_size=0"), "give the number of symbols"),
+    ],
+)
+def test_a_shape_that_cannot_be_timed_is_refused(
+    run: Run, arguments: tuple[str, ...], message: str
+) -> None:
+    result = run("bench", *arguments)
+    assert result.code == 2
+    assert message in result.err

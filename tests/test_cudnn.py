@@ -1,0 +1,174 @@
+"""What docs/cudnn.md answers, checked: on the CPU anywhere, on cuDNN with `-m gpu`."""
+
+import itertools
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+T, B, X, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken for each other
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+DTYPE = torch.float64
+
+pytestmark = pytest.mark.parametrize("device", DEVICES)
+
+
+def normal(seed: int, *shape: int, device: str) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=DTYPE).to(device).requires_grad_()
+
+
+def stack(device: str) -> nn.LSTM:
+    net = nn.LSTM(X, H, L).to(device, DTYPE)
+    with torch.no_grad():
+        for seed, parameter in enumerate(net.parameters()):
+            parameter.copy_(normal(seed, *parameter.shape, device=device))
+    return net
+
+
+def given(device: str) -> tuple[Tensor, Tensor, Tensor]:
+    """x (T, B, X), hx and cx (L, B, H)."""
+    return (
+        normal(11, T, B, X, device=device),
+        normal(12, L, B, H, device=device),
+        normal(13, L, B, H, device=device),
+    )
+
+
+def test_every_tensor_has_the_shape_of_the_table(device: str) -> None:
+    net, (x, hx, cx) = stack(device), given(device)
+    y, (hy, cy) = net(x, (hx, cx))
+    assert y.shape == (T, B, H)
+    assert hy.shape == cy.shape == (L, B, H)
+    outputs = (torch.ones_like(y), torch.ones_like(hy), torch.ones_like(cy))
+    dx, dhx, dcx, *dw = torch.autograd.grad((y, hy, cy), (x, hx, cx, *net.parameters()), outputs)
+    assert dx.shape == x.shape
+    assert dhx.shape == dcx.shape == (L, B, H)
+    assert [g.shape for g in dw] == [p.shape for p in net.parameters()]
+    assert [p.shape[0] for p in net.parameters()] == [4 * H] * 8
+
+
+def test_the_last_y_is_hy_of_the_top_layer(device: str) -> None:
+    net, (x, hx, cx) = stack(device), given(device)
+    y, (hy, _) = net(x, (hx, cx))
+    torch.testing.assert_close(y[-1], hy[-1])
+
+
+def test_one_call_is_the_whole_stack(device: str) -> None:
+    net, (x, hx, cx) = stack(device), given(device)
+    y, (hy, cy) = net(x, (hx, cx))
+    each = x
+    for layer in range(L):
+        single = nn.LSTM(each.shape[-1], H).to(device, DTYPE)
+        own = [value for name, value in net.named_parameters() if name.endswith(f"l{layer}")]
+        with torch.no_grad():
+            for parameter, value in zip(single.parameters(), own, strict=True):
+                parameter.copy_(value)
+        each, (h, c) = single(each, (hx[layer, None], cx[layer, None]))
+        torch.testing.assert_close(h[0], hy[layer])
+        torch.testing.assert_close(c[0], cy[layer])
+    torch.testing.assert_close(each, y)
+
+
+def test_no_initial_state_is_a_state_of_zeros(device: str) -> None:
+    net, (x, hx, cx) = stack(device), given(device)
+    without, with_zeros = net(x), net(x, (torch.zeros_like(hx), torch.zeros_like(cx)))
+    torch.testing.assert_close(without, with_zeros)
+
+
+def test_two_windows_with_carried_state_are_one_long_window(device: str) -> None:
+    net, (x, hx, cx) = stack(device), given(device)
+    whole, ends = net(x, (hx, cx))
+    first, carried = net(x[:2], (hx, cx))
+    second, after = net(x[2:], carried)
+    torch.testing.assert_close(torch.cat([first, second]), whole)
+    torch.testing.assert_close(after, ends)
+
+
+def test_their_gradients_differ_by_what_the_cut_leaves_out(device: str) -> None:
+    net, (x, hx, cx) = stack(device), given(device)
+    weights = list(net.parameters())
+
+    def gradients(cut: bool, begin: int = 0) -> list[Tensor]:
+        """Of the sum of y from step `begin` on; `cut` detaches the state between the windows."""
+        first, (h, c) = net(x[:2], (hx, cx))
+        second, _ = net(x[2:], (h.detach(), c.detach()) if cut else (h, c))
+        return list(torch.autograd.grad(torch.cat([first, second])[begin:].sum(), weights))
+
+    whole = torch.autograd.grad(net(x, (hx, cx))[0].sum(), weights)
+    torch.testing.assert_close(gradients(cut=False), list(whole))
+    # What is left out is the way from the second window's outputs back into the first window.
+    alone, (h, c) = net(x[:2], (hx, cx))
+    second, _ = net(x[2:], (h, c))
+    into_state = torch.autograd.grad(second.sum(), (h, c), retain_graph=True)
+    left_out = torch.autograd.grad((h, c), weights, into_state)
+    found = [a - b for a, b in zip(whole, left_out, strict=True)]
+    torch.testing.assert_close(gradients(cut=True), found)
+    assert max(float(part.abs().max()) for part in left_out) > 1e-3
+    assert alone.shape == (2, B, H)
+
+
+def test_backward_gives_the_numeric_gradients_of_everything(device: str) -> None:
+    net, (x, hx, cx) = stack(device), given(device)
+    names = [name for name, _ in net.named_parameters()]
+
+    def run(x: Tensor, hx: Tensor, cx: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
+        values = dict(zip(names, weights, strict=True))
+        y, (hy, cy) = torch.func.functional_call(net, values, (x, (hx, cx)))
+        return y, hy, cy
+
+    # dx, dhx, dcx and dw, given dy, dhy and dcy.
+    inputs = (x, hx, cx, *(value.detach().requires_grad_() for value in net.parameters()))
+    assert torch.autograd.gradcheck(run, inputs, fast_mode=True, nondet_tol=1e-12)
+
+
+def test_inference_gives_what_training_gives(device: str) -> None:
+    net, (x, hx, cx) = stack(device), given(device)
+    trained = net(x, (hx, cx))
+    with torch.no_grad():
+        inferred = net.eval()(x, (hx, cx))
+    torch.testing.assert_close(inferred, trained)
+    assert not inferred[0].requires_grad
+
+
+def test_the_rows_of_a_matrix_are_the_gates_i_f_g_o(device: str) -> None:
+    net, (x, hx, cx) = stack(device), given(device)
+
+    def shut(*gates: int) -> tuple[Tensor, Tensor]:
+        """hy and cy of the bottom layer when the pre-activations of these gates are far below 0."""
+        with torch.no_grad():
+            parameter = net.get_parameter("bias_ih_l0")
+            bias = parameter.clone()
+            for gate in gates:
+                parameter[gate * H : (gate + 1) * H] = -1000.0
+            _, (hy, cy) = net(x[:1], (hx, cx))
+            parameter.copy_(bias)
+        return hy[0], cy[0]
+
+    zeros = torch.zeros(B, H, dtype=DTYPE, device=device)
+    torch.testing.assert_close(shut(0, 1)[1], zeros)  # i and f: nothing comes in, nothing stays
+    torch.testing.assert_close(shut(3)[0], zeros)  # o: nothing is shown
+    assert shut(0)[1].abs().min() > 0
+    assert shut(1)[1].abs().min() > 0
+    assert (shut(1, 2)[1] <= 0).all()  # g: only -1 comes in
+
+
+@pytest.mark.gpu
+def test_all_weights_lie_in_one_buffer_matrices_before_biases(device: str) -> None:
+    if device == "cpu":
+        pytest.skip("the flat buffer is cuDNN's")
+    net = nn.LSTM(X, H, L).to(device)
+    begin = net.get_parameter("weight_ih_l0").data_ptr()
+    places = {
+        name: (parameter.data_ptr() - begin) // 4 for name, parameter in net.named_parameters()
+    }
+    sizes = {name: parameter.numel() for name, parameter in net.named_parameters()}
+    order = sorted(places, key=places.__getitem__)
+    assert order == [
+        *("weight_ih_l0", "weight_hh_l0", "weight_ih_l1", "weight_hh_l1"),
+        *("bias_ih_l0", "bias_hh_l0", "bias_ih_l1", "bias_hh_l1"),
+    ]
+    storages = {parameter.untyped_storage().data_ptr() for parameter in net.parameters()}
+    assert len(storages) == 1
+    for name, after in itertools.pairwise(order):
+        assert places[name] + sizes[name] <= places[after]
