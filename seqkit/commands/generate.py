@@ -1,9 +1,10 @@
 """`generate`: a checkpoint continues a prompt."""
 
+import dataclasses
 from pathlib import Path
 
-from seqkit import checkpoint, device
-from seqkit.codecs import Codec, Quantiser, Symbols
+from seqkit import checkpoint, device, guard
+from seqkit.codecs import Codec, Quantiser, Symbols, symbol_dtype
 from seqkit.commands import material, products
 from seqkit.commands.products import Steps
 from seqkit.config import Config
@@ -27,7 +28,7 @@ def run(config: Config, console: Console) -> None:
         products.check_sound(config, files)
     chosen = device.choose(config.device)
     with device.memory_errors("Try fewer streams, or device=cpu."):
-        steps = continue_prompt(saved.build(chosen), codec, prompt, config, length)
+        steps = continue_prompt(saved.build(chosen), codec, prompt, config, length, console)
         if isinstance(codec, Quantiser):
             _sound(steps, codec, prompt, files, length, config, console)
         elif files:
@@ -39,9 +40,22 @@ def run(config: Config, console: Console) -> None:
 
 
 def continue_prompt(
-    model: CharRNN, codec: Codec, prompt: Symbols, config: Config, length: int
+    model: CharRNN, codec: Codec, prompt: Symbols, config: Config, length: int, console: Console
 ) -> Steps:
-    """Yield the new symbols (S,) of all streams, one step after the other."""
+    """Yield the new symbols (S,) of all streams, one step after the other; sound is watched."""
+    steps = _draw(model, codec, prompt, config, length)
+    if not isinstance(codec, Quantiser):
+        return steps
+
+    def again(heard: guard.Rows, stream: int, attempt: int) -> Steps:
+        seed = guard.seed_of(config.seed, stream, attempt)
+        alone = dataclasses.replace(config, streams=1, seed=seed)
+        return _draw(model, codec, heard.astype(symbol_dtype(codec.size)), alone, length)
+
+    return guard.watched(steps, again, codec, prompt, config.sample.retry, console.notice)
+
+
+def _draw(model: CharRNN, codec: Codec, prompt: Symbols, config: Config, length: int) -> Steps:
     engine = TorchEngine(model, codec.size)
     sampling = Sampling(config.temperature, config.top_k, config.top_p, config.seed)
     logits, state = engine.read(codec.start, prompt, config.streams)

@@ -283,7 +283,7 @@ class _Job:
 
     def _sample(self, model: CharRNN, length: int) -> products.Steps:
         config = dataclasses.replace(self.config, streams=1)
-        return continue_prompt(model, self.corpus.codec, self.prompt, config, length)
+        return continue_prompt(model, self.corpus.codec, self.prompt, config, length, self.console)
 
     def _stop(self, received: int) -> None:
         self._save()
