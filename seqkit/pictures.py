@@ -22,7 +22,7 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
     # matplotlib is slow to import, and few commands draw.
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4 * len(waves), 4.8), dpi=80, layout="constrained")
+    figure = Figure(figsize=(6.4 * len(waves), 4.8), dpi=64, layout="constrained")
     axes = figure.subplots(
         2, len(waves), squeeze=False, sharex="col", sharey="row", height_ratios=(1, 2)
     )
