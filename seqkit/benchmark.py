@@ -12,38 +12,48 @@ plain                      a loop as it is usually written: stacked nn.LSTM, fp3
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqkit import recurrence
+from seqkit import plans, recurrence
 from seqkit.config import Config, ModelConfig
-from seqkit.corpus import Lanes, Part
-from seqkit.device import mixed_precision
-from seqkit.model import CharRNN, DropoutKey, cross_entropy
+from seqkit.corpus import Part
+from seqkit.device import DTYPES, Recording, candidate_precisions
+from seqkit.lanes import Lanes
+from seqkit.model import CharRNN, cross_entropy
+from seqkit.recurrence import Weights
+from seqkit.step import Plan
 from seqkit.timing import Build
 from seqkit.training import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
 
 
-def rows(config: Config, device: torch.device, precision: str) -> dict[str, Build]:
+def rows(config: Config, device: torch.device, precision: str, cache: Path) -> dict[str, Build]:
     """The builders of all rows, for symbols drawn uniformly.
 
     Args:
         config: model (with its vocabulary_size), optimizer, train and seed are read.
         device: where to run.
-        precision: fp32, bf16 or fp16, of seqkit's rows.
+        precision: fp32, bf16 or fp16, of seqkit's rows where nothing is searched.
+        cache: for what a search on a GPU finds.
     """
+    model, lanes = _model(config, config.model, device), _lanes(config)
+    plan = slow = plans.default(model, lanes, precision)
+    if device.type == "cuda" and config.model.autotune:
+        precisions = candidate_precisions(config.train.precision, precision)
+        plan = plans.choose(model, lanes, precisions, cache).plan
     unrolled = dataclasses.replace(config.model, backend="unrolled")
     return {
-        "seqkit": lambda: _trainer(config, config.model, device, precision).update,
-        "seqkit_forward_backward": lambda: _network(config, config.model, device, precision),
-        "bare": lambda: _bare(config, device, precision),
-        "unrolled": lambda: _trainer(config, unrolled, device, precision).update,
-        "unrolled_forward_backward": lambda: _network(config, unrolled, device, precision),
+        "seqkit": lambda: _trainer(config, config.model, device, plan),
+        "seqkit_forward_backward": lambda: _network(config, config.model, device, plan),
+        "bare": lambda: _bare(config, device, plan),
+        "unrolled": lambda: _trainer(config, unrolled, device, slow),
+        "unrolled_forward_backward": lambda: _network(config, unrolled, device, slow),
         "plain": lambda: _plain(config, device),
     }
 
@@ -53,9 +63,9 @@ def _symbols(config: Config, count: int) -> Tensor:
     return torch.randint(config.model.vocabulary_size, (count,), generator=generator)
 
 
-def _window(config: Config, device: torch.device) -> tuple[Tensor, Tensor]:
+def _window(config: Config, device: torch.device, lanes: int) -> tuple[Tensor, Tensor]:
     """Inputs and targets (T, B)."""
-    steps, lanes = config.train.sequence_length, config.train.batch_size
+    steps = config.train.sequence_length
     symbols = _symbols(config, (steps + 1) * lanes).view(steps + 1, lanes).to(device)
     return symbols[:-1].contiguous(), symbols[1:].contiguous()
 
@@ -64,51 +74,73 @@ def _model(config: Config, model: ModelConfig, device: torch.device) -> CharRNN:
     return CharRNN(model, torch.Generator().manual_seed(config.seed)).to(device)
 
 
-def _trainer(config: Config, model: ModelConfig, device: torch.device, precision: str) -> Trainer:
+def _lanes(config: Config) -> Lanes:
     train = config.train
     symbols = _symbols(config, _WINDOWS * train.batch_size * train.sequence_length)
     part = Part(symbols.numpy().astype(np.uint16), np.zeros(1, np.int64))
-    empty = Part(part.symbols[:0], part.starts[:0])
-    lanes = Lanes(part, 0, train.batch_size, train.sequence_length)
-    return Trainer(
-        _model(config, model, device),
-        *(lanes, empty, 0, config.optimizer, train, config.seed, precision),
+    return Lanes(part, 0, train.batch_size, train.sequence_length)
+
+
+def _trainer(
+    config: Config, settings: ModelConfig, device: torch.device, plan: Plan
+) -> Callable[[], object]:
+    model = _model(config, settings, device)
+    empty = Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
+    trainer = Trainer(
+        *(model, _lanes(config), empty, 0),
+        *(config.optimizer, config.train, config.seed, plan),
     )
+    trainer.prepare()
+    return trainer.update
 
 
 def _network(
-    config: Config, settings: ModelConfig, device: torch.device, precision: str
+    config: Config, settings: ModelConfig, device: torch.device, plan: Plan
 ) -> Callable[[], object]:
+    """Forward and backward, launched as the training launches it."""
     model = _model(config, settings, device)
-    inputs, targets = _window(config, device)
-    state = model.zero_state(config.train.batch_size)
+    with torch.no_grad():
+        network = model.network(DTYPES[plan.precision], one_call=plan.one_call)
+    leaves = [values.detach().requires_grad_() for values in network.tensors()]
+    network = network.with_tensors(leaves)
+    inputs, targets = _window(config, device, plan.lanes)
+    state, masks = model.zero_state(plan.lanes), None
+    if settings.dropout:
+        masks = torch.ones_like(state.h, dtype=leaves[-1].dtype)
 
     def step() -> None:
-        with mixed_precision(device, precision):
-            logits, _ = model(inputs, state, DropoutKey(config.seed, 0))
-        for parameter in model.parameters():
-            parameter.grad = None
-        cross_entropy(logits, targets).backward()  # type: ignore[no-untyped-call]
+        logits, _ = network(inputs, state, masks)
+        torch.autograd.grad(cross_entropy(logits, targets), leaves)
 
+    if device.type == "cuda" and settings.backend == "cudnn":
+        return Recording(step, device)
     return step
 
 
-def _bare(config: Config, device: torch.device, precision: str) -> Callable[[], object]:
+def _bare(config: Config, device: torch.device, plan: Plan) -> Callable[[], object]:
+    """The layers alone, at the true width of their input, on ready inputs in their dtype."""
     model = _model(config, config.model, device)
-    steps, lanes = config.train.sequence_length, config.train.batch_size
-    x = torch.randn(steps, lanes, recurrence.weights_of(model.layers[0]).w.shape[1], device=device)
-    state = model.zero_state(lanes)
-    weights = [recurrence.weights_of(layer) for layer in model.layers]
-    parameters = [part for layer in weights for part in layer]
+    with torch.no_grad():
+        network = model.network(DTYPES[plan.precision], one_call=plan.one_call)
+    leaves = [part.detach().requires_grad_() for layer in network.layers for part in layer]
+    layers = [Weights(*leaves[i : i + 4]) for i in range(0, len(leaves), 4)]
+    width = recurrence.weights_of(model.layers[0]).w.shape[1]
+    shape = (config.train.sequence_length, plan.lanes, width)
+    x = torch.randn(shape, device=device, dtype=leaves[0].dtype)
+    h = torch.zeros_like(model.zero_state(plan.lanes).h, dtype=x.dtype)
+    dy = torch.ones((*shape[:2], config.model.hidden_size), device=device, dtype=x.dtype)
+    cell = config.model.cell
 
     def step() -> None:
         y = x
-        with mixed_precision(device, precision):
-            for index, layer in enumerate(weights):
-                y = recurrence.fused(config.model.cell, layer, y, state.h[index], state.c[index]).y
-        torch.autograd.grad(y, parameters, torch.ones_like(y))
+        if plan.one_call:
+            y = recurrence.fused_stack(cell, layers, x, h, h).y
+        else:
+            for index, layer in enumerate(layers):
+                y = recurrence.fused(cell, layer, y, h[index], h[index]).y
+        torch.autograd.grad(y, leaves, dy)
 
-    return step
+    return Recording(step, device) if device.type == "cuda" else step
 
 
 def _plain(config: Config, device: torch.device) -> Callable[[], object]:
@@ -126,7 +158,7 @@ def _plain(config: Config, device: torch.device) -> Callable[[], object]:
         optimizer = torch.optim.SGD(net.parameters(), 0.05, momentum=config.optimizer.momentum)
     else:
         optimizer = torch.optim.Adam(net.parameters(), 2e-3)
-    inputs, targets = _window(config, device)
+    inputs, targets = _window(config, device, train.batch_size)
     carried: list[Tensor | tuple[Tensor, Tensor] | None] = [None]
 
     def step() -> None:

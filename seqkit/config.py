@@ -116,6 +116,10 @@ class ModelConfig:
         0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
     )
 
+    autotune: bool = option(
+        True, "on a GPU, time the ways to run the layers and take the fastest (train)"
+    )
+
     @property
     def resets_in_one_call(self) -> bool:
         """Whether documents may begin anywhere in a window at no cost."""

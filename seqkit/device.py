@@ -2,13 +2,14 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
 from seqkit.errors import ConfigError, DeviceError
 
-_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+"""What the names of precisions stand for."""
 
 
 def choose(name: str) -> torch.device:
@@ -61,6 +62,11 @@ def choose_precision(name: str, device: torch.device) -> str:
     return name
 
 
+def candidate_precisions(name: str, chosen: str) -> list[str]:
+    """What a search on a GPU may choose from, if `choose_precision` gave `chosen` for `name`."""
+    return ["fp16", "bf16"] if name == "auto" else [chosen]
+
+
 def set_deterministic(wanted: bool) -> None:
     """Whether to use only operations that repeat bit by bit; before the first one on a GPU."""
     if wanted:
@@ -68,15 +74,32 @@ def set_deterministic(wanted: bool) -> None:
     torch.use_deterministic_algorithms(wanted)
 
 
-@contextlib.contextmanager
-def mixed_precision(device: torch.device, precision: str) -> Iterator[None]:
-    """Matrix products in `precision`, sums and weights in fp32."""
-    if precision == "fp32":
-        yield
-    else:
-        # The cache of cast weights would keep a graph alive between the steps.
-        with torch.autocast(device.type, _DTYPES[precision], cache_enabled=False):
-            yield
+class Recording:
+    """What a function launches on a GPU, as one CUDA graph; calling it launches all of that again.
+
+    It reads and writes the tensors that the function used: they are kept as long as it is.
+    """
+
+    def __init__(self, run: Callable[[], object], device: torch.device, warm: int = 1) -> None:
+        """`run` is called `warm` times before it is recorded.
+
+        Raises:
+            RuntimeError: something in it cannot be recorded.
+        """
+        self._run = run
+        self._graph = torch.cuda.CUDAGraph()
+        stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(stream):
+            for _ in range(warm):
+                run()
+        torch.cuda.current_stream(device).wait_stream(stream)
+        with torch.cuda.graph(self._graph, stream=stream):
+            run()
+
+    def __call__(self) -> None:
+        """Launch it."""
+        self._graph.replay()
 
 
 @contextlib.contextmanager

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from seqkit.corpus import IGNORED, Integers, Part
-from seqkit.device import mixed_precision
-from seqkit.model import CharRNN, State, cross_entropy
+from seqkit.device import DTYPES
+from seqkit.model import CharRNN, Network, State, cross_entropy
 
 _STEPS = 128  # T of one call
 _LANES = 64  # B of one call, at most
@@ -91,12 +91,14 @@ def evaluate(
         precision: of the matrix products.
         watch: told now and then how many symbols have been read.
     """
+    network = model.network(DTYPES[precision])
     done = 0
     order = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")
     nats = 0.0
     for first in range(0, len(order), _LANES):
         lanes = segments[order[first : first + _LANES]]
-        for more, read in _score(model, part, start, lanes, precision):
+        state = model.zero_state(len(lanes))
+        for more, read in _score(network, state, part, start, lanes):
             nats += more
             done += read
             watch(done)
@@ -104,12 +106,11 @@ def evaluate(
 
 
 def _score(
-    model: CharRNN, part: Part, start: int, segments: Integers, precision: str
+    network: Network, state: State, part: Part, start: int, segments: Integers
 ) -> Iterator[tuple[float, int]]:
     """Nats and count of the predictions, one chunk of steps after the other."""
-    device = model.head.weight.device
+    device = state.h.device
     warm, begin, end = segments.T
-    state: State = model.zero_state(len(segments))
     first = np.isin(warm, part.starts)
     for offset in range(0, int((end - warm).max()), _STEPS):
         steps = min(_STEPS, int((end - warm).max()) - offset)
@@ -119,7 +120,6 @@ def _score(
             inputs[0, first] = start
         targets = part.symbols[np.minimum(places, len(part) - 1)].astype(np.int64)
         targets[(places < begin) | (places >= end)] = IGNORED
-        with mixed_precision(device, precision):
-            logits, state = model(torch.from_numpy(inputs).to(device), state)
+        logits, state = network(torch.from_numpy(inputs).to(device), state)
         nats = cross_entropy(logits, torch.from_numpy(targets).to(device), "sum")
         yield float(nats), int((targets != IGNORED).sum())

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from seqkit import recurrence
 from seqkit.config import ModelConfig
-from seqkit.randomness import dropout_mask
+from seqkit.recurrence import Outputs, Weights
 
 
 class State(NamedTuple):
@@ -36,11 +36,119 @@ class State(NamedTuple):
         return State(self.h * keep, self.c * keep)
 
 
-class DropoutKey(NamedTuple):
-    """What the dropout masks of one training step are a function of."""
+class Network(NamedTuple):
+    """The tensors of a CharRNN in the dtype and layout they run in, and the function they make.
 
-    seed: int
-    step: int | Tensor
+    `one_call`: the layers' weights are packed for one call of the whole stack.
+    """
+
+    config: ModelConfig
+    embedding: Tensor | None
+    layers: tuple[Weights, ...]
+    head_weight: Tensor
+    head_bias: Tensor
+    one_call: bool = False
+
+    def tensors(self) -> list[Tensor]:
+        """All of them in one order: embedding, layers from the bottom, head."""
+        layers = [part for layer in self.layers for part in layer]
+        embedding = [] if self.embedding is None else [self.embedding]
+        return [*embedding, *layers, self.head_weight, self.head_bias]
+
+    def with_tensors(self, tensors: list[Tensor]) -> "Network":
+        """The same network with others in their places, in the order of `tensors()`."""
+        *rest, head_weight, head_bias = tensors
+        first = 0 if self.embedding is None else 1
+        layers = [Weights(*rest[i : i + 4]) for i in range(first, len(rest), 4)]
+        return self._replace(
+            embedding=rest[0] if first else None,
+            layers=tuple(layers),
+            head_weight=head_weight,
+            head_bias=head_bias,
+        )
+
+    def __call__(
+        self,
+        symbols: Tensor,
+        state: State,
+        masks: Tensor | None = None,
+        resets: Tensor | None = None,
+    ) -> tuple[Tensor, State]:
+        """Run T steps.
+
+        Args:
+            symbols: (T, B), integers below V.
+            state: h and c, (L, B, H).
+            masks: (L, B, H), what the output of each layer is multiplied with at every step:
+                dropout with one mask for all T (Gal and Ghahramani, 2016).
+            resets: (T, B), true at separators: steps whose symbol and logits mean nothing, and
+                after which the state is exactly zero.
+
+        Returns:
+            The logits (T, B, V), of the symbol that follows each input, and the state after the
+            last step.
+
+        Raises:
+            ValueError: a tensor of another shape, dtype or device than is expected.
+        """
+        self._check(symbols, state, resets)
+        if self.one_call and (masks is not None or resets is not None):
+            raise ValueError("one call of the whole stack takes neither masks nor resets")
+        dtype = self.head_weight.dtype
+        if self.embedding is None:
+            shape = (*symbols.shape, self.config.vocabulary_size)
+            x = torch.zeros(shape, dtype=dtype, device=symbols.device)
+            x = x.scatter_(-1, symbols[..., None], 1)
+        else:
+            x = F.embedding(symbols, self.embedding)
+        h, c = state.h.to(dtype), state.c.to(dtype)
+        if self.one_call:
+            x, h, c = recurrence.fused_stack(self.config.cell, self.layers, x, h, c)
+        else:
+            x, h, c = self._layer_by_layer(x, h, c, masks, resets)
+        logits = F.linear(x, self.head_weight, self.head_bias)
+        return logits, State(h.to(state.h.dtype), c.to(state.c.dtype))
+
+    def _layer_by_layer(
+        self, x: Tensor, h: Tensor, c: Tensor, masks: Tensor | None, resets: Tensor | None
+    ) -> Outputs:
+        config = self.config
+        last_h, last_c = [], []
+        for index, weights in enumerate(self.layers):
+            given = (config.cell, weights, x, h[index], c[index], resets)
+            if config.backend == "unrolled":
+                out = recurrence.unrolled(*given, config.cell_clip)
+            else:
+                out = recurrence.fused(*given)
+            x = out.y if masks is None else out.y * masks[index]
+            last_h.append(out.h)
+            last_c.append(out.c)
+        return Outputs(x, torch.stack(last_h), torch.stack(last_c))
+
+    def _check(self, symbols: Tensor, state: State, resets: Tensor | None) -> None:
+        """Say what was expected and what was given, in the letters T B H L."""
+        if symbols.dim() != 2 or not symbols.numel():
+            raise ValueError(f"symbols: expected (T, B), both at least 1, got {_shape(symbols)}")
+        expected = (self.config.num_layers, symbols.shape[1], self.config.hidden_size)
+        like = self.head_weight
+        for name, values in zip("hc", state, strict=True):
+            if values.shape != expected:
+                raise ValueError(
+                    f"state {name}: expected (L, B, H) = {expected}, got {_shape(values)}"
+                )
+            if values.dtype not in (like.dtype, torch.float32):
+                raise ValueError(f"state {name}: expected {like.dtype}, got {values.dtype}")
+            if values.device != like.device:
+                raise ValueError(f"state {name}: expected on {like.device}, got {values.device}")
+        if resets is not None and (resets.shape != symbols.shape or resets.dtype != torch.bool):
+            raise ValueError(
+                f"resets: expected bool of (T, B) = {_shape(symbols)}, "
+                f"got {resets.dtype} of {_shape(resets)}"
+            )
+
+
+def _shape(values: Tensor) -> tuple[int, ...]:
+    return tuple(values.shape)
 
 
 class CharRNN(nn.Module):
@@ -94,83 +202,52 @@ class CharRNN(nn.Module):
         zeros = torch.zeros(shape, dtype=torch.float32, device=self.head.weight.device)
         return State(zeros, zeros.clone())
 
+    def network(
+        self, dtype: torch.dtype | None = None, separators: bool = False, one_call: bool = False
+    ) -> Network:
+        """The weights as they run: in `dtype`, and packed for fused calls where that helps.
+
+        Without arguments they are the parameters themselves. The result can be differentiated.
+
+        Args:
+            dtype: of weights and activations; by default that of the parameters.
+            separators: whether resets will be given.
+            one_call: run the stack in one call; not with masks or resets.
+        """
+        own = self.head.weight.dtype
+
+        def cast(values: Tensor) -> Tensor:
+            return values.to(dtype or own)
+
+        layers = [Weights(*map(cast, recurrence.weights_of(layer))) for layer in self.layers]
+        if self.config.backend == "cudnn" and (dtype or one_call) and self.head.weight.is_cuda:
+            cell = self.config.cell
+            if one_call:
+                layers = recurrence.pack(layers, cell, False)
+            else:
+                separators = separators and cell == "lstm"
+                layers = [recurrence.pack([layer], cell, separators)[0] for layer in layers]
+        return Network(
+            self.config,
+            None if self.embedding is None else cast(self.embedding.weight),
+            tuple(layers),
+            cast(self.head.weight),
+            cast(self.head.bias),
+            one_call,
+        )
+
     def forward(
         self,
         symbols: Tensor,
         state: State,
-        dropout: DropoutKey | None = None,
+        masks: Tensor | None = None,
         resets: Tensor | None = None,
     ) -> tuple[Tensor, State]:
-        """Run T steps.
-
-        Args:
-            symbols: (T, B), integers below V.
-            state: h and c, (L, B, H).
-            dropout: the key of this step's masks; without one nothing is dropped.
-            resets: (T, B), true at separators: steps whose symbol and logits mean nothing, and
-                after which the state is exactly zero.
-
-        Returns:
-            The logits (T, B, V), of the symbol that follows each input, and the state after the
-            last step.
-
-        Raises:
-            ValueError: a tensor of another shape, dtype or device than is expected.
-        """
-        self._check(symbols, state, resets)
-        if self.embedding is None:
-            x = F.one_hot(symbols, self.config.vocabulary_size).to(self.head.weight.dtype)
-        else:
-            x = self.embedding(symbols)
-        cell, clip = self.config.cell, self.config.cell_clip
-        last_h, last_c = [], []
-        for index, layer in enumerate(self.layers):
-            weights = recurrence.weights_of(layer)
-            if self.config.backend == "unrolled":
-                x, h, c = recurrence.unrolled(cell, weights, x, *_at(state, index), resets, clip)
-            else:
-                x, h, c = recurrence.fused(cell, weights, x, *_at(state, index), resets)
-            last_h.append(h)
-            last_c.append(c)
-            if dropout is not None and self.config.dropout:
-                rate = self.config.dropout
-                # One mask for all T steps of a window (Gal and Ghahramani, 2016).
-                mask = dropout_mask(*dropout, index, tuple(x.shape[1:]), rate, x.device)
-                x = x * mask.to(x.dtype)
-        after = (torch.stack(values).to(state.h.dtype) for values in (last_h, last_c))
-        return self.head(x), State(*after)
-
-    def _check(self, symbols: Tensor, state: State, resets: Tensor | None) -> None:
-        """Say what was expected and what was given, in the letters T B H L."""
-        if symbols.dim() != 2 or not symbols.numel():
-            raise ValueError(f"symbols: expected (T, B), both at least 1, got {_shape(symbols)}")
-        steps, lanes = symbols.shape
-        expected = (self.config.num_layers, lanes, self.config.hidden_size)
-        like = self.head.weight
-        for name, values in zip("hc", state, strict=True):
-            if values.shape != expected:
-                raise ValueError(
-                    f"state {name}: expected (L, B, H) = {expected}, got {_shape(values)}"
-                )
-            if values.dtype != like.dtype:
-                raise ValueError(f"state {name}: expected {like.dtype}, got {values.dtype}")
-            if values.device != like.device:
-                raise ValueError(f"state {name}: expected on {like.device}, got {values.device}")
-        if resets is not None and (resets.shape != symbols.shape or resets.dtype != torch.bool):
-            raise ValueError(
-                f"resets: expected bool of (T, B) = {(steps, lanes)}, "
-                f"got {resets.dtype} of {_shape(resets)}"
-            )
-
-
-def _at(state: State, layer: int) -> tuple[Tensor, Tensor]:
-    return state.h[layer], state.c[layer]
-
-
-def _shape(values: Tensor) -> tuple[int, ...]:
-    return tuple(values.shape)
+        """What `Network` says, with the parameters as they are."""
+        return self.network()(symbols, state, masks, resets)
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
-    """Nats of targets (T, B) under logits (T, B, V); targets of -100 do not count."""
-    return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), reduction=reduction)
+    """Nats of targets (T, B) under logits (T, B, V), in fp32; targets of -100 do not count."""
+    shares = torch.log_softmax(logits.flatten(0, -2), -1, dtype=torch.float32)
+    return F.nll_loss(shares, targets.flatten(), reduction=reduction)

@@ -25,52 +25,58 @@ def uniforms(seed: int, stream: int, position: int, count: int) -> npt.NDArray[n
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def dropout_mask(
-    seed: int,
-    step: int | Tensor,
-    layer: int,
-    shape: tuple[int, ...],
-    rate: float,
-    device: torch.device,
-) -> Tensor:
+def dropout_keys(seed: int, step: int, layers: int) -> npt.NDArray[np.int32]:
+    """The key (L,) of every layer's mask in a training step."""
+    keys = []
+    for layer in range(layers):
+        key = 0
+        for part in (seed % 2**32, seed // 2**32, step, layer):
+            key = _mix_integer((key + part + 1) % 2**32)
+        keys.append(key)
+    return np.array(keys, dtype=np.uint32).view(np.int32)
+
+
+def dropout_masks(keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> Tensor:
     """The factors of inverted dropout: 0 with probability `rate`, else 1 / (1 - rate).
 
-    Element i is a 32-bit integer hash of i, keyed by (seed, step, layer), made of the
+    Element i of layer l is a 32-bit integer hash of i, keyed by keys[l], made of the
     multiply-xorshift rounds of C. Wellons' "lowbias32". Only integer operations on tensors are
-    used, so that every device computes the same mask and a CUDA graph can replay it with `step`
-    (an int, or an int64 tensor of no dimension) as an input.
+    used, so that every device computes the same mask and a CUDA graph can replay it.
+
+    Args:
+        keys: (L,), int32, of `dropout_keys`.
+        shape: of one layer's mask.
+        rate: the share that is dropped.
+        dtype: of the result.
 
     Returns:
-        float32, of `shape`.
+        (L, *shape).
     """
     count = 1
     for size in shape:
         count *= size
     # One hash serves two elements: 16 bits resolve a rate to 0.00002.
-    counter = torch.arange((count + 1) // 2, dtype=torch.int32, device=device)
-    step = torch.as_tensor(step, dtype=torch.int64, device=device)
-    key = torch.zeros_like(step)
-    for part in (seed % 2**32, seed // 2**32, step, layer):
-        key = _mix(key + part + 1)
-    hashed = _mix(counter, key.to(torch.int32))
-    halves = hashed.view(torch.int16)[:count].view(shape)
+    counter = torch.arange((count + 1) // 2, dtype=torch.int32, device=keys.device)
+    hashed = _mix(counter, keys[:, None])
+    halves = hashed.view(torch.int16)[:, :count].view(-1, *shape)
     keep = halves >= round(rate * 2**16) - 2**15
-    return keep.to(torch.float32) * (1 / (1 - rate))
+    return keep.to(dtype) * (1 / (1 - rate))
 
 
-def _mix(value: Tensor, key: Tensor | None = None) -> Tensor:
-    """One pass of the hash over int32, or over the low 32 bits of int64; `key` enters midway."""
-    wide: bool = value.dtype == torch.int64
-
-    low = 0xFFFFFFFF if wide else -1  # the bits of an int64 that count; all of an int32
+def _mix(value: Tensor, key: Tensor) -> Tensor:
+    """One pass of the hash over int32; `key` enters midway."""
 
     def fold(value: Tensor, bits: int) -> Tensor:
         # int32 shifts carry the sign along: what came in from the left is masked away.
         shifted: Tensor = (value >> bits) & (2 ** (32 - bits) - 1)
         return value ^ shifted
 
-    value = fold(value & low, 16) * 0x7FEB352D & low
-    if key is not None:
-        value = value ^ key
-    value = fold(value, 15) * (0x846CA68B - 2**32) & low
-    return fold(value, 16)
+    value = (fold(value, 16) * 0x7FEB352D) ^ key
+    return fold(fold(value, 15) * (0x846CA68B - 2**32), 16)
+
+
+def _mix_integer(value: int) -> int:
+    """The same hash of one 32-bit number."""
+    value = (value ^ value >> 16) * 0x7FEB352D % 2**32
+    value = (value ^ value >> 15) * 0x846CA68B % 2**32
+    return value ^ value >> 16

@@ -1,7 +1,7 @@
-"""The recurrent cells: as equations, one step after the other, and as cuDNN's fused calls.
+"""The recurrent cells: as equations, one step after the other, and as fused calls (cuDNN's).
 
 Both ways take the same weights and give the same values and gradients. A layer reads inputs x
-(T, B, I) and a state of h and c, each (B, H); its weights are w (G·H, I) and u (G·H, H) with the
+(T, B, X) and a state of h and c, each (B, H); its weights are w (G·H, X) and u (G·H, H) with the
 biases b and d (G·H,), G gates of H rows each, in the order of PyTorch and cuDNN:
 
     lstm      i f g o    c_t = σ(f) c_{t-1} + σ(i) tanh(g)       h_t = σ(o) tanh(c_t)
@@ -15,9 +15,13 @@ Schmidhuber, 1997, and Gers et al., 2000; GRU: Cho et al., 2014, with the reset 
 as in cuDNN; RNN: Elman, 1990.) Cells without a c hand it through.
 
 `resets` (T, B) marks separators: steps whose output is zero and after which the state is zero, so
-that nothing of what came before reaches what follows, nor any gradient the other way.
+that nothing of what came before reaches what follows, nor any gradient the other way. An LSTM
+takes them in the same fused call, as one more input channel: it is 1 at a separator, where it
+shuts the gates i, f and o, and thereby sets h and c to zero and stops every gradient. The other
+cells have no gates that could do this: their calls are cut at separators.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -27,8 +31,8 @@ from torch.nn import functional as F
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """G of every cell."""
 
-_CLOSED = -10_000.0  # the sigmoid of this, and of all that is near it, is zero in any float format
-_TILE = 128  # cuDNN's persistent kernels take inputs whose width is a multiple of this
+_SHUT = -10_000.0  # the sigmoid of this, and of all that is near it, is zero in any float format
+_TILE = 128  # cuDNN's fastest kernels want inputs whose width is a multiple of this
 
 
 class Weights(NamedTuple):
@@ -113,53 +117,84 @@ def _step(
 def fused(
     cell: str, weights: Weights, x: Tensor, h: Tensor, c: Tensor, resets: Tensor | None = None
 ) -> Outputs:
-    """All T steps in one call of PyTorch's: cuDNN's on a GPU, oneDNN's or its own on a CPU.
+    """All T steps of a layer in one call of PyTorch's: cuDNN's on a GPU, oneDNN's on a CPU.
 
-    An LSTM takes separators in the same call, as one more input channel: it is 1 at a separator,
-    where it shuts the gates i, f and o, and thereby sets h and c to zero and stops every
-    gradient. The other cells have no gates that could do this: their call is cut at separators.
-    Inside autocast the call runs in autocast's dtype.
+    `weights` may be packed (see `pack`); if they are not and have to be, it is done here.
     """
     if resets is not None and cell != "lstm":
         return _in_pieces(cell, weights, x, h, c, resets)
-    own = weights
+    width = packed_width(x.shape[-1], resets is not None, x.device)
+    if weights.w.shape[1] != width:
+        weights = pack([weights], cell, resets is not None)[0]
+    y, h, c = fused_stack(cell, [weights], _widen(x, width, resets), h[None], c[None])
+    return Outputs(y, h[0], c[0])
+
+
+def fused_stack(cell: str, weights: Sequence[Weights], x: Tensor, h: Tensor, c: Tensor) -> Outputs:
+    """All T steps of all layers in one call; the state's h and c are (L, B, H) here.
+
+    On a GPU the weights are used as they lie if they lie as `pack` puts them.
+    """
+    x = _widen(x, weights[0].w.shape[1], None)
+    flat = [part for layer in weights for part in layer]
+    settings = (True, len(weights), 0.0, torch.is_grad_enabled(), False, False)
+    match cell:
+        case "lstm":
+            return Outputs(*torch.lstm(x, (h, c), flat, *settings))
+        case "gru":
+            y, h = torch.gru(x, h, flat, *settings)
+        case "rnn_tanh":
+            y, h = torch.rnn_tanh(x, h, flat, *settings)
+        case _:
+            y, h = torch.rnn_relu(x, h, flat, *settings)
+    return Outputs(y, h, c)
+
+
+def packed_width(width: int, separators: bool, device: torch.device) -> int:
+    """The columns of a packed w, for X input channels, with or without that of separators."""
+    width += separators
+    return width + -width % _TILE if device.type == "cuda" else width
+
+
+def pack(layers: Sequence[Weights], cell: str, separators: bool) -> list[Weights]:
+    """The weights of layers that one call runs, in one buffer and as wide as its input is to be.
+
+    The buffer holds w and u of every layer, then b and d of every layer: cuDNN's own layout.
+    With `separators` (one LSTM layer) the first added column of w is the channel that shuts the
+    gates. The result can be differentiated.
+    """
+    bottom = layers[0]
+    columns = bottom.w.shape[1]
+    missing = packed_width(columns, separators, bottom.w.device) - columns
+    w = F.pad(bottom.w, (0, missing))
+    if separators:
+        w = w + _shutter(bottom, columns, missing)
+    wide = [bottom._replace(w=w), *layers[1:]]
+    parts = [part for layer in wide for part in layer[:2]]
+    parts += [part for layer in wide for part in layer[2:]]
+    buffer = torch.cat([part.flatten() for part in parts])
+    pieces = torch.split(buffer, [part.numel() for part in parts])
+    views = [piece.view_as(part) for piece, part in zip(pieces, parts, strict=True)]
+    count = 2 * len(layers)
+    matrices, biases = views[:count], views[count:]
+    return [Weights(*matrices[i : i + 2], *biases[i : i + 2]) for i in range(0, count, 2)]
+
+
+def _shutter(layer: Weights, columns: int, missing: int) -> Tensor:
+    """What the separators' channel adds to a w of an LSTM: the gates i, f and o are shut by it."""
+    rows, hidden = layer.u.shape
+    gate = torch.arange(rows, device=layer.u.device) // hidden
+    column = torch.where(gate == 2, 0.0, _SHUT).to(layer.u.dtype)
+    return F.pad(column[:, None], (columns, missing - 1))
+
+
+def _widen(x: Tensor, width: int, resets: Tensor | None) -> Tensor:
+    """Inputs with the separators' channel, and zeros up to `width` columns."""
     if resets is not None:
-        gates = torch.tensor([_CLOSED, _CLOSED, 0.0, _CLOSED], dtype=x.dtype, device=x.device)
-        column = gates.repeat_interleave(weights.u.shape[1])[:, None]
-        weights = weights._replace(w=torch.cat([weights.w, column], 1))
         # What else a separator's input holds would only add to gates that are shut.
         x = torch.cat([x, resets[..., None].to(x.dtype)], -1)
-    kind = x.device.type
-    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
-    if x.is_cuda and (missing := -x.shape[-1] % _TILE):
-        x = F.pad(x, (0, missing))
-        weights = weights._replace(w=F.pad(weights.w, (0, missing)))
-    as_they_lie = weights.w is own.w and dtype == own.w.dtype
-    flat = list(own) if as_they_lie else _flatten(weights, dtype)
-    with torch.autocast(kind, enabled=False):
-        x, h_in, c_in = x.to(dtype), h[None].to(dtype), c[None].to(dtype)
-        settings = (True, 1, 0.0, torch.is_grad_enabled(), False, False)
-        match cell:
-            case "lstm":
-                y, h_out, c_out = torch.lstm(x, (h_in, c_in), flat, *settings)
-                return Outputs(y, h_out[0], c_out[0])
-            case "gru":
-                y, h_out = torch.gru(x, h_in, flat, *settings)
-            case "rnn_tanh":
-                y, h_out = torch.rnn_tanh(x, h_in, flat, *settings)
-            case _:
-                y, h_out = torch.rnn_relu(x, h_in, flat, *settings)
-    return Outputs(y, h_out[0], c)
-
-
-def _flatten(weights: Weights, dtype: torch.dtype) -> list[Tensor]:
-    """The weights as views of one buffer in the order w u b d, which is cuDNN's own layout.
-
-    Given like this they are used as they lie; else every call would gather them first.
-    """
-    buffer = torch.cat([part.to(dtype).flatten() for part in weights])
-    pieces = torch.split(buffer, [part.numel() for part in weights])
-    return [piece.view_as(part) for piece, part in zip(pieces, weights, strict=True)]
+    missing = width - x.shape[-1]
+    return F.pad(x, (0, missing)) if missing else x
 
 
 def _in_pieces(

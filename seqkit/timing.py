@@ -12,8 +12,8 @@ Build = Callable[[], Callable[[], object]]
 """Makes what is needed and returns the call to time."""
 
 ROUNDS = 5
-_CALLS = 20  # in a round, or fewer where they take long
-_SECONDS = 4.0  # that a round may take
+_CALLS = 20  # of a row in one turn
+_SECONDS = 4.0  # that a turn may take
 _WARM = 5  # calls before the clock counts: kernels are chosen and memory is found
 
 
@@ -34,6 +34,7 @@ def interleave(
     device: torch.device,
     watch: Callable[[int, str], None] = lambda done, text: None,
     rounds: int = ROUNDS,
+    calls: int = _CALLS,
 ) -> dict[str, Timing]:
     """Time every row, a few calls of each in turn, `rounds` times.
 
@@ -42,20 +43,21 @@ def interleave(
         device: where it runs.
         watch: told how many turns are done, and what comes next; there are rounds + 1 a row.
         rounds: how often every row has its turn.
+        calls: of a row in one turn, or fewer where they take long.
     """
     timings: dict[str, Timing] = {}
-    calls: dict[str, Callable[[], object]] = {}
+    built: dict[str, Callable[[], object]] = {}
     counts: dict[str, int] = {}
     for done, (name, build) in enumerate(rows.items()):
         watch(done, f"{name}: warm-up")
         before = _allocated(device)
-        calls[name] = build()
-        _time(calls[name], _WARM, device)
-        slowest = max(_time(calls[name], 2, device)) / 1000
-        counts[name] = max(1, min(_CALLS, int(_SECONDS / slowest)))
+        built[name] = build()
+        _time(built[name], _WARM, device)
+        slowest = max(_time(built[name], 2, device)) / 1000
+        counts[name] = max(1, min(calls, int(_SECONDS / slowest)))
         timings[name] = Timing(peak_bytes=_peak(device, before))
     for number in range(rounds):
-        for done, (name, call) in enumerate(calls.items(), len(rows) * (number + 1)):
+        for done, (name, call) in enumerate(built.items(), len(rows) * (number + 1)):
             watch(done, name)
             _time(call, 1, device)  # what ran before may have left its own in the caches
             timings[name].milliseconds += _time(call, counts[name], device)

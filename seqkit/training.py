@@ -1,5 +1,6 @@
 """The training loop: it computes and yields events; it prints nothing and writes no file."""
 
+import dataclasses
 import math
 import time
 from collections.abc import Iterator
@@ -11,12 +12,14 @@ from torch import Tensor
 
 from seqkit import evaluation
 from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.corpus import Lanes, Part
-from seqkit.device import mixed_precision
+from seqkit.corpus import Part
 from seqkit.errors import CheckpointError, DivergedError
-from seqkit.model import CharRNN, DropoutKey, State, cross_entropy
+from seqkit.lanes import Lanes
+from seqkit.model import CharRNN
+from seqkit.step import Plan, Step
 
 _REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wait
+_RELEASE_EVERY = 500  # steps after which what was read of a file gives its memory back
 
 
 @dataclass(frozen=True)
@@ -28,13 +31,17 @@ class Stepped:
 
 @dataclass(frozen=True)
 class Trained:
-    """The mean loss (nats per symbol) of the updates since the last such event."""
+    """The mean loss (nats per symbol) of the updates since the last such event.
+
+    `gradient_norm` is that of the last update, before it was clipped.
+    """
 
     step: int
     symbols: int
     seconds: float
     loss: float
     symbols_per_second: float
+    gradient_norm: float
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ class Trainer:
         optimizer: OptimizerConfig,
         train: TrainConfig,
         seed: int,
-        precision: str,
+        plan: Plan,
     ) -> None:
         """Args:
         model: on its device.
@@ -92,7 +99,7 @@ class Trainer:
         validation: the validation part; empty for none.
         start: the codec's start symbol.
         seed: of the dropout masks.
-        precision: fp32, bf16 or fp16.
+        plan: how the network runs.
         """
         self.model = model
         self.progress = Progress()
@@ -101,26 +108,8 @@ class Trainer:
         self._start = start
         self._config = train
         self._schedule = optimizer
-        self._seed = seed
-        self._precision = precision
-        self._device = model.head.weight.device
-        matrices = [p for p in model.parameters() if p.dim() > 1]
-        vectors = [p for p in model.parameters() if p.dim() == 1]
-        groups: list[dict[str, Any]] = [
-            {"params": matrices, "weight_decay": optimizer.weight_decay},
-            {"params": vectors, "weight_decay": 0.0},
-        ]
-        self._optimizer: torch.optim.Optimizer
-        if optimizer.kind == "sgd":
-            self._optimizer = torch.optim.SGD(
-                groups, lr=optimizer.lr, momentum=optimizer.momentum, fused=True
-            )
-        else:
-            betas = (optimizer.beta1, optimizer.beta2)
-            self._optimizer = torch.optim.AdamW(groups, lr=optimizer.lr, betas=betas, fused=True)
-        self._scaler = torch.amp.GradScaler(self._device.type, enabled=precision == "fp16")
-        self._state = model.zero_state(lanes.batch_size)
-        self._nats = torch.zeros((), dtype=torch.float64, device=self._device)
+        self._plan = plan
+        self._step = Step(model, lanes, optimizer, train, seed, plan)
 
     @property
     def total_steps(self) -> int:
@@ -171,50 +160,38 @@ class Trainer:
                 yield CheckpointDue(progress.step)
             yield Stepped(progress.step)
 
+    def prepare(self) -> str | None:
+        """Record the update as a CUDA graph; says why if that is not possible.
+
+        Without it the operations are launched one by one: the same numbers, more slowly.
+        """
+        if self.model.head.weight.device.type != "cuda":
+            return None
+        if self.model.config.backend == "unrolled":
+            return "model.backend=unrolled runs step by step, without a CUDA graph"
+        if self._lanes.has_separators and not self.model.config.resets_in_one_call:
+            return "calls that are cut where documents begin run without a CUDA graph"
+        try:
+            self._step.capture()
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            return f"no CUDA graph, the operations are launched one by one: {error}"
+        return None
+
     def update(self) -> None:
-        """One step: forward, loss, backward, clip, and the update of the weights."""
+        """One step: batch, forward, loss, backward, clip, and the update of the weights."""
         progress = self.progress
-        window = self._lanes.window(progress.step)
-        inputs = torch.from_numpy(window.inputs).to(self._device)
-        targets = torch.from_numpy(window.targets).to(self._device)
-        fresh = torch.from_numpy(window.fresh).to(self._device)
-        resets = None
-        if self._lanes.has_separators:
-            resets = torch.from_numpy(window.resets).to(self._device)
-        state = self._state.reset(fresh)
-        rate = self.learning_rate(progress.step)
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
-
-        with mixed_precision(self._device, self._precision):
-            dropout = DropoutKey(self._seed, progress.step)
-            logits, state = self.model(inputs, state, dropout, resets)
-        loss = cross_entropy(logits, targets)
-        self._optimizer.zero_grad(set_to_none=True)
-        self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-        self._clip()
-        self._scaler.step(self._optimizer)
-        self._scaler.update()
-
-        self._state = State(*(values.detach() for values in state))
-        self._nats += loss.detach() * window.count
+        self._step.run(progress.step, self.learning_rate(progress.step))
+        progress.symbols += self._lanes.count(progress.step)
         progress.step += 1
-        progress.symbols += window.count
-
-    def _clip(self) -> None:
-        """Bound the gradient's elements, then its norm (Pascanu et al., 2013)."""
-        value, norm = self._config.clip_value, self._config.clip_norm
-        if value or norm:
-            self._scaler.unscale_(self._optimizer)
-        if value:
-            torch.nn.utils.clip_grad_value_(self.model.parameters(), value)
-        if norm:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), norm)
+        if progress.step % _RELEASE_EVERY == 0:
+            self._lanes.release()
 
     def _mean_loss(self) -> float:
         """The mean loss since the last report, checked to be finite."""
         progress = self.progress
-        loss = float(self._nats) / (progress.symbols - progress.reported_symbols)
+        loss = self._step.take_nats() / (progress.symbols - progress.reported_symbols)
         if not math.isfinite(loss):
             raise DivergedError(
                 f"the loss is {loss} at step {progress.step}: the training diverged; "
@@ -227,14 +204,14 @@ class Trainer:
         seconds = progress.seconds - progress.reported_seconds
         rate = (progress.symbols - progress.reported_symbols) / max(seconds, 1e-9)
         progress.reported_symbols, progress.reported_seconds = progress.symbols, progress.seconds
-        self._nats.zero_()
-        return Trained(progress.step, progress.symbols, progress.seconds, loss, rate)
+        norm = self._step.gradient_norm
+        return Trained(progress.step, progress.symbols, progress.seconds, loss, rate, norm)
 
     def _validate(self) -> Validated:
         progress = self.progress
         segments = evaluation.laned(self._validation)
         score = evaluation.evaluate(
-            self.model, self._validation, self._start, segments, self._precision
+            self.model, self._validation, self._start, segments, self._plan.precision
         )
         if not math.isfinite(score.loss):
             raise DivergedError(
@@ -260,12 +237,9 @@ class Trainer:
                 f"the weights are not finite at step {self.progress.step}: the training diverged; "
                 "try a smaller optimizer.lr or train.clip_norm"
             )
-        tensors = {"state.h": self._state.h, "state.c": self._state.c, "nats": self._nats}
-        for index, moments in self._optimizer.state_dict()["state"].items():
-            for moment, values in moments.items():
-                if values is not None:  # SGD without momentum
-                    tensors[f"optimizer.{index}.{moment}"] = values
-        return {"progress": vars(self.progress), "scaler": self._scaler.state_dict()}, tensors
+        values, tensors = self._step.state()
+        plan = dataclasses.asdict(self._plan)
+        return {"progress": vars(self.progress), "plan": plan, **values}, tensors
 
     def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned; the weights are restored by the caller.
@@ -274,23 +248,7 @@ class Trainer:
             CheckpointError: the state belongs to another model or batch size.
         """
         try:
-            moments: dict[int, dict[str, Tensor]] = {}
-            for name, tensor in tensors.items():
-                if name.startswith("optimizer."):
-                    _, index, moment = name.split(".")
-                    moments.setdefault(int(index), {})[moment] = tensor
-            blank = self._optimizer.state_dict()
-            self._optimizer.load_state_dict({**blank, "state": moments})
-            state = State(tensors["state.h"], tensors["state.c"])
-            if state.h.shape != self._state.h.shape or state.c.shape != self._state.c.shape:
-                raise ValueError(
-                    f"carried state (L, B, H) is {tuple(state.h.shape)}, "
-                    f"this run's {tuple(self._state.h.shape)}"
-                )
-            self._state = State(state.h.to(self._device), state.c.to(self._device))
-            self._nats = tensors["nats"].to(self._device)
-            if self._scaler.is_enabled() and values["scaler"]:
-                self._scaler.load_state_dict(values["scaler"])
+            self._step.restore(values, tensors)
             self.progress = Progress(**values["progress"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error

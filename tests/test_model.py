@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.model import CharRNN, DropoutKey, State, cross_entropy
+from seqkit.model import CharRNN, State, cross_entropy
 
 T, B, V, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken for each other
 Array = npt.NDArray[np.float64]
@@ -108,18 +108,32 @@ def test_initial_weights_follow_from_the_generator_and_the_forget_bias_is_one() 
         assert not first.state_dict()[f"layers.{layer}.bias_hh_l0"].any()
 
 
-def test_dropout_follows_its_key_and_leaves_the_state_alone() -> None:
-    net = model(dropout=0.5)
+def test_masks_multiply_each_layers_output_and_leave_its_own_way_alone() -> None:
+    net = model()
     symbols, state = inputs(5)
-    plain, _ = net(symbols, state)
-    first, _ = net(symbols, state, DropoutKey(1, 2))
-    assert torch.equal(first, net(symbols, state, DropoutKey(1, 2))[0])
-    assert not torch.equal(first, net(symbols, state, DropoutKey(1, 3))[0])
-    assert not torch.equal(first, plain)
-    # The bottom layer is not dropped on its own way through time.
-    _, after = net(symbols, state)
-    _, dropped = net(symbols, state, DropoutKey(1, 2))
-    torch.testing.assert_close(dropped.h[0], after.h[0])
+    plain, after = net(symbols, state)
+    masks = torch.ones(L, B, H, dtype=torch.float64)
+    assert torch.equal(net(symbols, state, masks)[0], plain)
+    masks[0, 1] = 0  # lane 1 of the bottom layer is not seen by the layer above it
+    dropped, state_dropped = net(symbols, state, masks)
+    assert torch.equal(dropped[:, [0, 2]], plain[:, [0, 2]])
+    assert not torch.equal(dropped[:, 1], plain[:, 1])
+    assert torch.equal(state_dropped.h[0], after.h[0])
+    masks[1] = 0
+    torch.testing.assert_close(
+        net(symbols, state, masks)[0], net.head.bias.detach().expand(T, B, V)
+    )
+
+
+def test_one_call_of_the_stack_is_the_same_function() -> None:
+    net = model()
+    symbols, state = inputs(6)
+    for first, second in zip(
+        net(symbols, state), net.network(one_call=True)(symbols, state), strict=True
+    ):
+        torch.testing.assert_close(first, second)
+    with pytest.raises(ValueError, match="neither masks nor resets"):
+        net.network(one_call=True)(symbols, state, torch.ones(L, B, H))
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
@@ -147,7 +161,7 @@ def test_a_cell_clip_reaches_the_unrolled_cells() -> None:
         ({"symbols": torch.zeros(0, B, dtype=torch.int64)}, r"symbols: expected \(T, B\)"),
         ({"symbols": torch.zeros(T, dtype=torch.int64)}, r"\(T, B\).*got \(5,\)"),
         ({"h": torch.zeros(L, B + 1, H)}, r"state h: expected \(L, B, H\) = \(2, 3, 4\)"),
-        ({"c": torch.zeros(L, B, H)}, r"state c: expected torch.float64, got torch.float32"),
+        ({"c": torch.zeros(L, B, H).half()}, r"state c: expected torch.float64, got torch.float16"),
         ({"h": torch.zeros(L, B, H, device="meta").double()}, r"state h: expected on cpu"),
         ({"resets": torch.zeros(B, T).bool()}, r"resets: expected bool of \(T, B\) = \(5, 3\)"),
         ({"resets": torch.zeros(T, B)}, r"resets: expected bool .* got torch.float32"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.randomness import dropout_mask, uniforms
+from seqkit.randomness import dropout_keys, dropout_masks, uniforms
 
 CPU = torch.device("cpu")
 
@@ -42,6 +42,14 @@ def test_draws_are_uniform() -> None:
     assert chi_square < 90  # 49 degrees of freedom: exceeded with probability 0.0003
 
 
+def dropout_mask(
+    seed: int, step: int, layer: int, shape: tuple[int, ...], rate: float, device: torch.device
+) -> torch.Tensor:
+    """The mask of one layer."""
+    keys = torch.from_numpy(dropout_keys(seed, step, layer + 1)).to(device)
+    return dropout_masks(keys, shape, rate, torch.float32)[layer]
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 0.9])
 def test_a_mask_drops_its_share_and_keeps_the_mean(rate: float) -> None:
     mask = dropout_mask(3, 5, 1, (100, 2000), rate, CPU)
@@ -66,9 +74,10 @@ def test_neighbours_in_a_mask_are_independent() -> None:
         assert abs(float((mask[distance:] * mask[:-distance]).mean())) < 0.015
 
 
-def test_the_step_may_be_a_tensor() -> None:
-    from_tensor = dropout_mask(1, torch.tensor(9), 0, (33, 5), 0.3, CPU)
-    assert torch.equal(from_tensor, dropout_mask(1, 9, 0, (33, 5), 0.3, CPU))
+def test_a_mask_does_not_depend_on_the_lanes_beyond_its_own() -> None:
+    assert torch.equal(
+        dropout_mask(1, 9, 0, (33, 5), 0.3, CPU), dropout_mask(1, 9, 0, (40, 5), 0.3, CPU)[:33]
+    )
 
 
 @pytest.mark.gpu

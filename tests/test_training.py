@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
-from seqkit.corpus import Lanes, Part
+from seqkit.corpus import Part
 from seqkit.errors import CheckpointError, DivergedError
-from seqkit.model import CharRNN
+from seqkit.lanes import Lanes
+from seqkit.model import CharRNN, Network, State
+from seqkit.plans import default
 from seqkit.training import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
 
 V = 5
@@ -46,7 +48,8 @@ def trainer(
     lanes = Lanes(part(900, 1), 0, settings.batch_size, settings.sequence_length)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
-    return Trainer(model, lanes, validation, 0, optimizer, settings, 7, precision)
+    plan = default(model, lanes, precision)
+    return Trainer(model, lanes, validation, 0, optimizer, settings, 7, plan)
 
 
 def test_it_learns() -> None:
@@ -97,19 +100,23 @@ def test_a_restored_training_goes_on_to_the_last_bit_on_a_gpu(precision: str) ->
     check_resume(precision, 27, "cuda")
 
 
-def test_the_state_is_carried_and_zeroed_where_a_lane_starts_anew() -> None:
-    training = trainer(max_steps=60)
+def test_the_state_is_carried_and_zeroed_where_an_epoch_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    training = trainer(max_steps=60, validate_every=0, valid=0)
     seen: list[torch.Tensor] = []
-    training.model.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[1].h))
-    lanes = Lanes(part(900, 1), 0, 4, 10)
-    for event in training.run():
-        if isinstance(event, Stepped):
-            fresh = torch.from_numpy(lanes.window(event.step - 1).fresh)
-            state = seen[0]  # validation follows
-            assert not state[:, fresh].any()
-            assert state[:, ~fresh].any() or fresh.all()
-            seen.clear()
-    assert lanes.steps < 60
+    original = Network.__call__
+
+    def spy(network: Network, symbols: torch.Tensor, state: State, *rest: object) -> object:
+        seen.append(state.h.clone())
+        return original(network, symbols, state, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Network, "__call__", spy)
+    list(training.run())
+    steps = Lanes(part(900, 1), 0, 4, 10).steps
+    assert len(seen) == 60 > steps
+    for step, h in enumerate(seen):
+        assert h.any() == (step % steps != 0)
 
 
 def test_a_state_of_another_shape_is_refused() -> None:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from seqkit import benchmark, device
+from seqkit import benchmark, device, paths
 from seqkit.commands import material
 from seqkit.config import Config
 from seqkit.console import Console
@@ -40,12 +40,10 @@ def run(config: Config, console: Console) -> None:
     out = material.free_output(config)
     chosen = device.choose(config.device)
     precision = device.choose_precision(config.train.precision, chosen)
-    rows = benchmark.rows(config, chosen, precision)
-    with (
-        device.memory_errors("Try a smaller train.batch_size."),
-        console.progress("bench", len(rows) * (ROUNDS + 1)) as bar,
-    ):
-        timings = interleave(rows, chosen, bar.update)
+    with device.memory_errors("Try a smaller train.batch_size."):
+        rows = benchmark.rows(config, chosen, precision, paths.cache_dir())
+        with console.progress("bench", len(rows) * (ROUNDS + 1)) as bar:
+            timings = interleave(rows, chosen, bar.update)
     result = _result(config, device.describe(chosen), precision, timings)
     material.write_result(out, json.dumps(result) if config.json else _table(result))
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import torch
 
-from seqkit import checkpoint, device
+from seqkit import checkpoint, device, paths, plans
 from seqkit.checkpoint import Checkpoint
 from seqkit.codecs import Quantiser, Symbols
 from seqkit.commands import material, products
 from seqkit.commands.generate import continue_prompt
 from seqkit.config import Config, ModelConfig, default_of, options
 from seqkit.console import Bar, Console, Product, duration, to_bytes
-from seqkit.corpus import Corpus, Lanes, Part
+from seqkit.corpus import Corpus, Part
 from seqkit.errors import (
     CheckpointError,
     ConfigError,
@@ -27,8 +27,10 @@ from seqkit.errors import (
     OutputError,
     StoppedError,
 )
+from seqkit.lanes import Lanes
 from seqkit.model import CharRNN
 from seqkit.run_folder import RunFolder
+from seqkit.step import Plan
 from seqkit.training import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
 
 _GLIMPSE = 160  # symbols of the sample at a validation
@@ -37,7 +39,7 @@ _ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is
 _END_KEYS = {
     f"train.{key}"
     for key in ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
-}
+} | {"model.autotune"}
 """What may differ when a run is resumed; the rest shapes what it learns."""
 _HOW_KEYS = {"model.dropout", "model.backend", "model.cell_clip"}
 """The keys of the model that say how it runs, and not which weights it has."""
@@ -90,15 +92,18 @@ def run(config: Config, console: Console) -> None:
             generator = torch.Generator().manual_seed(config.seed)
             model = CharRNN(model_config, generator).to(chosen)
         start = corpus.codec.start
+        plan = _plan(config, model, lanes, precision, saved, console)
         trainer = Trainer(
-            model, lanes, validation, start, config.optimizer, settings, config.seed, precision
+            model, lanes, validation, start, config.optimizer, settings, config.seed, plan
         )
         if saved is not None:
             trainer.restore(saved.training or {}, saved.training_tensors)
             if trainer.finished and folder.finished:
                 console.notice(f"{folder.path}: {_finished(config, trainer.progress.step)}")
                 return
-        job = _Job(config, console, folder, corpus, validation, prompt, trainer, precision)
+        if reason := trainer.prepare():
+            console.notice(reason)
+        job = _Job(config, console, folder, corpus, validation, prompt, trainer, plan.precision)
         with folder.open(stamp):
             job.run()
 
@@ -129,6 +134,7 @@ def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None
             dropout=wanted.dropout,
             backend=wanted.backend,
             cell_clip=wanted.cell_clip,
+            autotune=wanted.autotune,
         )
     size = corpus.codec.size
     if wanted.vocabulary_size and wanted.vocabulary_size < size:
@@ -137,6 +143,30 @@ def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None
             "give at least as many, or 0"
         )
     return dataclasses.replace(wanted, vocabulary_size=wanted.vocabulary_size or size)
+
+
+def _plan(
+    config: Config,
+    model: CharRNN,
+    lanes: Lanes,
+    precision: str,
+    saved: Checkpoint | None,
+    console: Console,
+) -> Plan:
+    """How the network runs: as the run did before, else as a search finds it fastest."""
+    if saved is not None and saved.training and "plan" in saved.training:
+        return Plan(**saved.training["plan"])
+    on_gpu = model.head.weight.device.type == "cuda" and model.config.backend == "cudnn"
+    if on_gpu and (rule := plans.missed(model)):
+        console.notice(rule)
+    cut = lanes.has_separators and not model.config.resets_in_one_call
+    # Two searches may end differently: what is to repeat bit by bit is not searched for.
+    if not on_gpu or cut or not config.model.autotune or config.train.deterministic:
+        return plans.default(model, lanes, precision)
+    precisions = device.candidate_precisions(config.train.precision, precision)
+    choice = plans.choose(model, lanes, precisions, paths.cache_dir())
+    console.notice(f"kernels: {choice}")
+    return choice.plan
 
 
 def _same_shape(model: ModelConfig, wanted: ModelConfig) -> bool:

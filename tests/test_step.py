@@ -1,0 +1,114 @@
+"""A step is the same step however it runs: in other lanes, other calls, or as a CUDA graph."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
+from seqkit.corpus import Part
+from seqkit.lanes import Lanes
+from seqkit.model import CharRNN
+from seqkit.step import Plan, Step
+
+V, B, T = 11, 6, 10
+GPU = pytest.mark.gpu
+
+
+def step(
+    plan: Plan,
+    device: str = "cpu",
+    documents: int = 1,
+    optimizer: OptimizerConfig | None = None,
+    **settings: object,
+) -> tuple[CharRNN, Step]:
+    values = {"num_layers": 2, "hidden_size": 16, "vocabulary_size": V, **settings}
+    model = CharRNN(ModelConfig(**values), torch.Generator().manual_seed(1)).to(device)  # type: ignore[arg-type]
+    symbols = np.random.default_rng(2).integers(0, V, B * T * 12).astype(np.uint8)
+    starts = np.linspace(0, len(symbols), documents, endpoint=False).astype(np.int64)
+    lanes = Lanes(Part(symbols, starts), 0, B, T)
+    train = TrainConfig(batch_size=B, sequence_length=T)
+    return model, Step(model, lanes, optimizer or OptimizerConfig(), train, 5, plan)
+
+
+def trained(model: CharRNN, stepper: Step, steps: int = 8) -> list[torch.Tensor]:
+    """The weights, nats and carried state after some steps."""
+    for number in range(steps):
+        stepper.run(number, 0.01)
+    values, tensors = stepper.state()
+    assert set(values) == {"scaler"}
+    weights = [value.detach().cpu().clone() for value in model.parameters()]
+    return [*weights, *(tensors[name].cpu() for name in ("nats", "state.h", "state.c"))]
+
+
+@pytest.mark.parametrize("documents", [1, 9])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_idle_lanes_change_nothing(documents: int, dropout: float) -> None:
+    plain = trained(*step(Plan("fp32", False, B), documents=documents, dropout=dropout))
+    padded = trained(*step(Plan("fp32", False, B + 3), documents=documents, dropout=dropout))
+    for a, b in zip(plain, padded, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+def test_one_call_for_all_layers_changes_nothing() -> None:
+    apart, together = (trained(*step(Plan("fp32", calls, B))) for calls in (False, True))
+    for a, b in zip(apart, together, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_what_runs_is_renewed_from_the_parameters(kind: str, precision: str) -> None:
+    model, stepper = step(Plan(precision, False, B), optimizer=OptimizerConfig(kind=kind))
+    before = [value.detach().clone() for value in model.parameters()]
+    trained(model, stepper)
+    for used, own in stepper._copied:
+        assert torch.equal(used, own.to(used.dtype))
+    assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert (len(stepper._copied) == 0) == (precision == "fp32")
+
+
+@GPU
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+@pytest.mark.parametrize("documents", [1, 9])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_a_graph_replays_what_eager_does(
+    precision: str, documents: int, dropout: float, kind: str
+) -> None:
+    def make() -> tuple[CharRNN, Step]:
+        return step(
+            *(Plan(precision, False, 8), "cuda", documents, OptimizerConfig(kind=kind)),
+            dropout=dropout,
+        )
+
+    eager = trained(*make())
+    model, stepper = make()
+    stepper.capture()
+    for a, b in zip(eager, trained(model, stepper), strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
+
+
+@GPU
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_capture_leaves_no_trace(precision: str) -> None:
+    model, stepper = step(Plan(precision, True, 8), "cuda")
+    trained(model, stepper, 3)
+    before = {name: values.clone() for name, values in stepper._tensors().items()}
+    state = torch.cuda.get_rng_state()
+    stepper.capture()
+    for name, values in stepper._tensors().items():
+        assert torch.equal(before[name], values), name
+    assert torch.equal(state, torch.cuda.get_rng_state())
+
+
+@GPU
+def test_a_corpus_that_does_not_fit_is_staged_window_by_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resident = trained(*step(Plan("fp32", False, 8), "cuda", 9))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (0, 0))
+    model, stepper = step(Plan("fp32", False, 8), "cuda", 9)
+    assert stepper._staged is not None
+    stepper.capture()
+    for a, b in zip(resident, trained(model, stepper), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-3)
