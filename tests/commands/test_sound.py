@@ -19,9 +19,9 @@ from tests.pitch import on_scale
 
 RATE = 4000
 TINY = (
-    *("recipe=wav_generation", f"data.sample_rate={RATE}", "model.hidden_size=96"),
-    *("train.batch_size=16", "train.sequence_length=96", "train.max_steps=900"),
-    *("train.validate_every=450", "seconds=3", "device=cpu"),
+    *("recipe=wav_generation", f"data.sample_rate={RATE}", "model.hidden_size=128"),
+    *("train.batch_size=8", "train.sequence_length=96", "train.max_steps=1800"),
+    *("train.validate_every=900", "seconds=1", "device=cpu"),
 )
 
 
@@ -29,7 +29,7 @@ TINY = (
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with étude.wav, and in `run` the run that learnt it."""
     folder = tmp_path_factory.mktemp("sound")
-    notes = etude.compose(24)
+    notes = etude.compose(64)
     etude.write(folder / "étude.wav", etude.render(notes, 16000), 16000)
     done = process(*TINY, "data.path=étude.wav", "run_dir=run", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -37,29 +37,36 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def share(path: Path) -> tuple[float, int]:
-    samples, rate = soundfile.read(path, dtype="float32")
-    return on_scale(samples, rate, etude.SCALE)
+def share(*files: Path) -> tuple[float, int]:
+    sounds = [soundfile.read(file, dtype="float32") for file in files]
+    (rate,) = {rate for _, rate in sounds}
+    return on_scale(np.concatenate([samples for samples, _ in sounds]), rate, etude.SCALE)
 
 
-def test_the_pitches_of_the_etude_are_heard(folder: Path, run: Run) -> None:
-    final = folder / "run" / "samples" / "final.wav"
-    assert soundfile.info(final).frames == 3 * RATE
-    frames, notes = share(final)
+def test_the_pitches_of_the_etude_are_heard(folder: Path, run: Run, tmp_path: Path) -> None:
+    made = [tmp_path / f"made_{number}.wav" for number in range(1, 5)]
+    sampling = ("seconds=3", "streams=4", "temperature=1", "seed=7", f"out={tmp_path / 'made.wav'}")
+    result = run("generate", f"checkpoint={folder / 'run'}", *sampling, "device=cpu")
+    assert result.code == 0, result.err
+    assert [soundfile.info(file).frames for file in made] == [3 * RATE] * 4
+    frames, notes = share(*made)
     assert frames > 0.5
     assert notes >= 3
     original, every = share(folder / "étude.wav")
     assert (original > 0.8, every) == (True, 6)
-    untrained = folder / "untrained"
+    untrained = tmp_path / "untrained"
     few = ("train.max_steps=1", "optimizer.lr=1e-9", "train.validate_every=0")
     result = run(*TINY, f"data.path={folder / 'étude.wav'}", f"run_dir={untrained}", *few)
     assert result.code == 0, result.err
-    assert share(untrained / "samples" / "final.wav")[0] < 0.2
+    result = run("generate", f"checkpoint={untrained}", *sampling, "device=cpu", "overwrite=true")
+    frames, notes = share(*made)
+    assert frames < 0.2
+    assert notes < 3
 
 
 def test_a_run_leaves_sounds_and_pictures(folder: Path) -> None:
     names = sorted(file.name for file in (folder / "run" / "samples").iterdir())
-    stems = ("final", "step_0000450", "step_0000900")
+    stems = ("final", "step_0000900", "step_0001800")
     assert names == [f"{stem}{suffix}" for stem in stems for suffix in (".png", ".wav")]
 
 
