@@ -88,7 +88,7 @@ def _check_same(config: DataConfig, codec: Quantiser) -> None:
     if config.sample_rate not in (0, codec.sample_rate):
         raise ConfigError(
             f"data.sample_rate={config.sample_rate}: the checkpoint was trained at "
-            f"{codec.sample_rate} Hz; leave data.sample_rate out"
+            f"{codec.sample_rate} Hz; give data.sample_rate=0"
         )
 
 

@@ -78,6 +78,8 @@ def test_a_split_takes_whole_files_and_the_test_part_is_the_data_sets_own(
     assert [len(part.starts) for part in (training, validation, test)] == [7, 2, 3]
     own = sorted(len(noise(0.2 + number / 50)) for number in range(3))
     assert sorted(np.diff([*test.starts, len(test)]).tolist()) == own
+    few = load(folder, tmp_path / "cache").split([0.98, 0.01, 0.01])
+    assert [len(part.starts) for part in few] == [10, 1, 1]
     again = load(folder, tmp_path / "cache").split([0.5, 0.25, 0.25])
     assert all(len(part.starts) >= 2 for part in again)
     everything = np.concatenate([part.symbols for part in again])
@@ -141,16 +143,18 @@ def test_a_gain_is_of_the_whole_data_set(folder: Path, tmp_path: Path) -> None:
 
 def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None:
     (folder / "text.wav").write_text("a text")
-    wave = noise()
-    wave[1234] = np.nan
+    wave = noise(5)
+    wave[20_000] = np.nan  # some blocks of it have been written by then
     soundfile.write(folder / "nan.wav", wave, RATE, "FLOAT")
     for gain in ("none", "peak"):
         with pytest.raises(DataError, match=r"(nan|text)\.wav: .*data\.on_bad_file=skip"):
             load(folder, tmp_path / "cache", gain=gain)
-        corpus = load(folder, tmp_path / "cache", gain=gain, on_bad_file="skip")
+        # As the test part the faulty file is the last one.
+        corpus = load(folder, tmp_path / "cache", None, "nan.wav", gain=gain, on_bad_file="skip")
+        assert len(corpus.whole) == sum(noise(0.2 + n / 50).size for n in range(12))
         assert (len(corpus.whole.starts), corpus.skipped) == (12, 2)
         assert "2 of 14 files cannot be read" in corpus.notes[0]
-        assert "nan.wav (sample 1234 is not finite (nan))" in corpus.notes[0]
+        assert "nan.wav (sample 20000 is not finite (nan))" in corpus.notes[0]
         assert "text.wav (cannot be read as sound" in corpus.notes[0]
 
 
