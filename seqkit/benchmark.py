@@ -7,6 +7,7 @@ unrolled                   the whole step with model.backend=unrolled
 unrolled_forward_backward  of it the network and its loss, forward and backward
 plain                      a loop as it is usually written: stacked nn.LSTM, fp32 with TF32,
                            one-hot or embedding, Adam or SGD, clip_grad_norm_, loss.item()
+nn_lstm                    one stacked nn.LSTM, forward and backward, in its fastest dtype
 """
 
 import dataclasses
@@ -27,7 +28,7 @@ from seqkit.lanes import Lanes
 from seqkit.model import CharRNN, cross_entropy
 from seqkit.recurrence import Weights
 from seqkit.step import Plan
-from seqkit.timing import Build
+from seqkit.timing import Build, interleave
 from seqkit.training import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
@@ -55,7 +56,24 @@ def rows(config: Config, device: torch.device, precision: str, cache: Path) -> d
         "unrolled": lambda: _trainer(config, unrolled, device, slow),
         "unrolled_forward_backward": lambda: _network(config, unrolled, device, slow),
         "plain": lambda: _plain(config, device),
+        "nn_lstm": lambda: _nn_lstm(config, device),
     }
+
+
+def operations(config: Config) -> float:
+    """Floating-point operations of a training step: two a weight and symbol, three times over."""
+    model = CharRNN(config.model).network()
+    weights = sum(part.numel() for layer in model.layers for part in layer[:2])
+    symbols = config.train.batch_size * config.train.sequence_length
+    return 6.0 * symbols * (weights + model.head_weight.numel())
+
+
+def matrix_peak(device: torch.device, precision: str) -> float:
+    """Operations a second of a large matrix product, measured."""
+    size = 8192 if device.type == "cuda" else 2048
+    a, b = (torch.randn(size, size, device=device, dtype=DTYPES[precision]) for _ in range(2))
+    timing = interleave({"product": lambda: lambda: a @ b}, device, rounds=1)["product"]
+    return 2.0 * size**3 / timing.quantile(0.5) * 1000
 
 
 def _symbols(config: Config, count: int) -> Tensor:
@@ -177,6 +195,34 @@ def _plain(config: Config, device: torch.device) -> Callable[[], object]:
         )
 
     return step
+
+
+def _nn_lstm(config: Config, device: torch.device) -> Callable[[], object]:
+    """Of fp32 (with TF32), bf16 and fp16, the one that is fastest here."""
+    settings, train = config.model, config.train
+    width = recurrence.weights_of(CharRNN(settings).layers[0]).w.shape[1]
+
+    def build(dtype: torch.dtype) -> Callable[[], object]:
+        net = nn.LSTM(width, settings.hidden_size, settings.num_layers).to(device, dtype)
+        x = torch.randn(train.sequence_length, train.batch_size, width, device=device, dtype=dtype)
+        weights = list(net.parameters())
+
+        def step() -> None:
+            with _tf32():
+                y, _ = net(x)
+                torch.autograd.grad(y, weights, torch.ones_like(y))
+
+        return step
+
+    dtypes = DTYPES if device.type == "cuda" else {"fp32": torch.float32, "bf16": torch.bfloat16}
+    built = {name: build(dtype) for name, dtype in dtypes.items()}
+    timings = interleave(
+        {name: lambda step=step: step for name, step in built.items()},  # type: ignore[misc]
+        *(device,),
+        rounds=1,
+        calls=5,
+    )
+    return built[min(timings, key=lambda name: timings[name].quantile(0.5))]
 
 
 @contextmanager

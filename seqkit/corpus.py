@@ -7,9 +7,6 @@ import numpy.typing as npt
 
 from seqkit.codecs import Codec, Symbols
 
-IGNORED = -100
-"""The target of a padded place: it counts in no loss (PyTorch's `ignore_index`)."""
-
 Integers = npt.NDArray[np.int64]
 
 

@@ -103,13 +103,13 @@ class Recording:
 
 
 @contextlib.contextmanager
-def memory_errors(advice: str) -> Iterator[None]:
+def memory_errors(advice: Callable[[], str]) -> Iterator[None]:
     """Turn PyTorch's out-of-memory errors into a DeviceError that tells what to do."""
     try:
         yield
     except torch.OutOfMemoryError as error:
-        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice}") from error
+        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice()}") from error
     except RuntimeError as error:
         if not any(sign in str(error) for sign in ("can't allocate memory", "overflow")):
             raise
-        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice}") from error
+        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice()}") from error

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from seqkit.corpus import IGNORED, Integers, Part
+from seqkit.corpus import Integers, Part
 from seqkit.device import DTYPES
-from seqkit.model import CharRNN, Network, State, cross_entropy
+from seqkit.model import IGNORED, CharRNN, Network, State, cross_entropy
 
 _STEPS = 128  # T of one call
 _LANES = 64  # B of one call, at most

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.corpus import IGNORED, Part
+from seqkit.corpus import Part
 from seqkit.errors import DataError
+from seqkit.model import IGNORED
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _BLOCK = 1 << 24  # symbols copied to a device at a time

@@ -20,6 +20,12 @@ from seqkit import recurrence
 from seqkit.config import ModelConfig
 from seqkit.recurrence import Outputs, Weights
 
+IGNORED = -100
+"""The target of a place without one: it counts in no loss (PyTorch's `ignore_index`)."""
+
+_FEW = 1024  # symbols
+_TILE = 8  # tensor cores want the sides of a matrix in multiples of this
+
 
 class State(NamedTuple):
     """What the network remembers: hidden and cell values, each (L, B, H).
@@ -95,19 +101,23 @@ class Network(NamedTuple):
         if self.one_call and (masks is not None or resets is not None):
             raise ValueError("one call of the whole stack takes neither masks nor resets")
         dtype = self.head_weight.dtype
-        if self.embedding is None:
-            shape = (*symbols.shape, self.config.vocabulary_size)
-            x = torch.zeros(shape, dtype=dtype, device=symbols.device)
-            x = x.scatter_(-1, symbols[..., None], 1)
-        else:
-            x = F.embedding(symbols, self.embedding)
+        x = self._inputs(symbols)
         h, c = state.h.to(dtype), state.c.to(dtype)
         if self.one_call:
             x, h, c = recurrence.fused_stack(self.config.cell, self.layers, x, h, c)
         else:
             x, h, c = self._layer_by_layer(x, h, c, masks, resets)
-        logits = F.linear(x, self.head_weight, self.head_bias)
-        return logits, State(h.to(state.h.dtype), c.to(state.c.dtype))
+        return self._logits(x), State(h.to(state.h.dtype), c.to(state.c.dtype))
+
+    def _inputs(self, symbols: Tensor) -> Tensor:
+        """One-hot rows or embeddings of the symbols, (T, B, X)."""
+        size, dtype = self.config.vocabulary_size, self.head_weight.dtype
+        if self.embedding is not None and size > _FEW:
+            return F.embedding(symbols, self.embedding)
+        x = torch.zeros((*symbols.shape, size), dtype=dtype, device=symbols.device)
+        x = x.scatter_(-1, symbols[..., None], 1)
+        # For few symbols a product has a faster gradient than a look-up, and one without atomics.
+        return x if self.embedding is None else x @ self.embedding
 
     def _layer_by_layer(
         self, x: Tensor, h: Tensor, c: Tensor, masks: Tensor | None, resets: Tensor | None
@@ -124,6 +134,14 @@ class Network(NamedTuple):
             last_h.append(out.h)
             last_c.append(out.c)
         return Outputs(x, torch.stack(last_h), torch.stack(last_c))
+
+    def _logits(self, x: Tensor) -> Tensor:
+        """The head's output, (T, B, V)."""
+        missing = -len(self.head_bias) % _TILE
+        if not x.is_cuda or not missing:
+            return F.linear(x, self.head_weight, self.head_bias)
+        weight = F.pad(self.head_weight, (0, 0, 0, missing))
+        return F.linear(x, weight, F.pad(self.head_bias, (0, missing)))[..., :-missing]
 
     def _check(self, symbols: Tensor, state: State, resets: Tensor | None) -> None:
         """Say what was expected and what was given, in the letters T B H L."""
@@ -248,6 +266,10 @@ class CharRNN(nn.Module):
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
-    """Nats of targets (T, B) under logits (T, B, V), in fp32; targets of -100 do not count."""
+    """Nats of targets (T, B) under logits (T, B, V), in fp32: their mean or sum.
+
+    Targets that are `IGNORED` do not count.
+    """
     shares = torch.log_softmax(logits.flatten(0, -2), -1, dtype=torch.float32)
-    return F.nll_loss(shares, targets.flatten(), reduction=reduction)
+    nats = F.nll_loss(shares, targets.flatten(), reduction="none")
+    return nats.sum() if reduction == "sum" else nats.sum() / (targets != IGNORED).sum()

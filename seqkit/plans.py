@@ -10,10 +10,12 @@ from pathlib import Path
 import torch
 
 from seqkit import paths
+from seqkit.config import ModelConfig
 from seqkit.device import DTYPES, Recording
 from seqkit.errors import OutputError
 from seqkit.lanes import Lanes
 from seqkit.model import CharRNN, cross_entropy
+from seqkit.recurrence import GATES
 from seqkit.step import Plan
 from seqkit.timing import Build, interleave
 
@@ -80,6 +82,22 @@ def missed(model: CharRNN) -> str | None:
         f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of {_EIGHT}; "
         f"the nearest is {nearest}"
     )
+
+
+def fitting_lanes(config: ModelConfig, sequence_length: int, device: torch.device) -> int:
+    """The number of lanes that a GPU's memory holds in training, by estimate; 0 for none.
+
+    In 16 bits a layer keeps about 13 values for each of its units, and the head 10 bytes for each
+    logit, per step and lane; a parameter takes 24 bytes with its gradient, moments and copy.
+    """
+    width = config.embedding_size if config.input == "embedding" else config.vocabulary_size
+    hidden, layers = config.hidden_size, config.num_layers
+    gates = GATES[config.cell]
+    parameters = gates * hidden * (width + (2 * layers - 1) * hidden)
+    parameters += config.vocabulary_size * hidden
+    a_place = 26 * layers * hidden + 10 * config.vocabulary_size + 2 * width
+    left = 0.9 * torch.cuda.get_device_properties(device).total_memory - 24 * parameters
+    return max(0, int(left / (a_place * sequence_length)) // _EIGHT * _EIGHT)
 
 
 def _candidate_lanes(model: CharRNN, lanes: Lanes) -> list[int]:

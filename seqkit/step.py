@@ -16,10 +16,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.corpus import IGNORED
 from seqkit.device import DTYPES, Recording
 from seqkit.lanes import Lanes, Window
-from seqkit.model import CharRNN, cross_entropy
+from seqkit.model import IGNORED, CharRNN, cross_entropy
 from seqkit.randomness import dropout_keys, dropout_masks
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
@@ -65,16 +64,15 @@ class Step:
         self._masters = model.network().tensors()
         with torch.no_grad():
             network = model.network(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
-        self._leaves = [
-            own if used is own else used.detach().requires_grad_()
-            for used, own in zip(network.tensors(), self._masters, strict=True)
-        ]
+        # What needs no copy shares its memory with the parameter.
+        self._leaves = [used.detach().requires_grad_() for used in network.tensors()]
         self._network = network.with_tensors(self._leaves)
         self._copied = [
-            (leaf[:, : own.shape[1]] if own.dim() == 2 else leaf, own)
-            for leaf, own in zip(self._leaves, self._masters, strict=True)
-            if leaf is not own
+            (used[:, : own.shape[1]] if own.dim() == 2 else used, own)
+            for used, own in zip(network.tensors(), self._masters, strict=True)
+            if used is not own
         ]
+        self._gradients = [torch.zeros_like(own) for own in self._masters]
         self._optimizer = _optimizer(optimizer, self._masters, device)
         self._scaler = torch.amp.GradScaler(device.type, enabled=plan.precision == "fp16")
         self._state = model.zero_state(plan.lanes)
@@ -152,17 +150,13 @@ class Step:
 
     def _collect(self, gradients: tuple[Tensor, ...]) -> None:
         """The gradients of what ran, in fp32, as those of the parameters."""
-        for own, leaf, gradient in zip(self._masters, self._leaves, gradients, strict=True):
-            if leaf is own:
-                own.grad = gradient
-            elif own.grad is None:
-                own.grad = torch.zeros_like(own)
-        if self._copied:
-            used = [
-                gradient[:, : own.shape[1]] if own.dim() == 2 else gradient
-                for gradient, own in zip(gradients, self._masters, strict=True)
-            ]
-            _copy([own.grad for own in self._masters if own.grad is not None], used)
+        used = [
+            gradient[:, : own.shape[1]] if own.dim() == 2 else gradient
+            for gradient, own in zip(gradients, self._masters, strict=True)
+        ]
+        _copy(self._gradients, used)
+        for own, gradient in zip(self._masters, self._gradients, strict=True):
+            own.grad = gradient
 
     @torch.no_grad()
     def _renew(self) -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.corpus import IGNORED, Part
+from seqkit.corpus import Part
 from seqkit.errors import DataError
 from seqkit.lanes import Lanes, Window
+from seqkit.model import IGNORED
 
 START = 99
 

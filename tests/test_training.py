@@ -193,3 +193,18 @@ def test_it_learns_on_a_gpu(precision: str) -> None:
     on_gpu = trainer(max_steps=150, precision=precision, device="cuda")
     losses = [event.loss for event in on_gpu.run() if isinstance(event, Validated)]
     assert losses[-1] < 0.6
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+def test_a_graph_in_any_precision_learns_as_eager_fp32_does(precision: str) -> None:
+    def losses(precision: str, graph: bool) -> list[float]:
+        training = trainer(max_steps=200, precision=precision, device="cuda", lr=0.01, valid=0)
+        if graph:
+            assert training.prepare() is None
+        return [event.loss for event in training.run() if isinstance(event, Trained)]
+
+    expected, found = losses("fp32", graph=False), losses(precision, graph=True)
+    assert len(expected) == len(found) == 21
+    assert sum(found) == pytest.approx(sum(expected), rel=0.01)
+    assert found == pytest.approx(expected, rel=0.05)

@@ -40,18 +40,20 @@ def run(config: Config, console: Console) -> None:
     out = material.free_output(config)
     chosen = device.choose(config.device)
     precision = device.choose_precision(config.train.precision, chosen)
-    with device.memory_errors("Try a smaller train.batch_size."):
+    with device.memory_errors(lambda: "Try a smaller train.batch_size."):
         rows = benchmark.rows(config, chosen, precision, paths.cache_dir())
         with console.progress("bench", len(rows) * (ROUNDS + 1)) as bar:
             timings = interleave(rows, chosen, bar.update)
-    result = _result(config, device.describe(chosen), precision, timings)
+        peak = benchmark.matrix_peak(chosen, precision)
+    result = _result(config, device.describe(chosen), precision, timings, peak)
     material.write_result(out, json.dumps(result) if config.json else _table(result))
 
 
 def _result(
-    config: Config, chosen: str, precision: str, timings: dict[str, Timing]
+    config: Config, chosen: str, precision: str, timings: dict[str, Timing], peak: float
 ) -> dict[str, Any]:
     symbols = config.train.batch_size * config.train.sequence_length
+    operations = benchmark.operations(config)
     medians = {name: timing.quantile(0.5) for name, timing in timings.items()}
     rows = [
         {
@@ -61,6 +63,8 @@ def _result(
             "p90_ms": timing.quantile(0.9),
             "calls": len(timing.milliseconds),
             "symbols_per_second": symbols / medians[name] * 1000,
+            "tflops": operations / medians[name] / 1e9,
+            "share_of_matrix_peak": operations / medians[name] * 1000 / peak,
             "peak_bytes": timing.peak_bytes,
         }
         for name, timing in timings.items()
@@ -80,6 +84,7 @@ def _result(
         "model": vars(config.model),
         "batch_size": config.train.batch_size,
         "sequence_length": config.train.sequence_length,
+        "matrix_peak_tflops": peak / 1e12,
         "rows": rows,
         "ratios": ratios,
         "published": _published(config),
@@ -101,13 +106,14 @@ def _table(result: dict[str, Any]) -> str:
         f"{result['shape']}: {model['num_layers']} x {model['hidden_size']} {model['cell']}, "
         f"T {result['sequence_length']}, B {result['batch_size']}, V {model['vocabulary_size']}; "
         f"{result['device']}, {result['precision']}",
-        f"{'':28}{'median':>10}{'p10':>10}{'p90':>10}{'symbols/s':>14}{'memory':>10}",
+        f"{'':28}{'median':>10}{'p10':>10}{'p90':>10}{'symbols/s':>14}{'TFLOP/s':>9}{'memory':>10}",
     ]
     for row in result["rows"]:
         memory = "" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 2**20:.0f} MiB"
         lines.append(
             f"{row['name']:28}{row['median_ms']:>7.2f} ms{row['p10_ms']:>7.2f} ms"
-            f"{row['p90_ms']:>7.2f} ms{row['symbols_per_second']:>14,.0f}{memory:>10}"
+            f"{row['p90_ms']:>7.2f} ms{row['symbols_per_second']:>14,.0f}{row['tflops']:>9.2f}"
+            f"{memory:>10}"
         )
     lines += [f"{name:40}{value:>8.2f}" for name, value in result["ratios"].items()]
     if result["published"]:

@@ -26,7 +26,7 @@ def run(config: Config, console: Console) -> None:
     else:
         segments = evaluation.streaming(part)
     with (
-        device.memory_errors("Try device=cpu."),
+        device.memory_errors(lambda: "Try device=cpu."),
         console.progress("evaluate", len(part)) as bar,
     ):
         score = evaluation.evaluate(

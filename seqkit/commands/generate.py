@@ -27,7 +27,7 @@ def run(config: Config, console: Console) -> None:
     if isinstance(codec, Quantiser):
         products.check_sound(config, files)
     chosen = device.choose(config.device)
-    with device.memory_errors("Try fewer streams, or device=cpu."):
+    with device.memory_errors(lambda: "Try fewer streams, or device=cpu."):
         steps = continue_prompt(saved.build(chosen), codec, prompt, config, length, console)
         if isinstance(codec, Quantiser):
             _sound(steps, codec, prompt, files, length, config, console)

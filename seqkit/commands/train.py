@@ -83,7 +83,7 @@ def run(config: Config, console: Console) -> None:
             f"model.cell={model_config.cell} cannot start a document inside a fused call: the "
             "calls are cut where documents begin, which takes longer"
         )
-    with device.memory_errors("Try a smaller train.batch_size or model.hidden_size."):
+    with device.memory_errors(lambda: _smaller(config, model_config, chosen)):
         if origin is not None:
             model = dataclasses.replace(origin, model=model_config).build(chosen)
             if not _same_shape(model_config, config.model):
@@ -167,6 +167,14 @@ def _plan(
     choice = plans.choose(model, lanes, precisions, paths.cache_dir())
     console.notice(f"kernels: {choice}")
     return choice.plan
+
+
+def _smaller(config: Config, model: ModelConfig, chosen: torch.device) -> str:
+    """What to try when memory does not suffice."""
+    length = config.train.sequence_length
+    if chosen.type == "cuda" and (lanes := plans.fitting_lanes(model, length, chosen)):
+        return f"By estimate train.batch_size={min(lanes, config.train.batch_size)} fits."
+    return "Try a smaller train.batch_size or model.hidden_size."
 
 
 def _same_shape(model: ModelConfig, wanted: ModelConfig) -> bool:
