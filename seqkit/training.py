@@ -19,7 +19,7 @@ from seqkit.model import CharRNN
 from seqkit.step import Plan, Step
 
 _REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wait
-_RELEASE_EVERY = 500  # steps after which what was read of a file gives its memory back
+_RELEASE_EVERY = 20  # steps after which what was read of a file gives its memory back
 
 
 @dataclass(frozen=True)
