@@ -17,16 +17,16 @@ from seqkit.config import Config
 from seqkit.errors import ConfigError, SeqkitError
 
 _COMMANDS = {
-    "train": "learn from data and print a sample (the default)",
-    "generate": "let a checkpoint write",
-    "evaluate": "measure how well a checkpoint predicts a text",
+    "train": "learn from text or sound and give a sample (the default)",
+    "generate": "let a checkpoint write text or make sound",
+    "evaluate": "measure how well a checkpoint predicts text or sound",
     "inspect": "show what a checkpoint holds",
     "export": "write a checkpoint's network as an ONNX model",
     "bench": "time training steps at a shape, beside other ways to make them",
 }
 
 _HELP = """\
-seqkit {version}: sequence models of text, character by character.
+seqkit {version}: sequence models of text and sound, symbol by symbol.
 
 usage: python -m seqkit [COMMAND] key=value ...
 
@@ -42,6 +42,8 @@ examples:
   python -m seqkit recipe=shakespeare run_dir=runs/a resume=auto
   python -m seqkit generate checkpoint=runs/a prompt="ROMEO:" length=300
   python -m seqkit evaluate checkpoint=runs/a data.path=play.txt
+  python -m seqkit recipe=wav_generation data.path=my_wavs/
+  python -m seqkit generate checkpoint=runs/b seconds=5 out=five.wav
   python -m seqkit bench shape=mycaffe
   python -m seqkit --multirun recipe=shakespeare model.num_layers=1,2,3
 

@@ -20,6 +20,7 @@ FREE_TEXT = (
     "init_from",
     "out",
     "prompt",
+    "prompt_audio",
     "prompt_file",
     "run_dir",
     "runs",
@@ -53,11 +54,12 @@ def option(
 class DataConfig:
     """Where the symbols come from and how they are read."""
 
-    kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes"))
+    kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes", "audio"))
     dataset: str = option("", "the dataset used when data.path is not given (docs/datasets.md)")
-    path: str = option("", "a file, or a folder whose .txt files are one document each")
+    path: str = option("", "a file, or a folder whose files are one document each")
     split: list[float] = option(
-        [0.9, 0.1, 0.0], "fractions for training, validation and test, by position"
+        [0.9, 0.1, 0.0],
+        "fractions for training, validation and test: by position, or by whole files of sound",
     )
     encoding: str = option("utf-8", "the encoding of text files")
     unknown: str = option(
@@ -67,6 +69,20 @@ class DataConfig:
     )
     max_vocabulary: int = option(
         0, "keep only so many characters, the most frequent ones; 0 keeps all", minimum=0
+    )
+    sample_rate: int = option(
+        0, "hertz that sound is resampled to; 0 keeps the files' own", minimum=0, maximum=384000
+    )
+    channel: str = option("mix", "the channel of sound to read, from 0; mix takes their mean")
+    quantiser: str = option("mu_law", "how samples become symbols", choices=("mu_law", "linear"))
+    levels: int = option(256, "levels of the quantiser", minimum=2, maximum=65536)
+    gain: str = option(
+        "none",
+        "one factor for all sound: none, or such that the peak is 1 or the RMS 0.1",
+        choices=("none", "peak", "rms"),
+    )
+    on_bad_file: str = option(
+        "error", "a file of sound that cannot be read: end, or go on", choices=("error", "skip")
     )
 
 
@@ -183,6 +199,9 @@ class SampleConfig:
         "a character of the prompt that the model never saw",
         choices=("error", "skip", "nearest"),
     )
+    retry: int = option(
+        0, "draw sound that ran into silence, clipping or a loop anew so often", minimum=0
+    )
 
 
 @dataclass
@@ -208,7 +227,13 @@ class Config:
     checkpoint: str | None = option(None, "a run's folder or a checkpoint file")
     prompt: str | None = option(None, "text that the sample continues, taken literally")
     prompt_file: str | None = option(None, "a file that the sample continues")
-    length: int = option(500, "symbols to generate", minimum=1)
+    prompt_audio: str | None = option(None, "a recording that the sample continues")
+    length: int | None = option(
+        None, "symbols to generate, samples of sound; by default 500 symbols of text", minimum=1
+    )
+    seconds: float | None = option(
+        None, "seconds of sound to generate, by default 5; or give length", above=0, maximum=86400
+    )
     streams: int = option(1, "samples to generate side by side", minimum=1)
     temperature: float = option(0.8, "divides the logits; 0 takes the likeliest symbol", minimum=0)
     top_k: int | None = option(None, "draw among the k likeliest symbols only", minimum=1)
@@ -221,6 +246,11 @@ class Config:
         choices=("streaming", "windowed"),
     )
     window: int = option(256, "symbols in a window of protocol=windowed", minimum=1)
+    part: str = option(
+        "validation",
+        "the part of the checkpoint's own data to evaluate",
+        choices=("validation", "test"),
+    )
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
@@ -228,14 +258,17 @@ class Config:
     sample: SampleConfig = field(default_factory=SampleConfig)
 
 
-_SAMPLING = {"length", "prompt", "prompt_file", "sample", "seed", "temperature", "top_k", "top_p"}
+_SAMPLING = {
+    *("length", "prompt", "prompt_audio", "prompt_file", "sample", "seconds", "seed"),
+    *("temperature", "top_k", "top_p"),
+}
 _RUN = {"recipe", "run_dir", "runs", "resume", "init_from", "overwrite"}
 READS = {
     "train": {*_SAMPLING, *_RUN, "data", "device", "model", "optimizer", "quiet", "train"},
     "generate": {*_SAMPLING, "checkpoint", "device", "out", "overwrite", "quiet", "streams"},
     "evaluate": {
-        *("checkpoint", "data", "device", "json", "out", "overwrite", "protocol", "quiet"),
-        "window",
+        *("checkpoint", "data", "device", "json", "out", "overwrite", "part"),
+        *("protocol", "quiet", "window"),
     },
     "inspect": {"checkpoint", "json", "quiet"},
     "export": {"checkpoint", "out", "overwrite", "quiet"},
@@ -277,8 +310,15 @@ def check_section(section: Any, prefix: str = "") -> None:
 def check(config: Config) -> None:
     """Check the whole config. Raises ConfigError."""
     check_section(config)
-    if config.prompt is not None and config.prompt_file is not None:
-        raise ConfigError("give prompt or prompt_file, not both")
+    prompts = (config.prompt, config.prompt_file, config.prompt_audio)
+    if sum(prompt is not None for prompt in prompts) > 1:
+        raise ConfigError("give one of prompt, prompt_file and prompt_audio")
+    if config.length is not None and config.seconds is not None:
+        raise ConfigError("give length or seconds, not both")
+    if config.data.channel != "mix" and not config.data.channel.isdecimal():
+        raise ConfigError(f"data.channel={config.data.channel}: give mix, or a number from 0")
+    if config.part != "validation" and config.data.path:
+        raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
     model = config.model
     if model.cell_clip and (model.cell, model.backend) != ("lstm", "unrolled"):
         raise ConfigError(

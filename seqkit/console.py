@@ -107,21 +107,21 @@ class Product:
 
     def __init__(self) -> None:
         self._stream = sys.stdout.buffer
-        self._terminal = sys.stdout.isatty()
+        self.terminal = sys.stdout.isatty()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
 
     def write(self, text: str | bytes) -> None:
         """Bytes as they are, text as UTF-8; on a terminal control characters are escaped."""
-        if self._terminal:
+        if self.terminal:
             text = escape(self._decoder.decode(text) if isinstance(text, bytes) else text)
         self._stream.write(to_bytes(text))
-        if self._terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
+        if self.terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
             self.flush()
 
     def end(self) -> None:
         """The last of it; a terminal's prompt goes to a new line."""
-        if self._terminal:
+        if self.terminal:
             self._stream.write(b"\n")
         self.flush()
 

@@ -24,6 +24,7 @@ from seqkit.generation import Engine, Sampling, uniforms_of
 from seqkit.model import CharRNN
 from seqkit.timing import Build
 
+_MANY = 1024  # steps of a call of an engine, unless length says otherwise
 _FEW = 64  # steps of a call where Python makes every one
 
 
@@ -49,7 +50,8 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
     size = settings.vocabulary_size
     engines: dict[str, Callable[[], Engine]] = {"torch": lambda: TorchEngine(model, size)}
     bare: dict[str, Row] = {}
-    few = min(config.length, _FEW)
+    many = config.length or _MANY
+    few = min(many, _FEW)
     if device.type == "cuda":
         engines |= {
             "cuda_graph": lambda: CudaGraphEngine(model, size, streams, "fp32"),
@@ -77,7 +79,7 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
         except (ConfigError, DeviceError) as error:
             notice(f"no row {name}: {error}")
             continue
-        steps = few if name == "torch" else config.length
+        steps = few if name == "torch" else many
         found[name] = Row(steps, _builder(config, steps, engine, model))
     return found | bare
 

@@ -23,7 +23,7 @@ from seqkit.errors import CheckpointError, OutputError
 _FOLDERS = ("samples", "checkpoints")
 _LEFT_BY_A_RUN = (
     *("config.yaml", "metrics.jsonl", "summary.json", "log"),
-    *("samples/step_*", "checkpoints/*.safetensors"),
+    *("samples/step_*", "samples/final.*", "checkpoints/*.safetensors"),
 )
 
 

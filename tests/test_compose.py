@@ -58,7 +58,7 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
         ("checkpoint=", "is empty"),
         ("words", "not key=value"),
         ("window=100000000000000000000", "at most"),
-        ("prompt_file=a", "not both"),
+        ("prompt_file=a", "give one of"),
     ],
 )
 def test_what_is_wrong_is_said(argument: str, said: str) -> None:

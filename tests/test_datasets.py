@@ -2,17 +2,20 @@
 
 import hashlib
 import http.server
+import io
+import tarfile
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from seqkit import datasets
-from seqkit.datasets import Download, Folders
+from seqkit.datasets import Archive, Download, Folders
 from seqkit.datasets.tiny_shakespeare import FILE
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, DataError
 
 CONTENT = b"words, words, words\n" * 10
 
@@ -122,3 +125,65 @@ def test_a_module_of_ones_own_is_found_by_its_path(
 def test_an_unknown_dataset_is_named(name: str, folders: Folders) -> None:
     with pytest.raises(ConfigError, match=r"no such module; there are .*tiny_shakespeare"):
         datasets.locate(name, folders)
+
+
+def packed(names: dict[str, bytes]) -> bytes:
+    """A .tar.gz as GitHub packs them: everything below one folder."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        for name, data in names.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return content.getvalue()
+
+
+CLIPS = {"b.wav": b"two", "a.wav": b"one"}
+LISTING = "".join(f"{hashlib.sha256(CLIPS[name]).hexdigest()}  {name}\n" for name in sorted(CLIPS))
+
+
+def archive(url: str) -> Archive:
+    digest = hashlib.sha256(LISTING.encode()).hexdigest()
+    return Archive("clips", "c/recordings", url, "recordings", digest)
+
+
+def test_an_archive_is_known_by_what_it_holds(
+    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = {f"repo-1/recordings/{name}": data for name, data in CLIPS.items()}
+    outside = {"repo-1/README": b"more", "repo-1/../../evil.wav": b"evil", "/evil.wav": b"evil"}
+    good = packed({**outside, **inside})
+    monkeypatch.setattr(datasets, "_open", lambda url: io.BytesIO(good))
+    place = archive("x").locate(folders)
+    assert {file.name: file.read_bytes() for file in place.iterdir()} == CLIPS
+    assert not list(tmp_path.rglob("evil.wav"))
+    monkeypatch.setattr(datasets, "_open", None)
+    assert archive("x").locate(folders) == place
+
+
+@pytest.mark.parametrize("content", [b"no archive", packed({"r/recordings/a.wav": b"other"})])
+def test_a_wrong_archive_leaves_nothing(
+    content: bytes, folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets, "_open", lambda url: io.BytesIO(content))
+    with pytest.raises(DataError, match=r"c/recordings of a folder named by SEQKIT_DATA_DIR"):
+        archive("x").locate(folders)
+    assert not [file for file in folders.cache.rglob("*") if file.is_file()]
+
+
+def test_spoken_digits_are_looked_for_in_the_users_folder(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offline(url: str) -> None:
+        raise TimeoutError("no answer")
+
+    monkeypatch.setattr(datasets, "_open", offline)
+    with pytest.raises(DataError, match="no answer"):
+        datasets.locate("spoken_digits", folders)
+    assert folders.data is not None
+    kept = folders.data / "fsdd" / "recordings"
+    kept.mkdir(parents=True)
+    located = datasets.locate("spoken_digits", folders)
+    assert located.path == kept
+    names = ["0_george_0.wav", "9_theo_4.wav", "0_george_5.wav", "3_lucas_14.wav"]
+    assert [fnmatch(name, located.test) for name in names] == [True, True, False, False]

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from seqkit import checkpoint, evaluation
+from seqkit.codecs import Characters
 from seqkit.config import ModelConfig
 from seqkit.corpus import Part
 from seqkit.model import CharRNN
@@ -71,6 +72,7 @@ def test_lanes_that_warm_up_are_close_to_streaming(
 ) -> None:
     saved = checkpoint.load(checkpoint.find(trained))
     net, start = saved.build(torch.device("cpu")), saved.codec.start
+    assert isinstance(saved.codec, Characters)
     symbols = saved.codec.encode(SENTENCE * 600)
     data = Part(symbols, np.array([0, 26_000], dtype=np.int64))
     exact = evaluation.evaluate(net, data, start, evaluation.streaming(data))

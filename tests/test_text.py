@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit import text
+from seqkit import corpus_cache, text
 from seqkit.codecs import Bytes, Characters
 from seqkit.config import DataConfig
 from seqkit.corpus import Corpus
@@ -27,7 +27,7 @@ def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
 
 
 def test_blocks_may_cut_a_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "_BLOCK", 3)
+    monkeypatch.setattr(corpus_cache, "_BLOCK", 3)
     (tmp_path / "a.txt").write_bytes(("ä\U0001f600ö" * 20).encode())
     corpus = load(tmp_path / "a.txt", tmp_path / "cache")
     assert corpus.codec.decode(corpus.whole.symbols) == "ä\U0001f600ö" * 20
@@ -59,7 +59,7 @@ def test_any_file_can_be_read_as_bytes(tmp_path: Path) -> None:
 def test_bytes_that_are_not_text_are_named_by_offset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(text, "_BLOCK", block)
+    monkeypatch.setattr(corpus_cache, "_BLOCK", block)
     (tmp_path / "a.txt").write_bytes("grün ".encode() + b"gr\xfcn")
     with pytest.raises(DataError, match=r"a\.txt: byte 8 \(0xfc\) is not utf-8.*data\.encoding"):
         load(tmp_path / "a.txt", tmp_path / "cache")
@@ -117,7 +117,7 @@ def test_the_second_load_reads_neither_text_nor_hash(
     path.write_text("abc" * 50)
     os.utime(path, (1e9, 1e9))
     first = load(path, tmp_path / "cache")
-    monkeypatch.setattr(text, "_blocks", None)
+    monkeypatch.setattr(corpus_cache, "blocks", None)
     second = load(path, tmp_path / "cache")
     assert np.array_equal(first.whole.symbols, second.whole.symbols)
     assert first.sha256 == second.sha256

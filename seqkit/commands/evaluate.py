@@ -1,13 +1,13 @@
-"""`evaluate`: how well a checkpoint predicts a text."""
+"""`evaluate`: how well a checkpoint predicts a text, or sound."""
 
 import dataclasses
 import json
 
-from seqkit import device, evaluation
+from seqkit import device, evaluation, yardsticks
+from seqkit.codecs import Quantiser
 from seqkit.commands import material
 from seqkit.config import Config
 from seqkit.console import Console
-from seqkit.errors import DataError
 
 
 def run(config: Config, console: Console) -> None:
@@ -20,9 +20,7 @@ def run(config: Config, console: Console) -> None:
         corpus = material.load_corpus(data, console, saved.codec)
         part = corpus.whole
     else:
-        part, corpus = material.validation_part(saved, console)
-        if not len(part):
-            raise DataError("the checkpoint was trained without a validation part: give data.path")
+        part, corpus = material.own_part(saved, config.part, console)
     if config.protocol == "windowed":
         segments = evaluation.windowed(part, config.window)
     else:
@@ -38,7 +36,7 @@ def run(config: Config, console: Console) -> None:
             segments,
             watch=lambda done: bar.update(done, "symbols"),
         )
-    result = {
+    result: dict[str, object] = {
         "loss": score.loss,
         "bits_per_symbol": score.bits_per_symbol,
         "symbols": score.symbols,
@@ -46,6 +44,9 @@ def run(config: Config, console: Console) -> None:
         "protocol": config.protocol,
         "data_sha256": corpus.sha256,
     }
+    if isinstance(saved.codec, Quantiser):
+        result |= yardsticks.all_of(part, saved.codec)
+        result["quantiser_snr_db"] = corpus.snr
     material.write_result(out, json.dumps(result) if config.json else _table(result))
 
 

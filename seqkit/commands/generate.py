@@ -1,113 +1,103 @@
 """`generate`: a checkpoint continues a prompt."""
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
-from seqkit import device, paths
-from seqkit.codecs import Codec, Symbols
-from seqkit.commands import material
+from seqkit import checkpoint, device, guard
+from seqkit.codecs import Codec, Quantiser, Symbols, symbol_dtype
+from seqkit.commands import material, products
+from seqkit.commands.products import Steps
 from seqkit.config import Config
-from seqkit.console import Console, Product, to_bytes
-from seqkit.engines import choose
-from seqkit.errors import ConfigError, OutputError
+from seqkit.console import Console, Product
+from seqkit.engines.choose import choose
 from seqkit.generation import Sampling, generate, read_prompt
 from seqkit.model import CharRNN
-
-Steps = Iterator[npt.NDArray[np.int64]]
 
 
 def run(config: Config, console: Console) -> None:
     """Write the prompt and `length` new symbols to stdout, or to `out`.
 
-    Several streams are printed one below the other, or written to numbered files.
+    Several streams of text are printed one below the other, or written to numbered files. Sound
+    without `out` goes to new files, whose names are printed.
     """
     saved = material.load_checkpoint(config.checkpoint)
-    prompt = material.read_prompt(config, saved.codec)
-    files = _free_files(config)
+    codec = saved.codec
+    length = material.length(config, codec)
+    prompt = material.read_prompt(config, codec)
+    files = products.free_files(config)
+    if isinstance(codec, Quantiser):
+        products.check_sound(config, files)
     chosen = device.choose(config.device)
     with device.memory_errors(lambda: "Try fewer streams, or device=cpu."):
-        steps = continue_prompt(saved.build(chosen), saved.codec, prompt, config, console)
-        if files:
-            _write_files(steps, saved.codec, prompt, files, config, console)
+        steps = continue_prompt(saved.build(chosen), codec, prompt, config, length, console)
+        if isinstance(codec, Quantiser):
+            _sound(steps, codec, prompt, files, length, config, console)
+        elif files:
+            products.write_texts(steps, codec, prompt, files, length, console)
         elif config.streams == 1:
-            print_text(steps, saved.codec, prompt)
+            products.print_text(steps, codec, prompt)
         else:
-            _print_blocks(steps, saved.codec, prompt)
+            products.print_blocks(steps, codec, prompt)
 
 
 def continue_prompt(
-    model: CharRNN, codec: Codec, prompt: Symbols, config: Config, console: Console
+    model: CharRNN, codec: Codec, prompt: Symbols, config: Config, length: int, console: Console
 ) -> Steps:
-    """Yield the new symbols (S,) of all streams, one step after the other."""
-    settings, streams = config.sample, config.streams
-    engine = choose.choose(
-        model, codec.size, streams, settings.engine, settings.precision, console.notice
-    )
+    """Yield the new symbols (S,) of all streams, one step after the other; sound is watched."""
+    steps = _draw(model, codec, prompt, config, length, console.notice)
+    if not isinstance(codec, Quantiser):
+        return steps
+
+    def again(heard: guard.Rows, stream: int, attempt: int) -> Steps:
+        seed = guard.seed_of(config.seed, stream, attempt)
+        alone = dataclasses.replace(config, streams=1, seed=seed)
+        symbols = heard.astype(symbol_dtype(codec.size))
+        return _draw(model, codec, symbols, alone, length, lambda said_before: None)
+
+    return guard.watched(steps, again, codec, prompt, config.sample.retry, console.notice)
+
+
+def _draw(
+    model: CharRNN,
+    codec: Codec,
+    prompt: Symbols,
+    config: Config,
+    length: int,
+    notice: Callable[[str], None],
+) -> Steps:
+    streams, settings = config.streams, config.sample
+    engine = choose(model, codec.size, streams, settings.engine, settings.precision, notice)
     sampling = Sampling(config.temperature, config.top_k, config.top_p, config.seed)
     logits, state = read_prompt(model, codec.size, codec.start, prompt, streams)
-    for block in generate(engine, logits, state, config.length, sampling):
+    for block in generate(engine, logits, state, length, sampling):
         yield from block
 
 
-def print_text(steps: Steps, codec: Codec, prompt: Symbols) -> None:
-    """Write the prompt and one stream to stdout as it is made."""
-    product = Product()
-    product.write(codec.decode(prompt))
-    for symbols in steps:
-        product.write(codec.decode(symbols))
-    product.end()
-
-
-def _print_blocks(steps: Steps, codec: Codec, prompt: Symbols) -> None:
-    product = Product()
-    for index, symbols in enumerate(np.stack(list(steps), axis=1)):
-        product.write("\n\n" if index else "")
-        product.write(codec.decode(prompt))
-        product.write(codec.decode(symbols))
-    product.end()
-
-
-def _free_files(config: Config) -> list[Path]:
-    """The files of `out`, one for each stream: NAME, or NAME_1 … NAME_S; none for stdout."""
-    if config.out is None or config.out == "-":
-        return []
-    out = Path(config.out)
-    if not out.name:
-        raise ConfigError(f"out={config.out}: give the name of a file")
-    files = [out]
-    if config.streams > 1:
-        digits = len(str(config.streams))
-        files = [out.with_stem(f"{out.stem}_{n:0{digits}}") for n in range(1, config.streams + 1)]
-    for file in files:
-        if file.is_dir():
-            raise OutputError(f"{file} is a folder: give the name of a file")
-        if file.exists() and not config.overwrite:
-            raise OutputError(f"{file} exists: give another out, or overwrite=true")
-        if not file.parent.is_dir():
-            raise OutputError(f"{file}: there is no folder {file.parent}")
-    return files
-
-
-def _write_files(
-    steps: Steps, codec: Codec, prompt: Symbols, files: list[Path], config: Config, console: Console
+def _sound(
+    steps: Steps,
+    codec: Quantiser,
+    prompt: Symbols,
+    files: list[Path],
+    length: int,
+    config: Config,
+    console: Console,
 ) -> None:
-    """Write each stream to its file when all are made; what is there when Ctrl-C comes is kept."""
-    rows: list[npt.NDArray[np.int64]] = []
-    interrupted = None
-    try:
-        with console.progress("generate", config.length) as bar:
-            for symbols in steps:
-                rows.append(symbols)
-                bar.update(len(rows), "symbols")
-    except KeyboardInterrupt as error:
-        interrupted = error
-    for stream, file in enumerate(files):
-        with paths.atomic_write(file) as output:
-            output.write(to_bytes(codec.decode(prompt)))
-            output.write(to_bytes(codec.decode([row[stream] for row in rows])))
-    console.notice(f"written: {', '.join(map(str, files))}")
-    if interrupted:
-        raise interrupted
+    if config.out == "-":
+        products.stream_sound(steps, codec, prompt)
+        return
+    named = bool(files)
+    if not named:
+        folder = _samples(checkpoint.find(Path(config.checkpoint or "")))
+        files = products.free_sounds(folder, config.streams)
+    overwrite = named and config.overwrite
+    products.write_sounds(steps, codec, prompt, files, length, console, overwrite)
+    if not named:
+        product = Product()
+        product.write("".join(f"{file}\n" for file in files))
+        product.flush()
+
+
+def _samples(file: Path) -> Path:
+    """The samples/ of the run that a checkpoint belongs to, or its own folder."""
+    return file.parent.parent / "samples" if file.parent.name == "checkpoints" else file.parent

@@ -8,13 +8,17 @@ import numpy as np
 import torch
 
 import seqkit
-from seqkit import checkpoint, datasets, paths, text
+from seqkit import audio, checkpoint, datasets, paths, signals, sound_files, text
 from seqkit.checkpoint import Checkpoint
-from seqkit.codecs import Bytes, Codec, Symbols, UnknownSymbolError
+from seqkit.codecs import Bytes, Codec, Quantiser, Symbols, UnknownSymbolError
 from seqkit.config import Config, DataConfig, check_section
 from seqkit.console import Console, Product
 from seqkit.corpus import Corpus, Part
+from seqkit.datasets import Located
 from seqkit.errors import CheckpointError, ConfigError, DataError, OutputError
+
+_LENGTH = 500  # symbols of text, where nothing is said
+_SECONDS = 5.0  # of sound
 
 
 def load_corpus(data: DataConfig, console: Console, codec: Codec | None = None) -> Corpus:
@@ -26,15 +30,33 @@ def load_corpus(data: DataConfig, console: Console, codec: Codec | None = None) 
     cache = paths.cache_dir()
     if data.path:
         path = Path(data.path)
-        located = datasets.Located(path, path.name or str(path))
+        located = Located(path, path.name or str(path))
     elif data.dataset:
         located = datasets.locate(data.dataset, datasets.Folders(cache, console.notice))
     else:
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")
-    corpus = text.load(data, located.path, located.name, cache, codec)
-    if corpus.skipped:
-        console.notice(f"{corpus.skipped} characters outside the vocabulary were left out")
+    if _is_sound(data, located, codec):
+        if isinstance(codec, Quantiser) or codec is None:
+            corpus = audio.load(data, located, cache, codec)
+        else:
+            raise ConfigError(
+                "data.kind=audio: the checkpoint reads text; leave data.kind as it was"
+            )
+    elif isinstance(codec, Quantiser):
+        raise ConfigError(
+            f"data.kind={data.kind}: the checkpoint reads sound; leave data.kind as it was"
+        )
+    else:
+        corpus = text.load(data, located.path, located.name, cache, codec)
+    for note in corpus.notes:
+        console.notice(note)
     return corpus
+
+
+def _is_sound(data: DataConfig, located: Located, codec: Codec | None) -> bool:
+    if data.kind == "auto":
+        return isinstance(codec, Quantiser) or (codec is None and audio.holds_sound(located.path))
+    return data.kind == "audio"
 
 
 def load_checkpoint(place: str | None) -> Checkpoint:
@@ -44,8 +66,8 @@ def load_checkpoint(place: str | None) -> Checkpoint:
     return checkpoint.load(checkpoint.find(Path(place)))
 
 
-def validation_part(saved: Checkpoint, console: Console) -> tuple[Part, Corpus]:
-    """A checkpoint's own validation part, found again, and the corpus that it is a part of.
+def own_part(saved: Checkpoint, name: str, console: Console) -> tuple[Part, Corpus]:
+    """A checkpoint's own validation or test part, found again, and the corpus it is a part of.
 
     Only the datasets of this package are looked up by the name in a checkpoint.
     """
@@ -61,7 +83,11 @@ def validation_part(saved: Checkpoint, console: Console) -> tuple[Part, Corpus]:
             f"{data.path or corpus.name} is not what the checkpoint was trained on "
             "(another sha256): give data.path to evaluate other data"
         )
-    return corpus.split(data.split)[1], corpus
+    _, validation, test = corpus.split(data.split)
+    part = validation if name == "validation" else test
+    if not len(part):
+        raise DataError(f"the checkpoint was trained without a {name} part: give data.path")
+    return part, corpus
 
 
 def _data_config(saved: Checkpoint) -> DataConfig:
@@ -76,13 +102,33 @@ def _data_config(saved: Checkpoint) -> DataConfig:
     return data
 
 
+def length(config: Config, codec: Codec) -> int:
+    """How many symbols to generate. Raises ConfigError for seconds of text."""
+    if isinstance(codec, Quantiser):
+        seconds = config.seconds or _SECONDS
+        return config.length or max(1, round(seconds * codec.sample_rate))
+    if config.seconds is not None:
+        raise ConfigError(f"seconds={config.seconds:g}: this model writes text: give length")
+    return config.length or _LENGTH
+
+
 def read_prompt(config: Config, codec: Codec) -> Symbols:
-    """The symbols (N,) of prompt or prompt_file, N = 0 without one.
+    """The symbols (N,) of prompt, prompt_file or prompt_audio, N = 0 without one.
 
     Raises:
-        ConfigError: a character is unknown and sample.unknown is error.
+        ConfigError: a character is unknown and sample.unknown is error, or text is given to a
+            model of sound, or sound to one of text.
         DataError: the file cannot be read.
     """
+    if isinstance(codec, Quantiser):
+        if config.prompt is not None or config.prompt_file is not None:
+            raise ConfigError("this model makes sound: give prompt_audio=FILE instead of a text")
+        if config.prompt_audio is None:
+            return np.zeros(0, dtype=np.uint8)
+        wave, rate = sound_files.read_whole(Path(config.prompt_audio))
+        return codec.encode(signals.resample(wave, rate, codec.sample_rate))
+    if config.prompt_audio is not None:
+        raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
     try:
         if config.prompt_file is not None:
             material: str | bytes = _read_file(Path(config.prompt_file), codec)

@@ -14,11 +14,11 @@ import torch
 
 from seqkit import checkpoint, device, paths, plans
 from seqkit.checkpoint import Checkpoint
-from seqkit.codecs import Symbols
-from seqkit.commands import material
-from seqkit.commands.generate import continue_prompt, print_text
+from seqkit.codecs import Quantiser, Symbols
+from seqkit.commands import material, products
+from seqkit.commands.generate import continue_prompt
 from seqkit.config import Config, ModelConfig, default_of, options
-from seqkit.console import Bar, Console, duration, to_bytes
+from seqkit.console import Bar, Console, Product, duration, to_bytes
 from seqkit.corpus import Corpus, Part
 from seqkit.errors import (
     CheckpointError,
@@ -34,6 +34,7 @@ from seqkit.step import Plan
 from seqkit.training import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
 
 _GLIMPSE = 160  # symbols of the sample at a validation
+_GLIMPSE_SECONDS = 1.0  # of sound
 _ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is known
 _END_KEYS = {
     f"train.{key}"
@@ -66,6 +67,7 @@ def run(config: Config, console: Console) -> None:
     if saved is not None:
         _check_unchanged(config, saved, corpus, console)
     prompt = material.read_prompt(config, corpus.codec)
+    material.length(config, corpus.codec)  # refused now rather than after the training
     model_config = _model_config(config.model, corpus, origin)
 
     training, validation, _ = corpus.split(config.data.split)
@@ -73,7 +75,7 @@ def run(config: Config, console: Console) -> None:
     lanes = Lanes(training, corpus.codec.start, settings.batch_size, settings.sequence_length)
     if lanes.batch_size < settings.batch_size:
         console.notice(
-            f"the text is short: {lanes.batch_size} lanes instead of "
+            f"the data is short: {lanes.batch_size} lanes instead of "
             f"train.batch_size={settings.batch_size}"
         )
     if lanes.has_separators and not model_config.resets_in_one_call:
@@ -303,16 +305,25 @@ class _Job:
 
     def _glimpse(self, step: int) -> None:
         """A short sample on stderr and in samples/, so that one sees it learn."""
-        # The engine that takes no time to set up.
-        sample = dataclasses.replace(self.config.sample, engine="torch", precision="fp32")
-        config = dataclasses.replace(self.config, length=_GLIMPSE, streams=1, sample=sample)
-        codec, model = self.corpus.codec, self.trainer.model
-        symbols = continue_prompt(model, codec, self.prompt, config, self.console)
+        codec, samples = self.corpus.codec, self.folder.path / "samples"
+        if isinstance(codec, Quantiser):
+            length = min(round(_GLIMPSE_SECONDS * codec.sample_rate), self._length)
+            file = samples / f"step_{step:07}.wav"
+            products.keep_sound(self._sample(self.trainer.model, length), codec, self.prompt, file)
+            self.console.notice(f"    {file}")
+            return
+        symbols = self._sample(self.trainer.model, _GLIMPSE)
         text = b"".join(to_bytes(codec.decode(new)) for new in symbols)
         text = to_bytes(codec.decode(self.prompt)) + text
-        (self.folder.path / "samples" / f"step_{step:07}.txt").write_bytes(text)
+        (samples / f"step_{step:07}.txt").write_bytes(text)
         shown = text.decode("utf-8", "replace").strip("\n")
         self.console.notice("\n".join("    " + line for line in shown.split("\n")))
+
+    def _sample(self, model: CharRNN, length: int) -> products.Steps:
+        config = dataclasses.replace(self.config, streams=1)
+        if length <= _GLIMPSE:  # the engine that takes no time to set up
+            config.sample = dataclasses.replace(config.sample, engine="torch", precision="auto")
+        return continue_prompt(model, self.corpus.codec, self.prompt, config, length, self.console)
 
     def _stop(self, received: int) -> None:
         self._save()
@@ -350,11 +361,19 @@ class _Job:
             f"finished: {progress.step} steps in {duration(progress.seconds)}{loss}; "
             f"generate with: python -m seqkit generate checkpoint={self.folder.path}"
         )
-        codec = self.corpus.codec
-        config = dataclasses.replace(self.config, streams=1)
-        model = best.build(chosen)
-        steps = continue_prompt(model, codec, self.prompt, config, self.console)
-        print_text(steps, codec, self.prompt)
+        codec, steps = self.corpus.codec, self._sample(best.build(chosen), self._length)
+        if isinstance(codec, Quantiser):
+            file = self.folder.path / "samples" / "final.wav"
+            products.keep_sound(steps, codec, self.prompt, file)
+            product = Product()
+            product.write(f"{file}\n")
+            product.flush()
+        else:
+            products.print_text(steps, codec, self.prompt)
+
+    @property
+    def _length(self) -> int:
+        return material.length(self.config, self.corpus.codec)
 
     def _checkpoint(self) -> Checkpoint:
         progress = self.trainer.progress

@@ -6,11 +6,15 @@ a new dataset is one module and one recipe (docs/datasets.md).
 
 import hashlib
 import importlib
+import io
 import os
 import pkgutil
+import tarfile
+import tempfile
 import threading
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -20,7 +24,7 @@ from types import ModuleType
 from typing import IO
 
 from seqkit import paths
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, DataError
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
@@ -28,10 +32,14 @@ ANSWER_SECONDS = 8.0
 
 @dataclass(frozen=True)
 class Located:
-    """Where a dataset's file or folder is, and what its data is called."""
+    """Where a dataset's file or folder is, and what its data is called.
+
+    `test` is a pattern for the names of the files (of sound) that are its official test part.
+    """
 
     path: Path
     name: str
+    test: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,66 @@ class Download:
             raise ValueError(f"{self.url} gave a file of another sha256")
         with paths.atomic_write(target) as stream:
             stream.write(content)
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A folder in a public .tar.gz: its place in SEQKIT_DATA_DIR and the hash of its content.
+
+    Archives are packed anew now and then, so it is what they hold that is checked: `sha256` is that
+    of the listing, a line `<sha256>  <name>` for each file in the order of the names.
+    """
+
+    name: str
+    folder: str
+    url: str
+    member: str
+    sha256: str
+
+    def locate(self, folders: Folders) -> Path:
+        """The user's own folder, the cache, the network.
+
+        Raises:
+            DataError: the folder is nowhere to be had.
+        """
+        if folders.data and (kept := folders.data / self.folder).is_dir():
+            return kept
+        cached = folders.cache / "downloads" / self.folder
+        if cached.is_dir():
+            return cached
+        try:
+            self._fetch(cached, folders)
+        except (OSError, ValueError, HTTPException, tarfile.TarError, zlib.error) as error:
+            raise DataError(
+                f"{self.name} cannot be downloaded ({error}): put its files into {self.folder} "
+                "of a folder named by SEQKIT_DATA_DIR, or give data.path=FOLDER"
+            ) from error
+        return cached
+
+    def _fetch(self, target: Path, folders: Folders) -> None:
+        folders.notice(f"downloading {self.name} from {self.url}")
+        with _open(self.url) as response:
+            content = io.BytesIO(response.read())
+        files: dict[str, bytes] = {}
+        with tarfile.open(fileobj=content, mode="r:gz") as archive:
+            for entry in archive:
+                # Only plain files of one folder, by their last name: nothing else can be written.
+                folder, _, name = entry.name.rpartition("/")
+                if folder.partition("/")[2] == self.member and entry.isfile() and name:
+                    stream = archive.extractfile(entry)
+                    files[name] = stream.read() if stream else b""
+        listing = "".join(
+            f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files)
+        )
+        if hashlib.sha256(listing.encode()).hexdigest() != self.sha256:
+            raise ValueError(f"{self.url} holds other files than expected")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as aside:
+            whole = Path(aside) / "files"
+            whole.mkdir()
+            for name, data in files.items():
+                (whole / name).write_bytes(data)
+            whole.rename(target)
 
 
 class _Asked(threading.Thread):

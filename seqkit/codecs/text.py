@@ -1,19 +1,14 @@
-"""Symbols and what they stand for: pure maps that can describe and rebuild themselves.
-
-A codec turns its material (text, bytes) into integers 0 … V-1 and back. `start` is the symbol
-that stands before the first one of every document, in training as in generation.
-"""
+"""Characters and bytes as symbols."""
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from seqkit.codecs.symbols import Symbols, symbol_dtype
 from seqkit.errors import DataError
-
-Symbols = npt.NDArray[np.unsignedinteger[Any]]
 
 _CODE_POINTS = 0x110000
 _PLAIN = {
@@ -38,32 +33,6 @@ class UnknownSymbolError(DataError):
             f"character {character!r} (U+{ord(character):04X}, {name}) at offset {offset} "
             "is not in the vocabulary"
         )
-
-
-class Codec(Protocol):
-    """What every codec offers."""
-
-    @property
-    def size(self) -> int:
-        """V, the number of symbols."""
-
-    @property
-    def start(self) -> int:
-        """The symbol that stands before the first one of a document."""
-
-    def encode(self, material: str | bytes, unknown: str = "error") -> Symbols:
-        """The symbols (N,) of `material`; `unknown` is error, skip or nearest."""
-
-    def decode(self, symbols: npt.ArrayLike) -> str | bytes:
-        """What the symbols (N,) stand for."""
-
-    def to_spec(self) -> dict[str, Any]:
-        """A JSON object from which `from_spec` rebuilds this codec."""
-
-
-def symbol_dtype(size: int) -> np.dtype[Any]:
-    """The narrowest unsigned integer that holds `size` different symbols."""
-    return np.dtype(np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.uint32)
 
 
 def code_points(text: str) -> npt.NDArray[np.uint32]:
@@ -112,12 +81,24 @@ class Characters:
         """The codec of all characters of one text."""
         return cls.from_counts(np.bincount(code_points(text), minlength=_CODE_POINTS))
 
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> "Characters":
+        """Rebuild one from `to_spec()`. Raises ValueError."""
+        points, start = spec.get("vocabulary"), spec.get("start")
+        if not isinstance(start, int) or not isinstance(points, list):
+            raise ValueError("a spec of characters has a vocabulary and a start")
+        if not all(isinstance(point, int) and 0 <= point < _CODE_POINTS for point in points):
+            raise ValueError("a vocabulary is a list of code points")
+        return cls("".join(map(chr, points)), start)
+
     @property
     def size(self) -> int:
+        """V, the number of characters."""
         return int(self._points.size)
 
     @property
     def start(self) -> int:
+        """The symbol that stands before the first one of a document."""
         return self._start
 
     def encode(self, material: str | bytes, unknown: str = "error") -> Symbols:
@@ -148,6 +129,7 @@ class Characters:
         return points.tobytes().decode("utf-32-le", "surrogatepass")
 
     def to_spec(self) -> dict[str, Any]:
+        """A JSON object from which `from_spec` rebuilds this codec."""
         return {
             "name": "characters",
             "vocabulary": [int(point) for point in self._points],
@@ -184,24 +166,5 @@ class Bytes:
         return np.asarray(symbols, dtype=np.uint8).tobytes()
 
     def to_spec(self) -> dict[str, Any]:
+        """A JSON object from which `from_spec` rebuilds this codec."""
         return {"name": "bytes"}
-
-
-def from_spec(spec: Mapping[str, Any]) -> Codec:
-    """Rebuild a codec from `to_spec()`; only the names below are known, nothing is imported.
-
-    Raises:
-        ValueError: an unknown name, or values that do not make a codec.
-    """
-    match spec.get("name"):
-        case "bytes":
-            return Bytes()
-        case "characters":
-            points, start = spec.get("vocabulary"), spec.get("start")
-            if not isinstance(start, int) or not isinstance(points, list):
-                raise ValueError("a spec of characters has a vocabulary and a start")
-            if not all(isinstance(point, int) and 0 <= point < _CODE_POINTS for point in points):
-                raise ValueError("a vocabulary is a list of code points")
-            return Characters("".join(map(chr, points)), start)
-        case name:
-            raise ValueError(f"unknown codec {name!r}")

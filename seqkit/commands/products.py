@@ -1,0 +1,197 @@
+"""What generation is for: text and sound, on stdout as they are made, or in files."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit import paths, pictures, sound_files
+from seqkit.codecs import Quantiser, Symbols, TextCodec
+from seqkit.config import Config
+from seqkit.console import Console, Product, to_bytes
+from seqkit.errors import ConfigError, OutputError
+
+Steps = Iterator[npt.NDArray[np.int64]]
+"""The symbols (S,) of all streams, one step after the other."""
+
+_PIECES = 10  # in which a second of sound is written
+
+
+def free_files(config: Config) -> list[Path]:
+    """The files of `out`, one for each stream: NAME, or NAME_1 … NAME_S; none for stdout.
+
+    Raises:
+        ConfigError: `out` is no name of a file.
+        OutputError: a file is there, or cannot be.
+    """
+    if config.out is None or config.out == "-":
+        return []
+    out = Path(config.out)
+    if not out.name:
+        raise ConfigError(f"out={config.out}: give the name of a file")
+    files = numbered(out, config.streams)
+    for file in files:
+        if file.is_dir():
+            raise OutputError(f"{file} is a folder: give the name of a file")
+        if file.exists() and not config.overwrite:
+            raise OutputError(f"{file} exists: give another out, or overwrite=true")
+        if not file.parent.is_dir():
+            raise OutputError(f"{file}: there is no folder {file.parent}")
+    return files
+
+
+def numbered(out: Path, streams: int) -> list[Path]:
+    """`out` for one stream, else one name for each."""
+    if streams == 1:
+        return [out]
+    digits = len(str(streams))
+    return [out.with_stem(f"{out.stem}_{n:0{digits}}") for n in range(1, streams + 1)]
+
+
+def print_text(steps: Steps, codec: TextCodec, prompt: Symbols) -> None:
+    """Write the prompt and one stream to stdout as it is made."""
+    product = Product()
+    product.write(codec.decode(prompt))
+    for symbols in steps:
+        product.write(codec.decode(symbols))
+    product.end()
+
+
+def print_blocks(steps: Steps, codec: TextCodec, prompt: Symbols) -> None:
+    """Write several streams to stdout, one below the other."""
+    product = Product()
+    for index, symbols in enumerate(np.stack(list(steps), axis=1)):
+        product.write("\n\n" if index else "")
+        product.write(codec.decode(prompt))
+        product.write(codec.decode(symbols))
+    product.end()
+
+
+def write_texts(
+    steps: Steps,
+    codec: TextCodec,
+    prompt: Symbols,
+    files: list[Path],
+    length: int,
+    console: Console,
+) -> None:
+    """Write each stream to its file when all are made; what is there when Ctrl-C comes is kept."""
+    rows: list[npt.NDArray[np.int64]] = []
+    interrupted = None
+    try:
+        with console.progress("generate", length) as bar:
+            for symbols in steps:
+                rows.append(symbols)
+                bar.update(len(rows), "symbols")
+    except KeyboardInterrupt as error:
+        interrupted = error
+    for stream, file in enumerate(files):
+        with paths.atomic_write(file) as output:
+            output.write(to_bytes(codec.decode(prompt)))
+            output.write(to_bytes(codec.decode([row[stream] for row in rows])))
+    console.notice(f"written: {', '.join(map(str, files))}")
+    if interrupted:
+        raise interrupted
+
+
+def check_sound(config: Config, files: list[Path]) -> None:
+    """Refuse an `out` that sound cannot go to, before any is made. Raises ConfigError."""
+    for file in files:
+        if file.suffix.lower() not in sound_files.WRITTEN:
+            raise ConfigError(
+                f"out={config.out}: sound is written as {', '.join(sound_files.WRITTEN)}"
+            )
+    if config.out == "-" and config.streams > 1:
+        raise ConfigError("out=-: stdout takes one stream; give out=NAME.wav")
+    if config.out == "-" and Product().terminal:
+        raise ConfigError("out=-: a terminal cannot play sound; pipe it on, or give out=NAME.wav")
+
+
+def free_sounds(folder: Path, streams: int) -> list[Path]:
+    """New files generated_N.wav in a folder, which is made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        number = 1
+        while any(folder.glob(f"generated_{number}[._]*")):
+            number += 1
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {paths.describe(error)}") from error
+    return numbered(folder / f"generated_{number}.wav", streams)
+
+
+def write_sounds(
+    steps: Steps,
+    codec: Quantiser,
+    prompt: Symbols,
+    files: list[Path],
+    length: int,
+    console: Console,
+    overwrite: bool = False,
+) -> None:
+    """Write each stream to its file while it is made, the prompt's own sound first.
+
+    A WAV is whole at every moment; FLAC and OGG are when this returns or is interrupted.
+    """
+    writers = [sound_files.create(file, codec.sample_rate, overwrite) for file in files]
+    try:
+        if prompt.size:
+            for writer in writers:
+                writer.write(codec.decode(prompt))
+        with console.progress("generate", length) as bar:
+            begun = time.monotonic()
+            done = 0
+
+            def write(symbols: npt.NDArray[np.int64]) -> None:
+                nonlocal done
+                for stream, writer in enumerate(writers):
+                    writer.write(codec.decode(symbols[:, stream]))
+                done += len(symbols)
+                speed = done / codec.sample_rate / max(time.monotonic() - begun, 1e-9)
+                bar.update(done, f"samples  {speed:.2f} x real time")
+
+            _in_pieces(steps, codec, write)
+    finally:
+        for writer in writers:
+            writer.close()
+        console.notice(f"written: {', '.join(map(str, files))}")
+
+
+def stream_sound(steps: Steps, codec: Quantiser, prompt: Symbols) -> None:
+    """Write one stream to stdout as a WAV of open length, while it is made."""
+    product = Product()
+    product.write(sound_files.open_header(codec.sample_rate))
+    product.write(sound_files.pcm16(codec.decode(prompt)))
+
+    def write(symbols: npt.NDArray[np.int64]) -> None:
+        product.write(sound_files.pcm16(codec.decode(symbols[:, 0])))
+        product.flush()
+
+    _in_pieces(steps, codec, write)
+
+
+def keep_sound(steps: Steps, codec: Quantiser, prompt: Symbols, file: Path) -> None:
+    """One stream as a WAV, whole or absent, with a picture of it beside it."""
+    symbols = np.concatenate([prompt.astype(np.int64), *steps])
+    wave = codec.decode(symbols)
+    writer = sound_files.create(file, codec.sample_rate, overwrite=True)
+    writer.write(wave)
+    writer.close()
+    pictures.draw(file.with_suffix(".png"), {file.name: wave}, codec.sample_rate)
+
+
+def _in_pieces(
+    steps: Steps, codec: Quantiser, write: Callable[[npt.NDArray[np.int64]], None]
+) -> None:
+    """Hand symbols (n, S) on, a fraction of a second at a time; what was begun goes on, too."""
+    rows: list[npt.NDArray[np.int64]] = []
+    try:
+        for symbols in steps:
+            rows.append(symbols)
+            if len(rows) * _PIECES >= codec.sample_rate:
+                write(np.stack(rows))
+                rows.clear()
+    finally:
+        if rows:
+            write(np.stack(rows))

@@ -1,0 +1,111 @@
+"""A watch over sound that is being made: silence, clipping and loops are told, and drawn anew.
+
+A stream is judged by its last second:
+
+- silence: no sample is louder than 1/500 of full scale;
+- clipping: more than a quarter of the samples are at the lowest or the highest level;
+- a loop: the levels repeat exactly with a period of at most half a second.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit.codecs import Quantiser, Symbols
+
+Rows = npt.NDArray[np.int64]
+Steps = Iterator[Rows]
+
+_QUIET = 1 / 500
+_CLIPPED = 1 / 4
+_MATCH = 16  # levels that have to recur before a period is tried
+_HEARD = 10  # seconds that a stream is given to read before it is drawn anew
+
+
+def trouble(symbols: Rows, codec: Quantiser) -> str | None:
+    """What is wrong with a second of sound (N,), if anything."""
+    if np.abs(codec.decode(symbols)).max() * codec.gain < _QUIET:
+        return "silence"
+    if np.mean((symbols == 0) | (symbols == codec.size - 1)) > _CLIPPED:
+        return "clipping"
+    windows = np.lib.stride_tricks.sliding_window_view(symbols, _MATCH)
+    last = len(windows) - 1
+    places = np.flatnonzero((windows[last - len(symbols) // 2 : last] == windows[last]).all(1))
+    for period in (len(symbols) // 2 - places[::-1]).tolist():
+        if np.array_equal(symbols[period:], symbols[:-period]):
+            return "a loop"
+    return None
+
+
+def watched(
+    steps: Steps,
+    again: Callable[[Rows, int, int], Steps],
+    codec: Quantiser,
+    prompt: Symbols,
+    retry: int,
+    notice: Callable[[str], None],
+) -> Steps:
+    """Hand on the symbols (S,) of all streams, and tell of trouble.
+
+    Args:
+        steps: the streams as they are drawn.
+        again: given what a stream has heard (N,), its number and the attempt, draws it anew: the
+            symbols (1,) of one stream.
+        codec: of the symbols.
+        prompt: what came before.
+        retry: how often a stream is drawn anew, from a second or two before the trouble; what is
+            handed on then lags as far behind. 0: trouble is told only.
+        notice: told every time a stream runs into trouble.
+    """
+    second = codec.sample_rate
+    others: dict[int, Steps] = {}
+    attempts: Counter[int] = Counter()
+    told: dict[int, str] = {}
+    heard = held = None
+    done = 0
+    while block := [_replace(row, others) for row in islice(steps, second)]:
+        window = np.stack(block) if held is None else np.concatenate([held, block])
+        done += len(block)
+        if heard is None:
+            heard = np.repeat(prompt.astype(np.int64)[:, None], window.shape[1], axis=1)
+        for stream in range(window.shape[1]):
+            while found := _judge(window[-second:, stream], second, codec):
+                where = f"stream {stream + 1}: {found} at {(done - second) / second:.1f} s"
+                if attempts[stream] >= retry:
+                    if told.get(stream) != found:
+                        notice(where)
+                    break
+                attempts[stream] += 1
+                notice(f"{where}: drawn anew, {attempts[stream]} of {retry}")
+                others[stream] = again(heard[:, stream], stream, attempts[stream])
+                window[:, stream] = [row[0] for row in islice(others[stream], len(window))]
+            told[stream] = found or ""
+        ready = len(window) - len(block) if retry else len(window)
+        yield from window[:ready]
+        held = window[ready:]
+        heard = np.concatenate([heard, window[:ready]])[-_HEARD * second :]
+    if held is not None:
+        yield from held
+
+
+def _replace(row: Rows, others: dict[int, Steps]) -> Rows:
+    """A step of all streams, those that were drawn anew in their places."""
+    if others:
+        row = row.copy()
+        for stream, steps in others.items():
+            row[stream] = next(steps)[0]
+    return row
+
+
+def _judge(window: Rows, second: int, codec: Quantiser) -> str | None:
+    return trouble(window, codec) if len(window) == second else None
+
+
+def seed_of(seed: int, stream: int, attempt: int) -> int:
+    """The seed with which a stream is drawn anew."""
+    digest = hashlib.sha256(f"{seed} {stream} {attempt}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1

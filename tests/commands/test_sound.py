@@ -1,0 +1,205 @@
+"""Sound as a user makes it: a model of a tiny étude trained by the real program."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import wave
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit import sound_files
+from seqkit.datasets import etude
+from tests.conftest import SENTENCE, Run, environment, process
+from tests.pitch import on_scale
+
+RATE = 4000
+TINY = (
+    *("recipe=wav_generation", f"data.sample_rate={RATE}", "model.hidden_size=128"),
+    *("train.batch_size=8", "train.sequence_length=96", "train.max_steps=1800"),
+    *("train.validate_every=900", "seconds=1", "device=cpu"),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with étude.wav, and in `run` the run that learnt it."""
+    folder = tmp_path_factory.mktemp("sound")
+    notes = etude.compose(64)
+    etude.write(folder / "étude.wav", etude.render(notes, 16000), 16000)
+    done = process(*TINY, "data.path=étude.wav", "run_dir=run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "run/samples/final.wav\n"
+    return folder
+
+
+def share(*files: Path) -> tuple[float, int]:
+    sounds = [soundfile.read(file, dtype="float32") for file in files]
+    (rate,) = {rate for _, rate in sounds}
+    return on_scale(np.concatenate([samples for samples, _ in sounds]), rate, etude.SCALE)
+
+
+def test_the_pitches_of_the_etude_are_heard(folder: Path, run: Run, tmp_path: Path) -> None:
+    made = [tmp_path / f"made_{number}.wav" for number in range(1, 5)]
+    sampling = ("seconds=3", "streams=4", "temperature=1", "seed=7", f"out={tmp_path / 'made.wav'}")
+    result = run("generate", f"checkpoint={folder / 'run'}", *sampling, "device=cpu")
+    assert result.code == 0, result.err
+    assert [soundfile.info(file).frames for file in made] == [3 * RATE] * 4
+    frames, notes = share(*made)
+    assert frames > 0.5
+    assert notes >= 3
+    original, every = share(folder / "étude.wav")
+    assert (original > 0.8, every) == (True, 6)
+    untrained = tmp_path / "untrained"
+    few = ("train.max_steps=1", "optimizer.lr=1e-9", "train.validate_every=0")
+    result = run(*TINY, f"data.path={folder / 'étude.wav'}", f"run_dir={untrained}", *few)
+    assert result.code == 0, result.err
+    result = run("generate", f"checkpoint={untrained}", *sampling, "device=cpu", "overwrite=true")
+    frames, notes = share(*made)
+    assert frames < 0.2
+    assert notes < 3
+
+
+def test_a_run_leaves_sounds_and_pictures(folder: Path) -> None:
+    names = sorted(file.name for file in (folder / "run" / "samples").iterdir())
+    stems = ("final", "step_0000900", "step_0001800")
+    assert names == [f"{stem}{suffix}" for stem in stems for suffix in (".png", ".wav")]
+
+
+def test_files_are_as_long_as_asked_and_repeat(folder: Path, run: Run, tmp_path: Path) -> None:
+    sounds = []
+    for name, amount in (
+        ("a.wav", "seconds=0.5"),
+        ("b.flac", "length=2000"),
+        ("c.ogg", "length=2000"),
+    ):
+        result = run("generate", f"checkpoint={folder / 'run'}", amount, f"out={tmp_path / name}")
+        assert (result.code, result.out) == (0, b""), result.err
+        assert "x real time" in result.err
+        sounds.append(sound_files.read_whole(tmp_path / name))
+    assert [(sound.size, rate) for sound, rate in sounds] == [(2000, RATE)] * 3
+    np.testing.assert_allclose(sounds[0][0], sounds[1][0], atol=1e-4)
+    refused = run("generate", f"checkpoint={folder / 'run'}", f"out={tmp_path / 'a.wav'}")
+    assert refused.code == 6
+    assert "overwrite=true" in refused.err
+
+
+def test_without_out_a_new_file_is_named(folder: Path, run: Run) -> None:
+    best = folder / "run" / "checkpoints" / "best.safetensors"
+    made = []
+    for streams in (1, 2):
+        result = run("generate", f"checkpoint={best}", "length=400", f"streams={streams}")
+        made += [Path(line) for line in result.out.decode().splitlines()]
+    assert [file.name for file in made] == [
+        "generated_1.wav",
+        "generated_2_1.wav",
+        "generated_2_2.wav",
+    ]
+    assert {file.parent for file in made} == {folder / "run" / "samples"}
+    assert soundfile.read(made[0])[0].tolist() == soundfile.read(made[1])[0].tolist()
+    assert soundfile.read(made[0])[0].tolist() != soundfile.read(made[2])[0].tolist()
+    for file in made:
+        file.unlink()
+
+
+def test_a_recording_is_continued_after_its_own_sound(
+    folder: Path, run: Run, tmp_path: Path
+) -> None:
+    prompt = tmp_path / "start, it's.wav"
+    tone = 0.3 * np.sin(2 * np.pi * 300 * np.arange(8000) / 16000)
+    soundfile.write(prompt, np.stack([tone, tone], 1), 16000)
+    out = tmp_path / "out.wav"
+    result = run(
+        "generate", f"checkpoint={folder / 'run'}", f"prompt_audio={prompt}", "length=300",
+        f"out={out}",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    sound, _ = sound_files.read_whole(out)
+    assert sound.size == 2000 + 300
+    expected = 0.3 * np.sin(2 * np.pi * 300 * np.arange(2000) / RATE)
+    assert np.abs(sound[:1900] - expected[:1900])[100:].max() < 0.01
+
+
+def test_stdout_takes_a_wav_of_open_length(folder: Path, tmp_path: Path) -> None:
+    command = ["generate", f"checkpoint={folder / 'run'}", "length=1000", "out=-", "seed=4"]
+    done = subprocess.run(
+        [sys.executable, "-m", "seqkit", *command],
+        env=environment(), capture_output=True, check=True,
+    )  # fmt: skip
+    (tmp_path / "a.wav").write_bytes(done.stdout)
+    assert len(done.stdout) == 44 + 2000
+    assert sound_files.read_whole(tmp_path / "a.wav")[0].size == 1000
+
+
+def test_an_interrupted_wav_is_whole(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "long.wav"
+    command = ["generate", f"checkpoint={folder / 'run'}", "seconds=3000", f"out={out}"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqkit", *command],
+        env=environment(), stderr=subprocess.PIPE, text=True,
+    ) as making:  # fmt: skip
+        for _ in range(600):
+            if out.exists() and out.stat().st_size > 4000:
+                break
+            time.sleep(0.05)
+        with wave.open(str(out)) as growing:  # whole while it is made
+            assert growing.getnframes() >= RATE // 10
+        making.send_signal(signal.SIGINT)
+        assert making.wait(60) == 130
+    sound, _ = sound_files.read_whole(out)
+    assert RATE // 10 <= sound.size < 3000 * RATE
+    assert soundfile.info(out).frames == sound.size
+
+
+def test_evaluation_tells_the_yardsticks(folder: Path, run: Run) -> None:
+    result = run("evaluate", f"checkpoint={folder / 'run'}", "json=true", "device=cpu")
+    assert result.code == 0, result.err
+    scores = json.loads(result.out)
+    summary = json.loads((folder / "run" / "summary.json").read_text())
+    assert scores["loss"] == pytest.approx(summary["best_validation_loss"], abs=0.01)
+    yardsticks = [scores[f"{name}_bits"] for name in ("flac", "context", "histogram")]
+    assert scores["bits_per_symbol"] < min(yardsticks)
+    assert max(yardsticks) < 8
+    assert 30 < scores["quantiser_snr_db"] < 45
+    shown = run("evaluate", f"checkpoint={folder / 'run'}", "device=cpu").out.decode()
+    assert "flac_bits" in shown
+    test = run("evaluate", f"checkpoint={folder / 'run'}", "part=test")
+    assert test.code == 3
+    assert "without a test part" in test.err
+
+
+def test_what_does_not_fit_is_refused(
+    folder: Path, trained: Path, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "text.wav").write_text(SENTENCE)
+    soundfile.write(tmp_path / "a.wav", np.zeros(4000), RATE)
+    sound, text = f"checkpoint={folder / 'run'}", f"checkpoint={trained}"
+    for code, said, arguments in [
+        (2, "prompt_audio", ("generate", sound, "prompt=hello")),
+        (2, "writes text", ("generate", text, f"prompt_audio={tmp_path / 'a.wav'}")),
+        (2, "give length", ("generate", text, "seconds=1")),
+        (2, "not both", ("generate", sound, "seconds=1", "length=5")),
+        (2, ".flac", ("generate", sound, f"out={tmp_path / 'a.mp3'}")),
+        (2, "one stream", ("generate", sound, "out=-", "streams=2")),
+        (3, "text.wav", ("generate", sound, f"prompt_audio={tmp_path / 'text.wav'}")),
+        (3, "text.wav", ("evaluate", sound, f"data.path={tmp_path / 'text.wav'}")),
+        (3, "silent", ("evaluate", sound, f"data.path={tmp_path / 'a.wav'}")),
+        (
+            2,
+            "reads sound",
+            ("evaluate", sound, "data.kind=text", f"data.path={tmp_path / 'a.wav'}"),
+        ),
+        (2, "reads text", ("evaluate", text, "data.kind=audio", f"data.path={tmp_path / 'a.wav'}")),
+        (3, "text.wav", (*TINY, f"data.path={tmp_path / 'text.wav'}", f"run_dir={tmp_path / 'r'}")),
+        (2, "data.channel=left", (*TINY, "data.channel=left", f"run_dir={tmp_path / 'r'}")),
+        (2, "part=test", ("evaluate", sound, "part=test", f"data.path={tmp_path / 'a.wav'}")),
+    ]:
+        result = run(*arguments)
+        assert (result.code, result.out) == (code, b""), (arguments, result.err)
+        assert said in result.err
+        assert "Traceback" not in result.err
+    assert not (tmp_path / "r").exists()
