@@ -5,6 +5,7 @@ import os
 # One thread computes these tiny models fastest, and beside other programs many times faster.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,6 +42,12 @@ Run = Callable[..., Result]
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["SEQKIT_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
     os.environ.pop("SEQKIT_DATA_DIR", None)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible() -> None:
+    """Programs that tests start hear Ctrl-C, though the tests may have been started to ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -142,14 +142,17 @@ def test_an_interrupted_wav_is_whole(folder: Path, tmp_path: Path) -> None:
         [sys.executable, "-m", "seqkit", *command],
         env=environment(), stderr=subprocess.PIPE, text=True,
     ) as making:  # fmt: skip
-        for _ in range(600):
-            if out.exists() and out.stat().st_size > 4000:
-                break
-            time.sleep(0.05)
-        with wave.open(str(out)) as growing:  # whole while it is made
-            assert growing.getnframes() >= RATE // 10
-        making.send_signal(signal.SIGINT)
-        assert making.wait(60) == 130
+        try:
+            for _ in range(600):
+                if out.exists() and out.stat().st_size > 4000:
+                    break
+                time.sleep(0.05)
+            with wave.open(str(out)) as growing:  # whole while it is made
+                assert growing.getnframes() >= RATE // 10
+            making.send_signal(signal.SIGINT)
+            assert making.wait(60) == 130
+        finally:
+            making.kill()
     sound, _ = sound_files.read_whole(out)
     assert RATE // 10 <= sound.size < 3000 * RATE
     assert soundfile.info(out).frames == sound.size
