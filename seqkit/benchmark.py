@@ -26,46 +26,65 @@ from seqkit.corpus import Part
 from seqkit.device import DTYPES, Recording, candidate_precisions
 from seqkit.lanes import Lanes
 from seqkit.model import CharRNN, cross_entropy
+from seqkit.plans import Choice
 from seqkit.recurrence import Weights
 from seqkit.step import Plan
 from seqkit.timing import Build, interleave
 from seqkit.training import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
+_FEW = 5  # calls that tell which dtype is the fastest
 
 
-def rows(config: Config, device: torch.device, precision: str, cache: Path) -> dict[str, Build]:
-    """The builders of all rows, for symbols drawn uniformly.
+def rows(
+    config: Config,
+    device: torch.device,
+    precision: str,
+    cache: Path,
+    notice: Callable[[str], None] = lambda text: None,
+) -> tuple[dict[str, Build], Choice]:
+    """The builders of all rows, for symbols drawn uniformly, and how seqkit's rows run.
 
     Args:
         config: model (with its vocabulary_size), optimizer, train and seed are read.
         device: where to run.
         precision: fp32, bf16 or fp16, of seqkit's rows where nothing is searched.
         cache: for what a search on a GPU finds.
+        notice: told what a person should know.
     """
     model, lanes = _model(config, config.model, device), _lanes(config)
-    plan = slow = plans.default(model, lanes, precision)
-    if device.type == "cuda" and config.model.autotune:
+    precisions = [precision]
+    if device.type == "cuda":
         precisions = candidate_precisions(config.train.precision, precision)
-        plan = plans.choose(model, lanes, precisions, cache).plan
+    choice = plans.choose(model, lanes, precisions, cache, config.model.autotune)
+    plan, slow = choice.plan, plans.candidates(model, lanes, [precision])[0]
     unrolled = dataclasses.replace(config.model, backend="unrolled")
-    return {
-        "seqkit": lambda: _trainer(config, config.model, device, plan),
+    built = {
+        "seqkit": lambda: _trainer(config, config.model, device, plan, notice),
         "seqkit_forward_backward": lambda: _network(config, config.model, device, plan),
         "bare": lambda: _bare(config, device, plan),
-        "unrolled": lambda: _trainer(config, unrolled, device, slow),
+        "unrolled": lambda: _trainer(config, unrolled, device, slow, notice),
         "unrolled_forward_backward": lambda: _network(config, unrolled, device, slow),
         "plain": lambda: _plain(config, device),
-        "nn_lstm": lambda: _nn_lstm(config, device),
     }
+    if config.model.cell == "lstm":
+        built["nn_lstm"] = lambda: _nn_lstm(config, device)
+    return built, choice
 
 
-def operations(config: Config) -> float:
-    """Floating-point operations of a training step: two a weight and symbol, three times over."""
-    model = CharRNN(config.model).network()
-    weights = sum(part.numel() for layer in model.layers for part in layer[:2])
-    symbols = config.train.batch_size * config.train.sequence_length
-    return 6.0 * symbols * (weights + model.head_weight.numel())
+def operations(config: Config, row: str) -> float:
+    """Floating-point operations of a row: two a weight and symbol, forward, for dw and for dx.
+
+    The input of the bottom layer has no dx, unless it is an embedding; layers alone have no head.
+    """
+    network = CharRNN(config.model).network()
+    count = 6 * sum(part.numel() for layer in network.layers for part in layer[:2])
+    alone = row in ("bare", "nn_lstm")
+    if alone or config.model.input == "one_hot":
+        count -= 2 * network.layers[0].w.numel()
+    if not alone:
+        count += 6 * network.head_weight.numel()
+    return float(count) * config.train.batch_size * config.train.sequence_length
 
 
 def matrix_peak(device: torch.device, precision: str) -> float:
@@ -100,7 +119,11 @@ def _lanes(config: Config) -> Lanes:
 
 
 def _trainer(
-    config: Config, settings: ModelConfig, device: torch.device, plan: Plan
+    config: Config,
+    settings: ModelConfig,
+    device: torch.device,
+    plan: Plan,
+    notice: Callable[[str], None],
 ) -> Callable[[], object]:
     model = _model(config, settings, device)
     empty = Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
@@ -108,7 +131,8 @@ def _trainer(
         *(model, _lanes(config), empty, 0),
         *(config.optimizer, config.train, config.seed, plan),
     )
-    trainer.prepare()
+    if (reason := trainer.prepare()) and settings.backend == "cudnn":
+        notice(reason)
     return trainer.update
 
 
@@ -215,14 +239,12 @@ def _nn_lstm(config: Config, device: torch.device) -> Callable[[], object]:
         return step
 
     dtypes = DTYPES if device.type == "cuda" else {"fp32": torch.float32, "bf16": torch.bfloat16}
-    built = {name: build(dtype) for name, dtype in dtypes.items()}
-    timings = interleave(
-        {name: lambda step=step: step for name, step in built.items()},  # type: ignore[misc]
-        *(device,),
-        rounds=1,
-        calls=5,
-    )
-    return built[min(timings, key=lambda name: timings[name].quantile(0.5))]
+
+    def milliseconds(name: str) -> float:
+        row: dict[str, Build] = {name: lambda: build(dtypes[name])}
+        return interleave(row, device, rounds=1, calls=_FEW)[name].quantile(0.5)
+
+    return build(dtypes[min(dtypes, key=milliseconds)])
 
 
 @contextmanager

@@ -88,7 +88,7 @@ class DataConfig:
 
 @dataclass
 class ModelConfig:
-    """The network. Together with the vocabulary it is all that the weights depend on."""
+    """The network, and how it runs."""
 
     cell: str = option(
         "lstm", "the recurrent cell", choices=("lstm", "gru", "rnn_tanh", "rnn_relu")
@@ -307,6 +307,17 @@ def check_section(section: Any, prefix: str = "") -> None:
         _check_option(prefix + name, value, item.metadata)
 
 
+def check_model(model: ModelConfig) -> None:
+    """Check that a network can be run as it is asked for. Raises ConfigError."""
+    if model.cell_clip and (model.cell, model.backend) != ("lstm", "unrolled"):
+        raise ConfigError(
+            f"model.cell_clip={model.cell_clip:g}: PyTorch's fused calls have no such clamp: "
+            "give model.backend=unrolled"
+            if model.cell == "lstm"
+            else f"model.cell_clip={model.cell_clip:g}: the cell {model.cell} has no c to clamp"
+        )
+
+
 def check(config: Config) -> None:
     """Check the whole config. Raises ConfigError."""
     check_section(config)
@@ -319,12 +330,7 @@ def check(config: Config) -> None:
         raise ConfigError(f"data.channel={config.data.channel}: give mix, or a number from 0")
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
-    model = config.model
-    if model.cell_clip and (model.cell, model.backend) != ("lstm", "unrolled"):
-        raise ConfigError(
-            f"model.cell_clip={model.cell_clip:g}: PyTorch's fused calls have no such clamp: "
-            "give model.cell=lstm model.backend=unrolled"
-        )
+    check_model(config.model)
     split = config.data.split
     if (
         len(split) != 3

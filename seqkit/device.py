@@ -20,7 +20,9 @@ def choose(name: str) -> torch.device:
         DeviceError: no such GPU.
     """
     if name == "auto":
-        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+        if torch.cuda.is_available():
+            return _on(torch.device("cuda", 0))
+        return torch.device("cpu")
     kind, _, number = name.partition(":")
     if kind == "cpu" and not number:
         return torch.device("cpu")
@@ -31,7 +33,14 @@ def choose(name: str) -> torch.device:
     if index >= count:
         found = f"{count} GPU(s), cuda:0 to cuda:{count - 1}," if count else "no GPU"
         raise DeviceError(f"device={name}: PyTorch finds {found} on this machine; try device=auto")
-    return torch.device("cuda", index)
+    return _on(torch.device("cuda", index))
+
+
+def _on(device: torch.device) -> torch.device:
+    """Make a GPU the current one, and fp32 mean fp32 on it: PyTorch's LSTM would take TF32."""
+    torch.cuda.set_device(device)
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    return device
 
 
 def describe(device: torch.device) -> str:
@@ -110,6 +119,9 @@ def memory_errors(advice: Callable[[], str]) -> Iterator[None]:
     except torch.OutOfMemoryError as error:
         raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice()}") from error
     except RuntimeError as error:
-        if not any(sign in str(error) for sign in ("can't allocate memory", "overflow")):
+        if not any(
+            sign in str(error)
+            for sign in ("can't allocate memory", "Storage size calculation overflowed")
+        ):
             raise
         raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice()}") from error

@@ -38,8 +38,8 @@ class State(NamedTuple):
 
     def reset(self, fresh: Tensor) -> "State":
         """Zero the lanes in which `fresh` (B,) is true."""
-        keep = (~fresh).to(self.h.dtype)[None, :, None]
-        return State(self.h * keep, self.c * keep)
+        lanes = fresh[None, :, None]
+        return State(self.h.masked_fill(lanes, 0), self.c.masked_fill(lanes, 0))
 
 
 class Network(NamedTuple):
@@ -97,7 +97,7 @@ class Network(NamedTuple):
         Raises:
             ValueError: a tensor of another shape, dtype or device than is expected.
         """
-        self._check(symbols, state, resets)
+        self._check(symbols, state, masks, resets)
         if self.one_call and (masks is not None or resets is not None):
             raise ValueError("one call of the whole stack takes neither masks nor resets")
         dtype = self.head_weight.dtype
@@ -127,7 +127,7 @@ class Network(NamedTuple):
         for index, weights in enumerate(self.layers):
             given = (config.cell, weights, x, h[index], c[index], resets)
             if config.backend == "unrolled":
-                out = recurrence.unrolled(*given, config.cell_clip)
+                out = recurrence.unrolled(*given, config.clip)
             else:
                 out = recurrence.fused(*given)
             x = out.y if masks is None else out.y * masks[index]
@@ -143,7 +143,9 @@ class Network(NamedTuple):
         weight = F.pad(self.head_weight, (0, 0, 0, missing))
         return F.linear(x, weight, F.pad(self.head_bias, (0, missing)))[..., :-missing]
 
-    def _check(self, symbols: Tensor, state: State, resets: Tensor | None) -> None:
+    def _check(
+        self, symbols: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
+    ) -> None:
         """Say what was expected and what was given, in the letters T B H L."""
         if symbols.dim() != 2 or not symbols.numel():
             raise ValueError(f"symbols: expected (T, B), both at least 1, got {_shape(symbols)}")
@@ -158,6 +160,11 @@ class Network(NamedTuple):
                 raise ValueError(f"state {name}: expected {like.dtype}, got {values.dtype}")
             if values.device != like.device:
                 raise ValueError(f"state {name}: expected on {like.device}, got {values.device}")
+        if masks is not None and masks.shape != expected:
+            raise ValueError(f"masks: expected (L, B, H) = {expected}, got {_shape(masks)}")
+        for name, given in (("symbols", symbols), ("masks", masks), ("resets", resets)):
+            if given is not None and given.device != like.device:
+                raise ValueError(f"{name}: expected on {like.device}, got {given.device}")
         if resets is not None and (resets.shape != symbols.shape or resets.dtype != torch.bool):
             raise ValueError(
                 f"resets: expected bool of (T, B) = {_shape(symbols)}, "

@@ -2,9 +2,8 @@
 
 import contextlib
 import dataclasses
-import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -41,41 +40,65 @@ class Choice:
         return str(self.plan) + (f" {own:.2f} ms (measured; {others})" if own else "")
 
 
-def default(model: CharRNN, lanes: Lanes, precision: str) -> Plan:
-    """The plan without a search; precision is fp32, bf16 or fp16."""
-    return Plan(precision, False, _candidate_lanes(model, lanes)[0])
-
-
-def choose(model: CharRNN, lanes: Lanes, precisions: list[str], cache: Path) -> Choice:
-    """The fastest plan for a model on a GPU, from a short search or from the cache.
+def candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Plan]:
+    """The plans that a training may run by, the plainest first.
 
     Args:
-        model: on its GPU.
+        model: on its device.
         lanes: what it is to be trained on.
         precisions: those that are allowed.
-        cache: the folder in which times are remembered, by all that they depend on.
     """
-    plans = _candidates(model, lanes, precisions)
+    config = model.config
+    whole = config.backend == "cudnn" and not config.dropout and not lanes.has_separators
+    calls = [False, True] if config.num_layers > 1 and whole and _on_gpu(model) else [False]
+    count = lanes.batch_size + (-lanes.batch_size % _EIGHT if _on_gpu(model) else 0)
+    return [Plan(precision, call, count) for precision in precisions for call in calls]
+
+
+def choose(
+    model: CharRNN, lanes: Lanes, precisions: list[str], cache: Path, search: bool = True
+) -> Choice:
+    """The fastest candidate, from a short search on a GPU or from the cache; else the plainest.
+
+    `cache` is the folder in which times are remembered, by all that they depend on.
+    """
+    plans = candidates(model, lanes, precisions)
+    cut = lanes.has_separators and not model.config.resets_in_one_call
+    if not search or not _on_gpu(model) or model.config.backend == "unrolled" or cut:
+        return Choice(plans[0], {})
     place = cache / "plans.json"
     key = json.dumps([_FORMAT, *_circumstances(model, lanes), [str(plan) for plan in plans]])
     known = _read(place)
     if key not in known:
-        device = model.head.weight.device
-        known[key] = {}
-        for plan in plans:  # one at a time: together they would need the memory of all
-            row = {str(plan): _builder(model, lanes, plan)}
-            timing = interleave(row, device, rounds=1, calls=_CALLS)[str(plan)]
-            known[key][str(plan)] = timing.quantile(0.5)
+        known[key] = dict(_times(model, lanes, plans))
         with contextlib.suppress(OutputError), paths.atomic_write(place) as stream:
             stream.write(json.dumps(known, indent=1).encode())
     milliseconds = known[key]
-    return Choice(min(plans, key=lambda plan: milliseconds[str(plan)]), milliseconds)
+    if not milliseconds:
+        return Choice(plans[0], {})
+    timed = [plan for plan in plans if str(plan) in milliseconds]
+    return Choice(min(timed, key=lambda plan: milliseconds[str(plan)]), milliseconds)
+
+
+def _times(model: CharRNN, lanes: Lanes, plans: list[Plan]) -> Iterator[tuple[str, float]]:
+    """Milliseconds of every plan that this GPU can run."""
+    device = model.head.weight.device
+    for plan in plans:  # one at a time: together they would need the memory of all
+        name = str(plan)
+        with contextlib.suppress(RuntimeError):
+            row = {name: _builder(model, lanes, plan)}
+            timing = interleave(row, device, rounds=1, calls=_CALLS)[name]
+            yield name, timing.quantile(0.5)
+
+
+def _on_gpu(model: CharRNN) -> bool:
+    return model.head.weight.device.type == "cuda"
 
 
 def missed(model: CharRNN) -> str | None:
-    """Which rule of the fast kernels a model's shape misses, and the nearest that does not."""
+    """Which rule of a GPU's fast kernels a model's shape misses, and the nearest that does not."""
     hidden = model.config.hidden_size
-    if hidden % _EIGHT == 0:
+    if hidden % _EIGHT == 0 or not _on_gpu(model) or model.config.backend == "unrolled":
         return None
     nearest = max(_EIGHT, (hidden + _EIGHT // 2) // _EIGHT * _EIGHT)
     return (
@@ -84,10 +107,12 @@ def missed(model: CharRNN) -> str | None:
     )
 
 
-def fitting_lanes(config: ModelConfig, sequence_length: int, device: torch.device) -> int:
+def fitting_lanes(
+    config: ModelConfig, sequence_length: int, precision: str, device: torch.device
+) -> int:
     """The number of lanes that a GPU's memory holds in training, by estimate; 0 for none.
 
-    In 16 bits a layer keeps about 13 values for each of its units, and the head 10 bytes for each
+    A fused layer keeps about 13 values for each of its units, and the head 10 bytes for each
     logit, per step and lane; a parameter takes 24 bytes with its gradient, moments and copy.
     """
     width = config.embedding_size if config.input == "embedding" else config.vocabulary_size
@@ -95,24 +120,10 @@ def fitting_lanes(config: ModelConfig, sequence_length: int, device: torch.devic
     gates = GATES[config.cell]
     parameters = gates * hidden * (width + (2 * layers - 1) * hidden)
     parameters += config.vocabulary_size * hidden
-    a_place = 26 * layers * hidden + 10 * config.vocabulary_size + 2 * width
+    size = DTYPES[precision].itemsize
+    a_place = size * (13 * layers * hidden + width) + 10 * config.vocabulary_size
     left = 0.9 * torch.cuda.get_device_properties(device).total_memory - 24 * parameters
     return max(0, int(left / (a_place * sequence_length)) // _EIGHT * _EIGHT)
-
-
-def _candidate_lanes(model: CharRNN, lanes: Lanes) -> list[int]:
-    batch = lanes.batch_size
-    if model.head.weight.device.type != "cuda":
-        return [batch]
-    return [batch + -batch % _EIGHT]
-
-
-def _candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Plan]:
-    config = model.config
-    stackable = config.num_layers > 1 and not config.dropout and not lanes.has_separators
-    calls = [False, True] if stackable else [False]
-    sizes = _candidate_lanes(model, lanes)
-    return [Plan(*parts) for parts in itertools.product(precisions, calls, sizes)]
 
 
 def _circumstances(model: CharRNN, lanes: Lanes) -> list[object]:
@@ -151,8 +162,11 @@ def _builder(model: CharRNN, lanes: Lanes, plan: Plan) -> Build:
 
 
 def _read(place: Path) -> dict[str, dict[str, float]]:
+    """The remembered times; what is not such a table counts as nothing."""
     try:
         known = json.loads(place.read_bytes())
-    except (OSError, ValueError):
+        return {
+            key: {name: float(time) for name, time in times.items()} for key, times in known.items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
-    return known if isinstance(known, dict) else {}

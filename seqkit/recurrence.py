@@ -87,8 +87,8 @@ def unrolled(
     for t in range(len(x)):
         h, c = step(cell, wx[t], h @ weights.u.T + weights.d, h, c, cell_clip)
         if resets is not None:
-            keep = ~resets[t, :, None]
-            h, c = h * keep, c * keep
+            over = resets[t, :, None]
+            h, c = h.masked_fill(over, 0), c.masked_fill(over, 0)
         y.append(h)
     return Outputs(torch.stack(y), h, c)
 
@@ -206,8 +206,8 @@ def _in_pieces(
     y, begin = [], 0
     for end in sorted({*ends, len(x)}):
         out = fused(cell, weights, x[begin:end], h, c)
-        keep = ~resets[end - 1, :, None]
-        h, c = out.h * keep, out.c * keep
+        over = resets[end - 1, :, None]
+        h, c = out.h.masked_fill(over, 0), out.c.masked_fill(over, 0)
         y += [out.y[:-1], h[None]]
         begin = end
     return Outputs(torch.cat(y), h, c)

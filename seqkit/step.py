@@ -54,7 +54,13 @@ class Step:
         seed: int,
         plan: Plan,
     ) -> None:
-        """`model` is on its device; `seed` is that of the dropout masks."""
+        """`model` is on its device; `seed` is that of the dropout masks.
+
+        Raises:
+            ValueError: the plan has fewer lanes than are to be trained on.
+        """
+        if plan.lanes < lanes.batch_size:
+            raise ValueError(f"a plan of {plan.lanes} lanes for B = {lanes.batch_size}")
         self._model = model
         self._lanes = lanes
         self._train = train
@@ -74,7 +80,7 @@ class Step:
         ]
         self._gradients = [torch.zeros_like(own) for own in self._masters]
         self._optimizer = _optimizer(optimizer, self._masters, device)
-        self._scaler = torch.amp.GradScaler(device.type, enabled=plan.precision == "fp16")
+        self._scaler = _scaler(device, plan)
         self._state = model.zero_state(plan.lanes)
         self._keys = torch.zeros(model.config.num_layers, dtype=torch.int32, device=device)
         self._clock = torch.zeros((), dtype=torch.int64, device=device)
@@ -124,7 +130,7 @@ class Step:
             window.inputs, self._state.reset(window.fresh), masks, window.resets
         )
         nats = cross_entropy(logits, window.targets, "sum")
-        loss = nats / (window.targets != IGNORED).sum()
+        loss = nats / (window.targets != IGNORED).sum().clamp(min=1)
         gradients = torch.autograd.grad(self._scaler.scale(loss), self._leaves)
         self._collect(gradients)
         self._norm.copy_(self._clip())
@@ -144,7 +150,7 @@ class Step:
         return Window(
             F.pad(window.inputs, pad),
             F.pad(window.targets, pad, value=IGNORED),
-            F.pad(window.fresh, pad),
+            F.pad(window.fresh, pad, value=True),
             None if window.resets is None else F.pad(window.resets, pad),
         )
 
@@ -178,6 +184,10 @@ class Step:
         before = {name: values.clone() for name, values in self._tensors().items()}
         try:
             yield
+        except RuntimeError:
+            # A scaler that was left in the midst of a step would refuse the next one.
+            self._scaler = _scaler(self._device, self._plan)
+            raise
         finally:
             with torch.no_grad():
                 for name, values in self._tensors().items():
@@ -185,7 +195,7 @@ class Step:
             self._renew()
 
     def _tensors(self) -> dict[str, Tensor]:
-        """All that changes from step to step."""
+        """All that a step changes and the next one depends on."""
         found = {f"parameter.{index}": own for index, own in enumerate(self._masters)}
         found |= self._moments()
         found |= {"h": self._state.h, "c": self._state.c, "nats": self._nats}
@@ -243,16 +253,22 @@ class Step:
             group["lr"] = rate
         lanes = self._lanes.batch_size
         for name, own in (("state.h", self._state.h), ("state.c", self._state.c)):
-            if tensors[name].shape != own[:, :lanes].shape:
+            expected = (own.shape[0], lanes, own.shape[2])
+            if tensors[name].shape != expected:
                 raise ValueError(
                     f"carried state (L, B, H) is {tuple(tensors[name].shape)}, "
-                    f"this run's {tuple(own[:, :lanes].shape)}"
+                    f"this run's {expected}"
                 )
             own[:, :lanes] = tensors[name]
         self._nats.copy_(tensors["nats"])
         if self._scaler.is_enabled() and values["scaler"]:
             self._scaler.load_state_dict(values["scaler"])
         self._renew()
+
+
+def _scaler(device: torch.device, plan: Plan) -> torch.amp.GradScaler:
+    """The loss scale that keeps small gradients apart from zero in fp16."""
+    return torch.amp.GradScaler(device.type, enabled=plan.precision == "fp16")
 
 
 def _optimizer(

@@ -33,7 +33,7 @@ class Stepped:
 class Trained:
     """The mean loss (nats per symbol) of the updates since the last such event.
 
-    `gradient_norm` is that of the last update, before it was clipped.
+    `gradient_norm` is that of the last update, before it was clipped; None if it overflowed fp16.
     """
 
     step: int
@@ -41,7 +41,7 @@ class Trained:
     seconds: float
     loss: float
     symbols_per_second: float
-    gradient_norm: float
+    gradient_norm: float | None
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Trainer:
     def _mean_loss(self) -> float:
         """The mean loss since the last report, checked to be finite."""
         progress = self.progress
-        loss = self._step.take_nats() / (progress.symbols - progress.reported_symbols)
+        loss = self._step.take_nats() / max(progress.symbols - progress.reported_symbols, 1)
         if not math.isfinite(loss):
             raise DivergedError(
                 f"the loss is {loss} at step {progress.step}: the training diverged; "
@@ -205,7 +205,10 @@ class Trainer:
         rate = (progress.symbols - progress.reported_symbols) / max(seconds, 1e-9)
         progress.reported_symbols, progress.reported_seconds = progress.symbols, progress.seconds
         norm = self._step.gradient_norm
-        return Trained(progress.step, progress.symbols, progress.seconds, loss, rate, norm)
+        return Trained(
+            *(progress.step, progress.symbols, progress.seconds, loss, rate),
+            gradient_norm=norm if math.isfinite(norm) else None,
+        )
 
     def _validate(self) -> Validated:
         progress = self.progress

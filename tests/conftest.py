@@ -46,7 +46,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _interruptible() -> None:
-    """Programs that tests start hear Ctrl-C, though the tests may have been started to ignore it."""
+    """Programs that tests start hear Ctrl-C, even if the tests themselves ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

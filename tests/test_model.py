@@ -98,6 +98,13 @@ def test_a_reset_lane_starts_from_zero() -> None:
     torch.testing.assert_close(logits[:, [0, 2]], carried[:, [0, 2]])
 
 
+def test_a_reset_zeroes_what_is_not_finite_too() -> None:
+    broken = State(torch.full((L, B, H), torch.inf), torch.full((L, B, H), torch.nan))
+    after = broken.reset(torch.tensor([True, False, True]))
+    assert not after.h[:, [0, 2]].any()
+    assert not after.c[:, [0, 2]].any()
+
+
 def test_initial_weights_follow_from_the_generator_and_the_forget_bias_is_one() -> None:
     first, again = model(), model()
     for name, value in first.state_dict().items():
@@ -164,6 +171,8 @@ def test_a_cell_clip_reaches_the_unrolled_cells() -> None:
         ({"c": torch.zeros(L, B, H).half()}, r"state c: expected torch.float64, got torch.float16"),
         ({"h": torch.zeros(L, B, H, device="meta").double()}, r"state h: expected on cpu"),
         ({"resets": torch.zeros(B, T).bool()}, r"resets: expected bool of \(T, B\) = \(5, 3\)"),
+        ({"masks": torch.ones(B, H)}, r"masks: expected \(L, B, H\) = \(2, 3, 4\)"),
+        ({"resets": torch.zeros(T, B, device="meta").bool()}, r"resets: expected on cpu"),
         ({"resets": torch.zeros(T, B)}, r"resets: expected bool .* got torch.float32"),
     ],
 )
@@ -173,7 +182,9 @@ def test_a_wrong_tensor_is_named_with_what_was_expected(
     symbols, state = inputs()
     given = {"symbols": symbols, "h": state.h, "c": state.c, **change}
     with pytest.raises(ValueError, match=message):
-        model()(given["symbols"], State(given["h"], given["c"]), None, given.get("resets"))
+        model()(
+            given["symbols"], State(given["h"], given["c"]), given.get("masks"), given.get("resets")
+        )
 
 
 def test_targets_below_zero_do_not_count() -> None:

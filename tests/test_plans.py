@@ -23,17 +23,20 @@ def setting(device: str, hidden: int = 128, **model: object) -> tuple[CharRNN, L
     return CharRNN(config).to(device), Lanes(part, 0, 25, 20)
 
 
-def test_a_cpu_runs_as_it_is_told() -> None:
+def test_a_cpu_runs_as_it_is_told(tmp_path: Path) -> None:
     model, lanes = setting("cpu")
-    assert plans.default(model, lanes, "bf16") == Plan("bf16", False, 25)
+    assert plans.candidates(model, lanes, ["bf16"]) == [Plan("bf16", False, 25)]
+    assert plans.choose(model, lanes, ["bf16"], tmp_path).plan == Plan("bf16", False, 25)
+    assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize(("hidden", "nearest"), [(500, 504), (3, 8), (510, 512)])
 def test_a_width_that_misses_the_fast_kernels_is_named(hidden: int, nearest: int) -> None:
-    missed = plans.missed(setting("cpu", hidden)[0])
+    missed = plans.missed(setting("cuda", hidden)[0])
     assert missed is not None
     assert missed.endswith(f"nearest is {nearest}")
-    assert plans.missed(setting("cpu", 512)[0]) is None
+    assert plans.missed(setting("cuda", 512)[0]) is None
 
 
 @pytest.mark.gpu

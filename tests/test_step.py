@@ -42,9 +42,15 @@ def trained(model: CharRNN, stepper: Step, steps: int = 8) -> list[torch.Tensor]
 
 @pytest.mark.parametrize("documents", [1, 9])
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_idle_lanes_change_nothing(documents: int, dropout: float) -> None:
-    plain = trained(*step(Plan("fp32", False, B), documents=documents, dropout=dropout))
-    padded = trained(*step(Plan("fp32", False, B + 3), documents=documents, dropout=dropout))
+@pytest.mark.parametrize("cell", ["lstm", "rnn_relu"])
+def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) -> None:
+    settings = {"documents": documents, "dropout": dropout, "cell": cell}
+    plain = trained(*step(Plan("fp32", False, B), **settings))  # type: ignore[arg-type]
+    model, padding = step(Plan("fp32", False, B + 3), **settings)  # type: ignore[arg-type]
+    padded = trained(model, padding)
+    window = padding._pad(padding._lanes.window(5))
+    assert window.fresh[B:].all()
+    assert not window.fresh[:B].any()
     for a, b in zip(plain, padded, strict=True):
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
@@ -85,6 +91,30 @@ def test_a_graph_replays_what_eager_does(
     model, stepper = make()
     stepper.capture()
     for a, b in zip(eager, trained(model, stepper), strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
+
+
+def test_a_plan_of_too_few_lanes_is_refused() -> None:
+    with pytest.raises(ValueError, match="5 lanes for B = 6"):
+        step(Plan("fp32", False, B - 1))
+
+
+@GPU
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_step_that_cannot_be_captured_goes_on_eagerly(
+    precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = trained(*step(Plan(precision, False, 8), "cuda"))
+    model, stepper = step(Plan(precision, False, 8), "cuda")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("cannot be captured")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stepper._scaler, "step", fail)
+        with pytest.raises(RuntimeError, match="cannot be captured"):
+            stepper.capture()
+    for a, b in zip(expected, trained(model, stepper), strict=True):
         torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
 
 

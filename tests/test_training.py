@@ -12,7 +12,7 @@ from seqkit.corpus import Part
 from seqkit.errors import CheckpointError, DivergedError
 from seqkit.lanes import Lanes
 from seqkit.model import CharRNN, Network, State
-from seqkit.plans import default
+from seqkit.plans import candidates
 from seqkit.training import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
 
 V = 5
@@ -48,7 +48,7 @@ def trainer(
     lanes = Lanes(part(900, 1), 0, settings.batch_size, settings.sequence_length)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
-    plan = default(model, lanes, precision)
+    plan = candidates(model, lanes, [precision])[0]
     return Trainer(model, lanes, validation, 0, optimizer, settings, 7, plan)
 
 
@@ -119,8 +119,9 @@ def test_the_state_is_carried_and_zeroed_where_an_epoch_begins(
         assert h.any() == (step % steps != 0)
 
 
-def test_a_state_of_another_shape_is_refused() -> None:
-    values, tensors = trainer(batch=3).state()
+@pytest.mark.parametrize("batch", [3, 5])
+def test_a_state_of_another_shape_is_refused(batch: int) -> None:
+    values, tensors = trainer(batch=batch).state()
     with pytest.raises(CheckpointError, match=r"\(L, B, H\)"):
         trainer(batch=4).restore(values, tensors)
 
@@ -167,6 +168,20 @@ def test_weights_that_are_not_finite_are_never_saved() -> None:
         broken.model.head.bias.fill_(math.inf)
     with pytest.raises(DivergedError, match="weights are not finite"):
         broken.state()
+
+
+def test_the_elements_of_the_gradient_are_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    largest: list[float] = []
+    original = torch.nn.utils.clip_grad_norm_
+
+    def spy(parameters: list[torch.Tensor], limit: float) -> torch.Tensor:
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        largest.append(max(float(gradient.abs().max()) for gradient in gradients))
+        return original(parameters, limit)
+
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", spy)
+    list(trainer(clip_value=0.001, clip_norm=0.0, max_steps=3).run())
+    assert largest == pytest.approx([0.001] * 3)
 
 
 def test_gradients_are_clipped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from seqkit.commands import bench_generation, material
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import ConfigError
+from seqkit.plans import Choice
 from seqkit.timing import ROUNDS, Timing, interleave
 
 _PUBLISHED: dict[str, list[tuple[dict[str, int], str, str, float]]] = {
@@ -42,21 +43,22 @@ def run(config: Config, console: Console) -> None:
     if config.shape in bench_generation.SHAPES:
         bench_generation.run(config, chosen, out, console)
         return
+    device.set_deterministic(config.train.deterministic)
     precision = device.choose_precision(config.train.precision, chosen)
     with device.memory_errors(lambda: "Try a smaller train.batch_size."):
-        rows = benchmark.rows(config, chosen, precision, paths.cache_dir())
+        rows, choice = benchmark.rows(config, chosen, precision, paths.cache_dir(), console.notice)
         with console.progress("bench", len(rows) * (ROUNDS + 1)) as bar:
             timings = interleave(rows, chosen, bar.update)
-        peak = benchmark.matrix_peak(chosen, precision)
-    result = _result(config, device.describe(chosen), precision, timings, peak)
+        peak = benchmark.matrix_peak(chosen, choice.plan.precision)
+    result = _result(config, device.describe(chosen), choice, timings, peak)
     material.write_result(out, json.dumps(result) if config.json else _table(result))
 
 
 def _result(
-    config: Config, chosen: str, precision: str, timings: dict[str, Timing], peak: float
+    config: Config, chosen: str, choice: Choice, timings: dict[str, Timing], peak: float
 ) -> dict[str, Any]:
     symbols = config.train.batch_size * config.train.sequence_length
-    operations = benchmark.operations(config)
+    operations = {name: benchmark.operations(config, name) for name in timings}
     medians = {name: timing.quantile(0.5) for name, timing in timings.items()}
     rows = [
         {
@@ -66,25 +68,25 @@ def _result(
             "p90_ms": timing.quantile(0.9),
             "calls": len(timing.milliseconds),
             "symbols_per_second": symbols / medians[name] * 1000,
-            "tflops": operations / medians[name] / 1e9,
-            "share_of_matrix_peak": operations / medians[name] * 1000 / peak,
+            "tflops": operations[name] / medians[name] / 1e9,
+            "share_of_matrix_peak": operations[name] / medians[name] * 1000 / peak,
             "peak_bytes": timing.peak_bytes,
         }
         for name, timing in timings.items()
     ]
 
-    forward_backward = "forward_backward"
     ratios = {
         "seqkit/bare": medians["seqkit"] / medians["bare"],
         "plain/seqkit": medians["plain"] / medians["seqkit"],
         "unrolled/seqkit": medians["unrolled"] / medians["seqkit"],
-        f"unrolled/seqkit, {forward_backward}": medians[f"unrolled_{forward_backward}"]
-        / medians[f"seqkit_{forward_backward}"],
+        "unrolled/seqkit, forward_backward": medians["unrolled_forward_backward"]
+        / medians["seqkit_forward_backward"],
     }
     return {
         "shape": config.shape,
         "device": chosen,
-        "precision": precision,
+        "precision": choice.plan.precision,
+        "kernels": str(choice),
         "model": vars(config.model),
         "batch_size": config.train.batch_size,
         "sequence_length": config.train.sequence_length,
@@ -109,7 +111,7 @@ def _table(result: dict[str, Any]) -> str:
     lines = [
         f"{result['shape']}: {model['num_layers']} x {model['hidden_size']} {model['cell']}, "
         f"T {result['sequence_length']}, B {result['batch_size']}, V {model['vocabulary_size']}; "
-        f"{result['device']}, {result['precision']}",
+        f"{result['device']}, {result['kernels']}",
         f"{'':28}{'median':>10}{'p10':>10}{'p90':>10}{'symbols/s':>14}{'TFLOP/s':>9}{'memory':>10}",
     ]
     for row in result["rows"]:

@@ -17,7 +17,7 @@ from seqkit.checkpoint import Checkpoint
 from seqkit.codecs import Quantiser, Symbols
 from seqkit.commands import material, products
 from seqkit.commands.generate import continue_prompt
-from seqkit.config import Config, ModelConfig, default_of, options
+from seqkit.config import Config, ModelConfig, check_model, default_of, options
 from seqkit.console import Bar, Console, Product, duration, to_bytes
 from seqkit.corpus import Corpus, Part
 from seqkit.errors import (
@@ -129,13 +129,15 @@ def _folder(config: Config) -> RunFolder:
 def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:
     """The network to train: as configured, or that of the weights to start from."""
     if origin is not None:
-        return dataclasses.replace(
+        model = dataclasses.replace(
             origin.model,
             dropout=wanted.dropout,
             backend=wanted.backend,
             cell_clip=wanted.cell_clip,
             autotune=wanted.autotune,
         )
+        check_model(model)
+        return model
     size = corpus.codec.size
     if wanted.vocabulary_size and wanted.vocabulary_size < size:
         raise ConfigError(
@@ -153,27 +155,31 @@ def _plan(
     saved: Checkpoint | None,
     console: Console,
 ) -> Plan:
-    """How the network runs: as the run did before, else as a search finds it fastest."""
-    if saved is not None and saved.training and "plan" in saved.training:
-        return Plan(**saved.training["plan"])
-    on_gpu = model.head.weight.device.type == "cuda" and model.config.backend == "cudnn"
-    if on_gpu and (rule := plans.missed(model)):
-        console.notice(rule)
-    cut = lanes.has_separators and not model.config.resets_in_one_call
+    """How the network runs: as the run did before if it can, else as a search finds it fastest."""
+    precisions = [precision]
+    if model.head.weight.device.type == "cuda":
+        precisions = device.candidate_precisions(config.train.precision, precision)
+        if rule := plans.missed(model):
+            console.notice(rule)
+    before = saved.training.get("plan") if saved is not None and saved.training else None
+    for plan in plans.candidates(model, lanes, precisions):
+        if dataclasses.asdict(plan) == before:
+            return plan
     # Two searches may end differently: what is to repeat bit by bit is not searched for.
-    if not on_gpu or cut or not config.model.autotune or config.train.deterministic:
-        return plans.default(model, lanes, precision)
-    precisions = device.candidate_precisions(config.train.precision, precision)
-    choice = plans.choose(model, lanes, precisions, paths.cache_dir())
-    console.notice(f"kernels: {choice}")
+    search = config.model.autotune and not config.train.deterministic
+    choice = plans.choose(model, lanes, precisions, paths.cache_dir(), search)
+    if choice.milliseconds or before:
+        console.notice(f"kernels: {choice}")
     return choice.plan
 
 
 def _smaller(config: Config, model: ModelConfig, chosen: torch.device) -> str:
     """What to try when memory does not suffice."""
-    length = config.train.sequence_length
-    if chosen.type == "cuda" and (lanes := plans.fitting_lanes(model, length, chosen)):
-        return f"By estimate train.batch_size={min(lanes, config.train.batch_size)} fits."
+    if chosen.type == "cuda":
+        precision = device.choose_precision(config.train.precision, chosen)
+        lanes = plans.fitting_lanes(model, config.train.sequence_length, precision, chosen)
+        if lanes := min(lanes, config.train.batch_size // 2):
+            return f"By estimate train.batch_size={lanes} fits."
     return "Try a smaller train.batch_size or model.hidden_size."
 
 
@@ -209,7 +215,11 @@ def _check_unchanged(config: Config, saved: Checkpoint, corpus: Corpus, console:
     groups = ("data", "model", "optimizer", "train")
     fixed = {name for name, _ in options() if name.partition(".")[0] in groups or name == "seed"}
     changed = _changed(config, saved, fixed - _END_KEYS - {"data.path"})
-    shape = [name for name in changed if name.startswith("model.") and name not in _HOW_KEYS]
+    shape = [
+        name
+        for name in changed
+        if name == "optimizer.kind" or (name.startswith("model.") and name not in _HOW_KEYS)
+    ]
     if saved.data["sha256"] != corpus.sha256:
         changed.append("the data itself")
     if not changed:

@@ -317,3 +317,19 @@ def test_documents_of_a_folder_are_trained_on(run: Run, tmp_path: Path) -> None:
         (folder / f"{number}.txt").write_text(SENTENCE * (2 + number))
     result = run(*TINY, f"data.path={folder}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4")
     assert result.code == 0, result.err
+
+
+def test_going_on_by_force_with_other_lanes_is_refused_in_a_line(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    given = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}")
+    assert run(*given, "train.max_steps=3").code == 0
+    more = run(*given, "train.max_steps=5", "resume=force", "train.batch_size=8")
+    assert more.code == 4
+    assert "(L, B, H) is (2, 4, 24), this run's (2, 8, 24)" in more.err
+    changed = run(*given, "train.max_steps=5", "resume=force", "optimizer.kind=sgd")
+    assert changed.code == 2
+    precise = run(*given, "train.max_steps=5", "resume=force", "train.precision=bf16")
+    assert precise.code == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["dtype"] == "bf16"
