@@ -84,11 +84,26 @@ def load(
 
 
 def _check_same(config: DataConfig, codec: Quantiser) -> None:
-    """Refuse keys that ask for another quantiser than the checkpoint's; defaults ask for none."""
+    """Refuse keys that ask for another quantiser than the checkpoint's; defaults ask for none.
+
+    What a gain comes to is measured, so that only its kind is known here: none, or some.
+    """
     if config.sample_rate not in (0, codec.sample_rate):
         raise ConfigError(
             f"data.sample_rate={config.sample_rate}: the checkpoint was trained at "
             f"{codec.sample_rate} Hz; give data.sample_rate=0"
+        )
+    defaults = DataConfig()
+    asked = {"levels": codec.levels, "quantiser": codec.name}
+    for key, own in asked.items():
+        if getattr(config, key) not in (own, getattr(defaults, key)):
+            raise ConfigError(
+                f"data.{key}={getattr(config, key)}: the checkpoint was trained with {own}; "
+                "leave the key out"
+            )
+    if config.gain != "none" and codec.gain == 1.0:
+        raise ConfigError(
+            f"data.gain={config.gain}: the checkpoint was trained with none; leave the key out"
         )
 
 
@@ -203,9 +218,9 @@ class _Reading:
                 magnitude = np.abs(wave)
                 peak = max(peak, float(magnitude.max(initial=0)))
                 clipped += int(np.count_nonzero(magnitude * codec.gain > 1))
-                signal += float(np.dot(wave, wave))
+                signal += float(np.square(wave, dtype=np.float64).sum())
                 error = codec.decode(symbols) - wave
-                noise += float(np.dot(error, error))
+                noise += float(np.square(error, dtype=np.float64).sum())
         except BadFileError as error:
             self._refuse(error)
             count = 0

@@ -94,12 +94,14 @@ def load(
     ends = [*encoded.starts[1:], size]
     starts = [start for start, end in zip(encoded.starts, ends, strict=True) if end > start]
     meta = {**vars(encoded), "codec": encoded.codec.to_spec(), "starts": starts, "symbols": size}
+    changed = DataError(f"{source.root}: changed while it was read: start again")
+    if _hashes(source.root, source.files, cache) != source.hashes:
+        raise changed
     with paths.atomic_write(base.with_suffix(".json")) as stream:
         stream.write(json.dumps(meta).encode())
     corpus = _cached(base, name, source.sha256)
-    if corpus is None or _hashes(source.root, source.files, cache) != source.hashes:
-        base.with_suffix(".json").unlink(missing_ok=True)
-        raise DataError(f"{source.root}: changed while it was read: start again")
+    if corpus is None:
+        raise changed
     return corpus
 
 
@@ -140,7 +142,10 @@ def _hashes(root: Path, files: Mapping[str, Path], cache: Path) -> dict[str, str
     known = _read_json(memory) or {}
     entries: dict[str, list[Any]] = {}
     for name, file in files.items():
-        status = file.stat()
+        try:
+            status = file.stat()
+        except OSError as error:
+            raise DataError(f"{file}: cannot be read: {paths.describe(error)}") from error
         entry = known.get(name)
         if not (isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]):
             digest = hashlib.sha256()

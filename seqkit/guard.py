@@ -22,15 +22,22 @@ Steps = Iterator[Rows]
 
 _QUIET = 1 / 500
 _CLIPPED = 1 / 4
+_FEWEST = 16  # levels below which neither quiet nor outermost ones mean anything
 _MATCH = 16  # levels that have to recur before a period is tried
 _HEARD = 10  # seconds that a stream is given to read before it is drawn anew
 
 
 def trouble(symbols: Rows, codec: Quantiser) -> str | None:
     """What is wrong with a second of sound (N,), if anything."""
-    if np.abs(codec.decode(symbols)).max() * codec.gain < _QUIET:
+    if len(symbols) < 2 * _MATCH:
+        return None
+    quiet = _QUIET
+    if codec.size >= _FEWEST:  # linear levels have none at zero: theirs of silence is louder
+        quiet = max(quiet, 1.01 * codec.gain * abs(float(codec.decode([codec.start])[0])))
+    if np.abs(codec.decode(symbols)).max() * codec.gain < quiet:
         return "silence"
-    if np.mean((symbols == 0) | (symbols == codec.size - 1)) > _CLIPPED:
+    outermost = (symbols == 0) | (symbols == codec.size - 1)
+    if codec.size >= _FEWEST and np.mean(outermost) > _CLIPPED:
         return "clipping"
     windows = np.lib.stride_tricks.sliding_window_view(symbols, _MATCH)
     last = len(windows) - 1
@@ -62,19 +69,33 @@ def watched(
         notice: told every time a stream runs into trouble.
     """
     second = codec.sample_rate
+    before = len(prompt) / second
+    if not retry:
+        yield from _told(steps, codec, before, notice)
+        return
     others: dict[int, Steps] = {}
     attempts: Counter[int] = Counter()
     told: dict[int, str] = {}
     heard = held = None
     done = 0
-    while block := [_replace(row, others) for row in islice(steps, second)]:
+    heard_before = prompt[-_HEARD * second :].astype(np.int64)
+    while True:
+        block: list[Rows] = []
+        try:
+            block.extend(_replace(row, others) for row in islice(steps, second))
+        except KeyboardInterrupt:
+            yield from [] if held is None else held
+            yield from block
+            raise
+        if not block:
+            break
         window = np.stack(block) if held is None else np.concatenate([held, block])
         done += len(block)
         if heard is None:
-            heard = np.repeat(prompt.astype(np.int64)[:, None], window.shape[1], axis=1)
+            heard = np.repeat(heard_before[:, None], window.shape[1], axis=1)
         for stream in range(window.shape[1]):
             while found := _judge(window[-second:, stream], second, codec):
-                where = f"stream {stream + 1}: {found} at {(done - second) / second:.1f} s"
+                where = f"stream {stream + 1}: {found} at {before + (done - second) / second:.1f} s"
                 if attempts[stream] >= retry:
                     if told.get(stream) != found:
                         notice(where)
@@ -84,12 +105,31 @@ def watched(
                 others[stream] = again(heard[:, stream], stream, attempts[stream])
                 window[:, stream] = [row[0] for row in islice(others[stream], len(window))]
             told[stream] = found or ""
-        ready = len(window) - len(block) if retry else len(window)
+        ready = len(window) - len(block)
         yield from window[:ready]
         held = window[ready:]
         heard = np.concatenate([heard, window[:ready]])[-_HEARD * second :]
     if held is not None:
         yield from held
+
+
+def _told(steps: Steps, codec: Quantiser, before: float, notice: Callable[[str], None]) -> Steps:
+    """Hand every step on at once, and tell of trouble after every full second."""
+    second = codec.sample_rate
+    told: dict[int, str | None] = {}
+    block: list[Rows] = []
+    done = 0
+    for row in steps:
+        yield row
+        block.append(row)
+        if len(block) == second:
+            for stream, symbols in enumerate(np.stack(block, axis=1)):
+                found = trouble(symbols, codec)
+                if found and told.get(stream) != found:
+                    notice(f"stream {stream + 1}: {found} at {before + done / second:.1f} s")
+                told[stream] = found
+            done += second
+            block.clear()
 
 
 def _replace(row: Rows, others: dict[int, Steps]) -> Rows:

@@ -22,9 +22,14 @@ SUFFIXES = frozenset(
 """Endings under which files of a folder are taken for sound."""
 WRITTEN = (".wav", ".flac", ".ogg")
 """Endings of the files that can be written."""
+MOST_SAMPLES = (2**32 - 64) // 2
+"""Of 16 bits, in a WAV."""
 
 _FRAMES = 1 << 13  # of a block; larger ones leave holes in the memory of the process
-_OPEN_LENGTH = 0x7FFFF000  # data sizes from here on say: until the file ends
+_OPEN_LENGTHS = (0x7FFFF000, 0x7FFFFFFF, 0x80000000)  # data sizes that say: until the file ends
+_HEADER = 1 << 10  # bytes; 0xFFFFFFFF less a header says the same
+_LAST_PAGE = 1 << 16  # bytes at the end of an OGG that hold its last page
+_OGG_RATE = 192_000  # hertz that libvorbis takes
 _UNKNOWN = 1 << 62  # frames that libsndfile reports where the header does not say
 
 
@@ -41,7 +46,7 @@ def is_sound(file: Path) -> bool:
     """Whether a file can be opened as sound, whatever its name."""
     try:
         soundfile.info(str(file))
-    except (soundfile.SoundFileError, OSError):
+    except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: taken for headerless
         return False
     return True
 
@@ -54,11 +59,13 @@ class Reader:
         self.path = path
         try:
             with path.open("rb") as stream:
-                _check_riff(path, stream)
+                _check_length(path, stream)
             self._file = soundfile.SoundFile(str(path))
         except soundfile.SoundFileError as error:
             reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
             raise BadFileError(path, f"cannot be read as sound: {reason}") from error
+        except TypeError as error:
+            raise BadFileError(path, "samples without a header: name it otherwise") from error
         except OSError as error:
             raise BadFileError(path, f"cannot be read: {paths.describe(error)}") from error
         self.sample_rate: int = self._file.samplerate
@@ -86,12 +93,14 @@ class Reader:
                     raise BadFileError(self.path, f"damaged after {read} samples") from error
                 if not len(frames):
                     break
-                mono = frames @ weights if channel == "mix" else frames[:, int(channel)].copy()
-                finite = np.isfinite(mono)
+                if channel != "mix":
+                    frames = frames[:, int(channel), None]
+                finite = np.isfinite(frames)
                 if not finite.all():
-                    index = int(np.argmin(finite))
-                    value = mono[index]
+                    index, place = map(int, np.argwhere(~finite)[0])
+                    value = frames[index, place]
                     raise BadFileError(self.path, f"sample {read + index} is not finite ({value})")
+                mono = frames @ weights if channel == "mix" else frames[:, 0].copy()
                 read += len(frames)
                 yield mono
         if read == 0:
@@ -102,13 +111,34 @@ class Reader:
             )
 
 
-def _check_riff(path: Path, stream: IO[bytes]) -> None:
-    """Refuse a WAV whose header promises more than there is: libsndfile would read it short."""
+def _check_length(path: Path, stream: IO[bytes]) -> None:
+    """Refuse a WAV, AIFF, AU or OGG of which the end is missing: it would be read short."""
     head = stream.read(12)
-    if head[:4] not in (b"RIFF", b"RIFX", b"RF64") or head[8:] != b"WAVE":
-        return
-    order = ">" if head[:4] == b"RIFX" else "<"
     size = stream.seek(0, 2)
+    if head[:4] in (b"RIFF", b"RIFX", b"RF64") and head[8:] == b"WAVE":
+        _check_chunks(path, stream, size, ">" if head[:4] == b"RIFX" else "<", b"data")
+    elif head[:4] == b"FORM" and head[8:] in (b"AIFF", b"AIFC"):
+        _check_chunks(path, stream, size, ">", b"SSND")
+    elif head[:4] == b".snd":
+        begin, length = struct.unpack(">II", head[4:])
+        if length != 0xFFFFFFFF and begin + length > size:
+            raise _truncated(path, length, size - begin)
+    elif head[:4] == b"OggS":
+        stream.seek(max(0, size - _LAST_PAGE))
+        page = stream.read()
+        page = page[page.rfind(b"OggS") :]
+        if len(page) < 6 or not page[5] & 4:
+            raise BadFileError(path, "truncated: its last page is missing")
+
+
+def _truncated(path: Path, promised: int, there: int) -> BadFileError:
+    return BadFileError(
+        path, f"truncated: the header promises {promised} bytes of sound, {there} are there"
+    )
+
+
+def _check_chunks(path: Path, stream: IO[bytes], size: int, order: str, wanted: bytes) -> None:
+    """Look for the chunk that holds the samples, and whether it is whole."""
     stream.seek(12)
     long_length = None
     while len(chunk := stream.read(8)) == 8:
@@ -118,24 +148,21 @@ def _check_riff(path: Path, stream: IO[bytes]) -> None:
             fields = stream.read(16)
             if len(fields) == 16:
                 long_length = struct.unpack("<Q", fields[8:])[0]
-        if name == b"data":
+        if name == wanted:
             there = size - place
             if long_length is not None and length == 0xFFFFFFFF:
                 length = long_length
-            elif length >= _OPEN_LENGTH and length > there:
+            elif length in _OPEN_LENGTHS or length > 0xFFFFFFFF - _HEADER:
                 return
             if length == 0:
                 raise BadFileError(
                     path, f"its header says that it holds no sound (data size 0, {there} follow)"
                 )
             if length > there:
-                raise BadFileError(
-                    path,
-                    f"truncated: the header promises {length} bytes of sound, {there} are there",
-                )
+                raise _truncated(path, length, there)
             return
         stream.seek(place + length + length % 2)
-    raise BadFileError(path, "truncated: it has no data chunk")
+    raise BadFileError(path, f"truncated: it has no {wanted.decode()} chunk")
 
 
 def read_whole(path: Path) -> tuple[Wave, int]:
@@ -162,6 +189,8 @@ def create(path: Path, sample_rate: int, overwrite: bool = False) -> Writer:
     Raises:
         OutputError: the file cannot be written, or is there and `overwrite` is false.
     """
+    if path.suffix.lower() == ".ogg" and sample_rate > _OGG_RATE:
+        raise OutputError(f"cannot write {path}: OGG takes at most {_OGG_RATE} Hz; write a WAV")
     try:
         # The name is taken at once, so that nobody else's file is replaced.
         stream = path.open("wb" if overwrite else "xb")
@@ -191,6 +220,8 @@ class _Wav:
         self._stream = stream
         self._wave = wave.Wave_write(stream)
         self._wave.setparams((1, 2, sample_rate, 0, "NONE", ""))
+        self._wave.writeframes(b"")  # the header at once
+        self._stream.flush()
 
     def write(self, samples: Wave) -> None:
         self._wave.writeframes(pcm16(samples))  # puts the header right, too
@@ -208,7 +239,9 @@ class _Encoded:
         )
 
     def write(self, samples: Wave) -> None:
-        self._file.write(np.clip(samples, -1, 1))
+        # libvorbis lays what it is given on its stack.
+        for begin in range(0, len(samples), _FRAMES):
+            self._file.write(np.clip(samples[begin : begin + _FRAMES], -1, 1))
 
     def close(self) -> None:
         self._file.close()

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from seqkit import guard
-from seqkit.codecs import MuLaw, Symbols
+from seqkit.codecs import Linear, MuLaw, Quantiser, Symbols
 
 RATE = 200
 CODEC = MuLaw(256, RATE, 2.0)
@@ -55,7 +55,45 @@ def test_trouble_is_told_once_and_nothing_is_changed() -> None:
 
     rows = list(guard.watched(streams(), never, CODEC, PROMPT, 0, notices.append))
     assert np.array_equal(rows, list(streams()))
-    assert notices == ["stream 2: silence at 4.0 s"]
+    assert notices == ["stream 2: silence at 4.2 s"]
+
+
+def test_without_retry_every_step_is_handed_on_at_once() -> None:
+    drawn: list[int] = []
+
+    def steps() -> Iterator[Rows]:
+        for number, row in enumerate(streams()):
+            drawn.append(number)
+            yield row
+
+    watched = guard.watched(steps(), lambda *_: iter(()), CODEC, PROMPT, 0, print)
+    for number in range(300):
+        next(watched)
+        assert drawn[-1] == number
+
+
+def test_what_is_held_back_is_handed_on_at_an_interrupt() -> None:
+    def steps() -> Iterator[Rows]:
+        for number, row in enumerate(streams()):
+            if number == 350:
+                raise KeyboardInterrupt
+            yield row
+
+    rows: list[Rows] = []
+    with pytest.raises(KeyboardInterrupt):
+        rows.extend(guard.watched(steps(), lambda *_: iter(()), CODEC, PROMPT, 1, print))
+    assert len(rows) == 350
+
+
+@pytest.mark.parametrize("codec", [Linear(256, RATE), MuLaw(16, RATE)])
+def test_silence_is_found_though_no_level_is_at_zero(codec: Quantiser) -> None:
+    assert guard.trouble(np.full(RATE, codec.start), codec) == "silence"
+
+
+def test_few_levels_do_not_clip_and_a_second_of_few_samples_is_not_judged() -> None:
+    coarse = np.random.default_rng(3).integers(0, 2, RATE)
+    assert guard.trouble(coarse, MuLaw(2, RATE)) is None
+    assert guard.trouble(np.zeros(10, np.int64), MuLaw(256, 10)) is None
 
 
 def test_a_stream_is_drawn_anew_from_before_the_trouble() -> None:
@@ -75,8 +113,8 @@ def test_a_stream_is_drawn_anew_from_before_the_trouble() -> None:
     assert [(stream, attempt) for _, stream, attempt in asked] == [(1, 1), (1, 2)]
     assert np.array_equal(asked[1][0], np.concatenate([PROMPT, expected[:600, 1]]))
     assert notices == [
-        "stream 2: silence at 4.0 s: drawn anew, 1 of 3",
-        "stream 2: silence at 4.0 s: drawn anew, 2 of 3",
+        "stream 2: silence at 4.2 s: drawn anew, 1 of 3",
+        "stream 2: silence at 4.2 s: drawn anew, 2 of 3",
     ]
 
 
@@ -89,7 +127,7 @@ def test_it_goes_on_when_all_attempts_are_spent() -> None:
     rows = list(guard.watched(streams(), again, CODEC, PROMPT, 2, notices.append))
     assert len(rows) == 1500
     assert len(notices) == 3
-    assert notices[-1] == "stream 2: silence at 4.0 s"
+    assert notices[-1] == "stream 2: silence at 4.2 s"
 
 
 def test_every_attempt_has_a_seed_of_its_own() -> None:

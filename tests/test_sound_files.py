@@ -138,3 +138,41 @@ def test_what_is_written_is_read(suffix: str, tmp_path: Path) -> None:
 def test_what_is_too_loud_is_clipped_in_writing() -> None:
     values = np.frombuffer(sound_files.pcm16(np.array([-2, -1, 0, 1, 2], np.float32)), "<i2")
     assert values.tolist() == [-32768, -32768, 0, 32767, 32767]
+
+
+@pytest.mark.parametrize("kind", ["aiff", "au", "ogg"])
+def test_other_formats_that_lost_their_end_are_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"cut.{kind}"
+    noise = np.random.default_rng(1).normal(0, 0.1, 40_000).astype(np.float32)
+    soundfile.write(path, noise, 8000)
+    assert sum(block.size for block in sound_files.Reader(path).blocks()) == 40_000
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
+    with pytest.raises(BadFileError, match="truncated"):
+        list(sound_files.Reader(path).blocks())
+
+
+def test_a_promise_of_gigabytes_is_a_promise(tmp_path: Path) -> None:
+    path = tmp_path / "long.wav"
+    soundfile.write(path, np.zeros(1000, np.float32), 8000, subtype="PCM_16")
+    content = bytearray(path.read_bytes())
+    place = content.index(b"data") + 4
+    content[place : place + 4] = (3_000_000_000).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(BadFileError, match="promises 3000000000 bytes"):
+        sound_files.Reader(path)
+
+
+def test_a_file_named_raw_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "sound.raw"
+    path.write_bytes(bytes(1000))
+    with pytest.raises(BadFileError, match="without a header"):
+        sound_files.Reader(path)
+
+
+def test_a_long_wave_goes_to_ogg_in_pieces(tmp_path: Path) -> None:
+    writer = sound_files.create(tmp_path / "long.ogg", 8000)
+    writer.write(np.zeros(5_000_000, np.float32))
+    writer.close()
+    assert soundfile.info(tmp_path / "long.ogg").frames == 5_000_000
+    with pytest.raises(OutputError, match="192000 Hz"):
+        sound_files.create(tmp_path / "high.ogg", 384_000)

@@ -6,7 +6,7 @@ import json
 from seqkit import device, evaluation, yardsticks
 from seqkit.codecs import Quantiser
 from seqkit.commands import material
-from seqkit.config import Config
+from seqkit.config import Config, DataConfig
 from seqkit.console import Console
 
 
@@ -20,6 +20,8 @@ def run(config: Config, console: Console) -> None:
         corpus = material.load_corpus(data, console, saved.codec)
         part = corpus.whole
     else:
+        if config.data != DataConfig():
+            console.notice("without data.path the data are read as the checkpoint's own were")
         part, corpus = material.own_part(saved, config.part, console)
     if config.protocol == "windowed":
         segments = evaluation.windowed(part, config.window)

@@ -1,6 +1,7 @@
 """`generate`: a checkpoint continues a prompt."""
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def run(config: Config, console: Console) -> None:
     prompt = material.read_prompt(config, codec)
     files = products.free_files(config)
     if isinstance(codec, Quantiser):
-        products.check_sound(config, files)
+        products.check_sound(config, files, prompt.size + length)
     chosen = device.choose(config.device)
     with device.memory_errors(lambda: "Try fewer streams, or device=cpu."):
         steps = continue_prompt(saved.build(chosen), codec, prompt, config, length, console)
@@ -70,8 +71,9 @@ def _draw(
     engine = choose(model, codec.size, streams, settings.engine, settings.precision, notice)
     sampling = Sampling(config.temperature, config.top_k, config.top_p, config.seed)
     logits, state = read_prompt(model, codec.size, codec.start, prompt, streams)
-    for block in generate(engine, logits, state, length, sampling):
-        yield from block
+    # What can fail has happened by now, before any file is opened.
+    blocks = generate(engine, logits, state, length, sampling)
+    return itertools.chain.from_iterable(blocks)
 
 
 def _sound(

@@ -96,9 +96,14 @@ def write_texts(
         raise interrupted
 
 
-def check_sound(config: Config, files: list[Path]) -> None:
-    """Refuse an `out` that sound cannot go to, before any is made. Raises ConfigError."""
+def check_sound(config: Config, files: list[Path], samples: int) -> None:
+    """Refuse an `out` that so much sound cannot go to, before any is made. Raises ConfigError."""
     for file in files:
+        if file.suffix.lower() == ".wav" and samples > sound_files.MOST_SAMPLES:
+            raise ConfigError(
+                f"a WAV holds at most {sound_files.MOST_SAMPLES} samples, not {samples}: "
+                "give out=NAME.flac, or out=-"
+            )
         if file.suffix.lower() not in sound_files.WRITTEN:
             raise ConfigError(
                 f"out={config.out}: sound is written as {', '.join(sound_files.WRITTEN)}"
@@ -134,8 +139,9 @@ def write_sounds(
 
     A WAV is whole at every moment; FLAC and OGG are when this returns or is interrupted.
     """
-    writers = [sound_files.create(file, codec.sample_rate, overwrite) for file in files]
+    writers: list[sound_files.Writer] = []
     try:
+        writers.extend(sound_files.create(file, codec.sample_rate, overwrite) for file in files)
         if prompt.size:
             for writer in writers:
                 writer.write(codec.decode(prompt))
@@ -155,7 +161,8 @@ def write_sounds(
     finally:
         for writer in writers:
             writer.close()
-        console.notice(f"written: {', '.join(map(str, files))}")
+        if len(writers) == len(files):
+            console.notice(f"written: {', '.join(map(str, files))}")
 
 
 def stream_sound(steps: Steps, codec: Quantiser, prompt: Symbols) -> None:
@@ -163,6 +170,7 @@ def stream_sound(steps: Steps, codec: Quantiser, prompt: Symbols) -> None:
     product = Product()
     product.write(sound_files.open_header(codec.sample_rate))
     product.write(sound_files.pcm16(codec.decode(prompt)))
+    product.flush()
 
     def write(symbols: npt.NDArray[np.int64]) -> None:
         product.write(sound_files.pcm16(codec.decode(symbols[:, 0])))
@@ -190,8 +198,9 @@ def _in_pieces(
         for symbols in steps:
             rows.append(symbols)
             if len(rows) * _PIECES >= codec.sample_rate:
-                write(np.stack(rows))
-                rows.clear()
+                block = np.stack(rows)
+                rows.clear()  # whatever happens now, nothing is written twice
+                write(block)
     finally:
         if rows:
             write(np.stack(rows))

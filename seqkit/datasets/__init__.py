@@ -124,7 +124,12 @@ class Archive:
             return cached
         try:
             self._fetch(cached, folders)
-        except (OSError, ValueError, HTTPException, tarfile.TarError, zlib.error) as error:
+        except (
+            *(OSError, ValueError, EOFError),
+            *(HTTPException, tarfile.TarError, zlib.error),
+        ) as error:
+            if cached.is_dir():  # another process was first
+                return cached
             raise DataError(
                 f"{self.name} cannot be downloaded ({error}): put its files into {self.folder} "
                 "of a folder named by SEQKIT_DATA_DIR, or give data.path=FOLDER"
