@@ -6,6 +6,7 @@ uniform numbers that the sampler hands it; that of stream s at position p is a f
 """
 
 import dataclasses
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
@@ -23,6 +24,7 @@ Step = Callable[[Integers, Any], tuple[Floats, Any]]
 """One step: symbols (S,) and state in, logits (S, V) of what follows and state out."""
 
 _FIRST = 8  # symbols of the first block
+_MOMENT = 0.2  # seconds that a block may take, so that one sees it come
 _BLOCK = 1024  # symbols of a block in a long run, and of the prompt
 
 
@@ -142,12 +144,18 @@ def generate(
 
 
 def _blocks(length: int) -> Iterator[tuple[int, int]]:
-    """Position and size of the blocks after the first symbol."""
+    """Position and size of the blocks after the first symbol: what is made in a moment."""
     position, size = 1, _FIRST
+    asked = time.monotonic()
     while position < length:
         yield position, min(size, length - position)
         position += size
-        size = min(2 * size, _BLOCK)
+        seconds = time.monotonic() - asked
+        asked += seconds
+        if seconds < _MOMENT / 2:
+            size = min(2 * size, _BLOCK)
+        elif seconds > _MOMENT:
+            size = max(1, size // 2)
 
 
 def uniforms_of(seed: int, streams: int, position: int, count: int) -> Floats:
