@@ -176,7 +176,7 @@ def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
             continue
         if key not in known and key not in _GROUPS and not key.lstrip("+~").startswith("hydra."):
             raise ConfigError(
-                f"unknown key {key}{nearest(key, known)} python -m seqkit train --help lists all"
+                f"unknown key {key}{nearest(key, known)} --help after the command lists its keys"
             )
         overrides.append(argument)
     return overrides, free

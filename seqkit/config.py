@@ -14,6 +14,9 @@ from seqkit.errors import ConfigError
 
 _LARGEST = 2**31 - 1  # of integers that have no bound of their own
 
+TEMPERATURE = 0.8
+"""Of samples, where neither the command line nor a recipe has one."""
+
 FREE_TEXT = (
     "checkpoint",
     "data.path",
@@ -235,7 +238,11 @@ class Config:
         None, "seconds of sound to generate, by default 5; or give length", above=0, maximum=86400
     )
     streams: int = option(1, "samples to generate side by side", minimum=1)
-    temperature: float = option(0.8, "divides the logits; 0 takes the likeliest symbol", minimum=0)
+    temperature: float | None = option(
+        None,
+        "divides the logits, 0 takes the likeliest symbol; by default the recipe's own, else 0.8",
+        minimum=0,
+    )
     top_k: int | None = option(None, "draw among the k likeliest symbols only", minimum=1)
     top_p: float | None = option(
         None, "draw among the likeliest symbols that make up this probability", above=0, maximum=1

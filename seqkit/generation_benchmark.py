@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from seqkit.config import Config
+from seqkit.config import TEMPERATURE, Config
 from seqkit.engines.cuda_graph import CudaGraphEngine
 from seqkit.engines.fused import FusedEngine
 from seqkit.engines.pytorch import TorchEngine
@@ -85,7 +85,7 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
 
 
 def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Build:
-    sampling = Sampling(config.temperature, config.top_k, config.top_p, config.seed)
+    sampling = Sampling(_temperature(config), config.top_k, config.top_p, config.seed)
     state = model.zero_state(config.streams)
     first = np.zeros(config.streams, np.int64)
 
@@ -107,7 +107,7 @@ def _plain(config: Config, steps: int, device: torch.device) -> Callable[[], obj
     kind = {"lstm": nn.LSTM, "gru": nn.GRU}.get(settings.cell, nn.RNN)
     rnn = kind(size, settings.hidden_size, settings.num_layers).to(device)
     head = nn.Linear(settings.hidden_size, size).to(device)
-    temperature = config.temperature or 1.0
+    temperature = _temperature(config) or 1.0
 
     @torch.inference_mode()
     def generate() -> None:
@@ -138,3 +138,7 @@ def _bare(config: Config, model: CharRNN, steps: int, int8: bool) -> Callable[[]
             session.run(None, feeds)
 
     return run
+
+
+def _temperature(config: Config) -> float:
+    return TEMPERATURE if config.temperature is None else config.temperature

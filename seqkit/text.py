@@ -43,7 +43,7 @@ def load(
         if config.kind not in ("auto", "bytes" if raw else "text"):
             raise ConfigError(
                 f"data.kind={config.kind}: the checkpoint reads {'bytes' if raw else 'text'}; "
-                "leave data.kind as it was"
+                "take data.kind=auto"
             )
     else:
         kind = config.kind

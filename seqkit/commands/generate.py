@@ -4,14 +4,17 @@ import dataclasses
 import itertools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from seqkit import checkpoint, device, guard
+from seqkit.checkpoint import Checkpoint
 from seqkit.codecs import Codec, Quantiser, Symbols, symbol_dtype
 from seqkit.commands import material, products
 from seqkit.commands.products import Steps
-from seqkit.config import Config
+from seqkit.config import TEMPERATURE, Config, check
 from seqkit.console import Console, Product
 from seqkit.engines.choose import choose
+from seqkit.errors import ConfigError
 from seqkit.generation import Sampling, generate, read_prompt
 from seqkit.model import CharRNN
 
@@ -23,6 +26,7 @@ def run(config: Config, console: Console) -> None:
     without `out` goes to new files, whose names are printed.
     """
     saved = material.load_checkpoint(config.checkpoint)
+    config = _as_trained(config, saved)
     codec = saved.codec
     length = material.length(config, codec)
     prompt = material.read_prompt(config, codec)
@@ -40,6 +44,21 @@ def run(config: Config, console: Console) -> None:
             products.print_text(steps, codec, prompt)
         else:
             products.print_blocks(steps, codec, prompt)
+
+
+def _as_trained(config: Config, saved: Checkpoint) -> Config:
+    """The keys of sampling that were not given as the training's own samples had them."""
+    own: dict[str, Any] = {
+        key: saved.config.get(key)
+        for key in ("temperature", "top_k", "top_p")
+        if getattr(config, key) is None
+    }
+    wanted = dataclasses.replace(config, **own)
+    try:
+        check(wanted)
+    except (ConfigError, TypeError):
+        return config  # no settings that this version knows
+    return wanted
 
 
 def continue_prompt(
@@ -69,7 +88,8 @@ def _draw(
 ) -> Steps:
     streams, settings = config.streams, config.sample
     engine = choose(model, codec.size, streams, settings.engine, settings.precision, notice)
-    sampling = Sampling(config.temperature, config.top_k, config.top_p, config.seed)
+    temperature = TEMPERATURE if config.temperature is None else config.temperature
+    sampling = Sampling(temperature, config.top_k, config.top_p, config.seed)
     logits, state = read_prompt(model, codec.size, codec.start, prompt, streams)
     # What can fail has happened by now, before any file is opened.
     blocks = generate(engine, logits, state, length, sampling)

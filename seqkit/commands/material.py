@@ -40,11 +40,13 @@ def load_corpus(data: DataConfig, console: Console, codec: Codec | None = None) 
             corpus = audio.load(data, located, cache, codec)
         else:
             raise ConfigError(
-                "data.kind=audio: the checkpoint reads text; leave data.kind as it was"
+                "data.kind=audio: the checkpoint reads text, but the recipe (or the command line) "
+                "asks for sound"
             )
     elif isinstance(codec, Quantiser):
         raise ConfigError(
-            f"data.kind={data.kind}: the checkpoint reads sound; leave data.kind as it was"
+            f"data.kind={data.kind}: the checkpoint reads sound, but the recipe (or the "
+            "command line) asks for text"
         )
     else:
         corpus = text.load(data, located.path, located.name, cache, codec)

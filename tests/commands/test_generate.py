@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run, environment, process
+from tests.conftest import TINY, Run, environment, process
 
 
 def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
@@ -168,3 +168,19 @@ def test_it_works_from_any_folder(trained: Path, tmp_path: Path) -> None:
     done = process("generate", f"checkpoint={trained}", *arguments, cwd=tmp_path)
     assert done.returncode == 0
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_not_given_is_as_in_the_trainings_own_samples(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    short = ("train.max_steps=3", "temperature=0.0", f"run_dir={folder}")
+    assert run(*TINY, f"data.path={text_file}", *short).code == 0
+
+    def text(*more: str) -> bytes:
+        result = run("generate", f"checkpoint={folder}", "length=60", *more)
+        assert result.code == 0, result.err
+        return result.out
+
+    assert text("seed=1") == text("seed=2")
+    assert text("seed=1", "temperature=1.5") != text("seed=2", "temperature=1.5")
