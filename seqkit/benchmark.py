@@ -23,11 +23,11 @@ from torch.nn import functional as F
 from seqkit import plans, recurrence
 from seqkit.config import Config, ModelConfig
 from seqkit.corpus import Part
-from seqkit.device import DTYPES, Recording, candidate_precisions
+from seqkit.device import DTYPES, Recording
 from seqkit.lanes import Lanes
-from seqkit.model import CharRNN, cross_entropy
+from seqkit.model import CharRNN, cross_entropy, layer_weights
 from seqkit.plans import Choice
-from seqkit.recurrence import Weights
+from seqkit.recurrence import GATES
 from seqkit.step import Plan
 from seqkit.timing import Build, interleave
 from seqkit.training import Trainer
@@ -39,7 +39,7 @@ _FEW = 5  # calls that tell which dtype is the fastest
 def rows(
     config: Config,
     device: torch.device,
-    precision: str,
+    precisions: list[str],
     cache: Path,
     notice: Callable[[str], None] = lambda text: None,
 ) -> tuple[dict[str, Build], Choice]:
@@ -48,16 +48,13 @@ def rows(
     Args:
         config: model (with its vocabulary_size), optimizer, train and seed are read.
         device: where to run.
-        precision: fp32, bf16 or fp16, of seqkit's rows where nothing is searched.
+        precisions: of seqkit's rows, the first where nothing is searched.
         cache: for what a search on a GPU finds.
         notice: told what a person should know.
     """
     model, lanes = _model(config, config.model, device), _lanes(config)
-    precisions = [precision]
-    if device.type == "cuda":
-        precisions = candidate_precisions(config.train.precision, precision)
     choice = plans.choose(model, lanes, precisions, cache, config.model.autotune)
-    plan, slow = choice.plan, plans.candidates(model, lanes, [precision])[0]
+    plan, slow = choice.plan, plans.candidates(model, lanes, precisions)[0]
     unrolled = dataclasses.replace(config.model, backend="unrolled")
     built = {
         "seqkit": lambda: _trainer(config, config.model, device, plan, notice),
@@ -77,13 +74,13 @@ def operations(config: Config, row: str) -> float:
 
     The input of the bottom layer has no dx, unless it is an embedding; layers alone have no head.
     """
-    network = CharRNN(config.model).network()
-    count = 6 * sum(part.numel() for layer in network.layers for part in layer[:2])
+    model = config.model
+    count = 6 * layer_weights(model)
     alone = row in ("bare", "nn_lstm")
-    if alone or config.model.input == "one_hot":
-        count -= 2 * network.layers[0].w.numel()
+    if alone or model.input == "one_hot":
+        count -= 2 * GATES[model.cell] * model.hidden_size * model.input_width
     if not alone:
-        count += 6 * network.head_weight.numel()
+        count += 6 * model.vocabulary_size * model.hidden_size
     return float(count) * config.train.batch_size * config.train.sequence_length
 
 
@@ -141,10 +138,8 @@ def _network(
 ) -> Callable[[], object]:
     """Forward and backward, launched as the training launches it."""
     model = _model(config, settings, device)
-    with torch.no_grad():
-        network = model.network(DTYPES[plan.precision], one_call=plan.one_call)
-    leaves = [values.detach().requires_grad_() for values in network.tensors()]
-    network = network.with_tensors(leaves)
+    network = model.leaves(DTYPES[plan.precision], False, plan.one_call)
+    leaves = network.tensors()
     inputs, targets = _window(config, device, plan.lanes)
     state, masks = model.zero_state(plan.lanes), None
     if settings.dropout:
@@ -162,12 +157,9 @@ def _network(
 def _bare(config: Config, device: torch.device, plan: Plan) -> Callable[[], object]:
     """The layers alone, at the true width of their input, on ready inputs in their dtype."""
     model = _model(config, config.model, device)
-    with torch.no_grad():
-        network = model.network(DTYPES[plan.precision], one_call=plan.one_call)
-    leaves = [part.detach().requires_grad_() for layer in network.layers for part in layer]
-    layers = [Weights(*leaves[i : i + 4]) for i in range(0, len(leaves), 4)]
-    width = recurrence.weights_of(model.layers[0]).w.shape[1]
-    shape = (config.train.sequence_length, plan.lanes, width)
+    layers = model.leaves(DTYPES[plan.precision], False, plan.one_call).layers
+    leaves = [part for layer in layers for part in layer]
+    shape = (config.train.sequence_length, plan.lanes, config.model.input_width)
     x = torch.randn(shape, device=device, dtype=leaves[0].dtype)
     h = torch.zeros_like(model.zero_state(plan.lanes).h, dtype=x.dtype)
     dy = torch.ones((*shape[:2], config.model.hidden_size), device=device, dtype=x.dtype)
@@ -188,12 +180,11 @@ def _bare(config: Config, device: torch.device, plan: Plan) -> Callable[[], obje
 def _plain(config: Config, device: torch.device) -> Callable[[], object]:
     settings, train = config.model, config.train
     embedded = settings.input == "embedding"
-    width = settings.embedding_size if embedded else settings.vocabulary_size
-    hidden, layers = settings.hidden_size, settings.num_layers
-    kind = {"lstm": nn.LSTM, "gru": nn.GRU}.get(settings.cell, nn.RNN)
+    width, layers = settings.input_width, settings.num_layers
     embedding = nn.Embedding(settings.vocabulary_size, width)
-    rnn = kind(width, hidden, layers, dropout=settings.dropout if layers > 1 else 0.0)
-    head = nn.Linear(hidden, settings.vocabulary_size)
+    dropout = settings.dropout if layers > 1 else 0.0
+    rnn = recurrence.make_layer(settings.cell, width, settings.hidden_size, layers, dropout)
+    head = nn.Linear(settings.hidden_size, settings.vocabulary_size)
     net = nn.ModuleList([embedding, rnn, head] if embedded else [rnn, head]).to(device)
     optimizer: torch.optim.Optimizer
     if config.optimizer.kind == "sgd":
@@ -224,7 +215,7 @@ def _plain(config: Config, device: torch.device) -> Callable[[], object]:
 def _nn_lstm(config: Config, device: torch.device) -> Callable[[], object]:
     """Of fp32 (with TF32), bf16 and fp16, the one that is fastest here."""
     settings, train = config.model, config.train
-    width = recurrence.weights_of(CharRNN(settings).layers[0]).w.shape[1]
+    width = settings.input_width
 
     def build(dtype: torch.dtype) -> Callable[[], object]:
         net = nn.LSTM(width, settings.hidden_size, settings.num_layers).to(device, dtype)

@@ -129,6 +129,11 @@ class ModelConfig:
         return self.cell_clip if self.backend == "unrolled" else 0.0
 
     @property
+    def input_width(self) -> int:
+        """X, the width of what the bottom layer sees."""
+        return self.embedding_size if self.input == "embedding" else self.vocabulary_size
+
+    @property
     def resets_in_one_call(self) -> bool:
         """Whether documents may begin anywhere in a window at no cost."""
         return self.cell == "lstm" or self.backend == "unrolled"

@@ -71,9 +71,10 @@ def choose_precision(name: str, device: torch.device) -> str:
     return name
 
 
-def candidate_precisions(name: str, chosen: str) -> list[str]:
-    """What a search on a GPU may choose from, if `choose_precision` gave `chosen` for `name`."""
-    return ["fp16", "bf16"] if name == "auto" else [chosen]
+def candidate_precisions(name: str, device: torch.device) -> list[str]:
+    """What a training may choose from, the plainest first: see `choose_precision`."""
+    chosen = choose_precision(name, device)
+    return ["fp16", "bf16"] if name == "auto" and device.type == "cuda" else [chosen]
 
 
 def set_deterministic(wanted: bool) -> None:

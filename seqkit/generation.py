@@ -15,6 +15,7 @@ import numpy.typing as npt
 import torch
 
 from seqkit.codecs import Symbols
+from seqkit.config import TEMPERATURE, Config
 from seqkit.model import CharRNN, State
 from seqkit.randomness import uniforms
 
@@ -36,6 +37,12 @@ class Sampling:
     top_k: int | None = None
     top_p: float | None = None
     seed: int = 0
+
+
+def sampling_of(config: Config) -> Sampling:
+    """The rule that a config asks for."""
+    temperature = TEMPERATURE if config.temperature is None else config.temperature
+    return Sampling(temperature, config.top_k, config.top_p, config.seed)
 
 
 def probabilities(logits: Floats, sampling: Sampling) -> npt.NDArray[np.float64]:

@@ -15,12 +15,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from seqkit.config import TEMPERATURE, Config
+from seqkit import recurrence
+from seqkit.config import Config
 from seqkit.engines.cuda_graph import CudaGraphEngine
 from seqkit.engines.fused import FusedEngine
 from seqkit.engines.pytorch import TorchEngine
 from seqkit.errors import ConfigError, DeviceError
-from seqkit.generation import Engine, Sampling, uniforms_of
+from seqkit.generation import Engine, sampling_of, uniforms_of
 from seqkit.model import CharRNN
 from seqkit.timing import Build
 
@@ -85,7 +86,7 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
 
 
 def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Build:
-    sampling = Sampling(_temperature(config), config.top_k, config.top_p, config.seed)
+    sampling = sampling_of(config)
     state = model.zero_state(config.streams)
     first = np.zeros(config.streams, np.int64)
 
@@ -104,10 +105,11 @@ def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Buil
 
 def _plain(config: Config, steps: int, device: torch.device) -> Callable[[], object]:
     settings, size = config.model, config.model.vocabulary_size
-    kind = {"lstm": nn.LSTM, "gru": nn.GRU}.get(settings.cell, nn.RNN)
-    rnn = kind(size, settings.hidden_size, settings.num_layers).to(device)
+    rnn = recurrence.make_layer(settings.cell, size, settings.hidden_size, settings.num_layers).to(
+        device
+    )
     head = nn.Linear(settings.hidden_size, size).to(device)
-    temperature = _temperature(config) or 1.0
+    temperature = sampling_of(config).temperature or 1.0
 
     @torch.inference_mode()
     def generate() -> None:
@@ -138,7 +140,3 @@ def _bare(config: Config, model: CharRNN, steps: int, int8: bool) -> Callable[[]
             session.run(None, feeds)
 
     return run
-
-
-def _temperature(config: Config) -> float:
-    return TEMPERATURE if config.temperature is None else config.temperature

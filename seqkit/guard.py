@@ -94,7 +94,8 @@ def watched(
         if heard is None:
             heard = np.repeat(heard_before[:, None], window.shape[1], axis=1)
         for stream in range(window.shape[1]):
-            while found := _judge(window[-second:, stream], second, codec):
+            full = len(window) >= second
+            while found := trouble(window[-second:, stream], codec) if full else None:
                 where = f"stream {stream + 1}: {found} at {before + (done - second) / second:.1f} s"
                 if attempts[stream] >= retry:
                     if told.get(stream) != found:
@@ -139,10 +140,6 @@ def _replace(row: Rows, others: dict[int, Steps]) -> Rows:
         for stream, steps in others.items():
             row[stream] = next(steps)[0]
     return row
-
-
-def _judge(window: Rows, second: int, codec: Quantiser) -> str | None:
-    return trouble(window, codec) if len(window) == second else None
 
 
 def seed_of(seed: int, stream: int, attempt: int) -> int:

@@ -197,10 +197,9 @@ class CharRNN(nn.Module):
         self.config = config
         v, h = config.vocabulary_size, config.hidden_size
         embedded = config.input == "embedding"
-        width = config.embedding_size if embedded else v
-        self.embedding = nn.Embedding(v, width) if embedded else None
+        self.embedding = nn.Embedding(v, config.embedding_size) if embedded else None
         self.layers = nn.ModuleList(
-            recurrence.make_layer(config.cell, h if layer else width, h)
+            recurrence.make_layer(config.cell, h if layer else config.input_width, h)
             for layer in range(config.num_layers)
         )
         self.head = nn.Linear(h, v)
@@ -261,6 +260,15 @@ class CharRNN(nn.Module):
             one_call,
         )
 
+    @torch.no_grad()
+    def leaves(self, dtype: torch.dtype, separators: bool, one_call: bool) -> Network:
+        """What `network` says, as tensors of their own to take gradients of.
+
+        One that needs no copy shares its memory with the parameter.
+        """
+        network = self.network(dtype, separators, one_call)
+        return network.with_tensors([own.detach().requires_grad_() for own in network.tensors()])
+
     def forward(
         self,
         symbols: Tensor,
@@ -270,6 +278,12 @@ class CharRNN(nn.Module):
     ) -> tuple[Tensor, State]:
         """What `Network` says, with the parameters as they are."""
         return self.network()(symbols, state, masks, resets)
+
+
+def layer_weights(config: ModelConfig) -> int:
+    """The elements of all layers' matrices w and u."""
+    rows = recurrence.GATES[config.cell] * config.hidden_size
+    return rows * (config.input_width + (2 * config.num_layers - 1) * config.hidden_size)
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:

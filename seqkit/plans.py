@@ -13,8 +13,7 @@ from seqkit.config import ModelConfig
 from seqkit.device import DTYPES, Recording
 from seqkit.errors import OutputError
 from seqkit.lanes import Lanes
-from seqkit.model import CharRNN, cross_entropy
-from seqkit.recurrence import GATES
+from seqkit.model import CharRNN, cross_entropy, layer_weights
 from seqkit.step import Plan
 from seqkit.timing import Build, interleave
 
@@ -115,13 +114,9 @@ def fitting_lanes(
     A fused layer keeps about 13 values for each of its units, and the head 10 bytes for each
     logit, per step and lane; a parameter takes 24 bytes with its gradient, moments and copy.
     """
-    width = config.embedding_size if config.input == "embedding" else config.vocabulary_size
-    hidden, layers = config.hidden_size, config.num_layers
-    gates = GATES[config.cell]
-    parameters = gates * hidden * (width + (2 * layers - 1) * hidden)
-    parameters += config.vocabulary_size * hidden
-    size = DTYPES[precision].itemsize
-    a_place = size * (13 * layers * hidden + width) + 10 * config.vocabulary_size
+    parameters = layer_weights(config) + config.vocabulary_size * config.hidden_size
+    values = 13 * config.num_layers * config.hidden_size + config.input_width
+    a_place = DTYPES[precision].itemsize * values + 10 * config.vocabulary_size
     left = 0.9 * torch.cuda.get_device_properties(device).total_memory - 24 * parameters
     return max(0, int(left / (a_place * sequence_length)) // _EIGHT * _EIGHT)
 
@@ -144,10 +139,8 @@ def _builder(model: CharRNN, lanes: Lanes, plan: Plan) -> Build:
     def build() -> Callable[[], object]:
         device = model.head.weight.device
         shape = (lanes.sequence_length, plan.lanes)
-        with torch.no_grad():
-            network = model.network(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
-        leaves = [values.detach().requires_grad_() for values in network.tensors()]
-        network = network.with_tensors(leaves)
+        network = model.leaves(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
+        leaves = network.tensors()
         symbols = torch.zeros(shape, dtype=torch.int64, device=device)
         resets = torch.zeros(shape, dtype=torch.bool, device=device)
         state = model.zero_state(plan.lanes)

@@ -52,15 +52,18 @@ class Outputs(NamedTuple):
     c: Tensor
 
 
-def make_layer(cell: str, input_size: int, hidden_size: int) -> nn.RNNBase:
-    """A layer of PyTorch's: the owner of one layer's parameters."""
+def make_layer(
+    cell: str, input_size: int, hidden_size: int, num_layers: int = 1, dropout: float = 0.0
+) -> nn.RNNBase:
+    """A layer of PyTorch's, the owner of one layer's parameters; or a stack of its layers."""
+    sizes = (input_size, hidden_size, num_layers)
     match cell:
         case "lstm":
-            return nn.LSTM(input_size, hidden_size)
+            return nn.LSTM(*sizes, dropout=dropout)
         case "gru":
-            return nn.GRU(input_size, hidden_size)
+            return nn.GRU(*sizes, dropout=dropout)
         case _:
-            return nn.RNN(input_size, hidden_size, nonlinearity=cell.removeprefix("rnn_"))
+            return nn.RNN(*sizes, nonlinearity=cell.removeprefix("rnn_"), dropout=dropout)
 
 
 def weights_of(layer: nn.Module) -> Weights:

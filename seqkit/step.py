@@ -68,15 +68,13 @@ class Step:
         self._device = device = model.head.weight.device
         self._plan = plan
         self._masters = model.network().tensors()
-        with torch.no_grad():
-            network = model.network(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
-        # What needs no copy shares its memory with the parameter.
-        self._leaves = [used.detach().requires_grad_() for used in network.tensors()]
-        self._network = network.with_tensors(self._leaves)
+        precision = DTYPES[plan.precision]
+        self._network = model.leaves(precision, lanes.has_separators, plan.one_call)
+        self._leaves = self._network.tensors()
         self._copied = [
-            (used[:, : own.shape[1]] if own.dim() == 2 else used, own)
-            for used, own in zip(network.tensors(), self._masters, strict=True)
-            if used is not own
+            (_without_padding(leaf.detach(), own), own)
+            for leaf, own in zip(self._leaves, self._masters, strict=True)
+            if leaf.data_ptr() != own.data_ptr()
         ]
         self._gradients = [torch.zeros_like(own) for own in self._masters]
         self._optimizer = _optimizer(optimizer, self._masters, device)
@@ -156,11 +154,8 @@ class Step:
 
     def _collect(self, gradients: tuple[Tensor, ...]) -> None:
         """The gradients of what ran, in fp32, as those of the parameters."""
-        used = [
-            gradient[:, : own.shape[1]] if own.dim() == 2 else gradient
-            for gradient, own in zip(gradients, self._masters, strict=True)
-        ]
-        _copy(self._gradients, used)
+        pairs = zip(gradients, self._masters, strict=True)
+        _copy(self._gradients, [_without_padding(gradient, own) for gradient, own in pairs])
         for own, gradient in zip(self._masters, self._gradients, strict=True):
             own.grad = gradient
 
@@ -290,6 +285,11 @@ def _optimizer(
         fused=True,
         capturable=device.type == "cuda",
     )
+
+
+def _without_padding(used: Tensor, own: Tensor) -> Tensor:
+    """Of what runs, or its gradient, the columns that a parameter has."""
+    return used[:, : own.shape[1]] if own.dim() == 2 else used
 
 
 def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:

@@ -44,9 +44,9 @@ def run(config: Config, console: Console) -> None:
         bench_generation.run(config, chosen, out, console)
         return
     device.set_deterministic(config.train.deterministic)
-    precision = device.choose_precision(config.train.precision, chosen)
+    precisions = device.candidate_precisions(config.train.precision, chosen)
     with device.memory_errors(lambda: "Try a smaller train.batch_size."):
-        rows, choice = benchmark.rows(config, chosen, precision, paths.cache_dir(), console.notice)
+        rows, choice = benchmark.rows(config, chosen, precisions, paths.cache_dir(), console.notice)
         with console.progress("bench", len(rows) * (ROUNDS + 1)) as bar:
             timings = interleave(rows, chosen, bar.update)
         peak = benchmark.matrix_peak(chosen, choice.plan.precision)
@@ -60,21 +60,11 @@ def _result(
     symbols = config.train.batch_size * config.train.sequence_length
     operations = {name: benchmark.operations(config, name) for name in timings}
     medians = {name: timing.quantile(0.5) for name, timing in timings.items()}
-    rows = [
-        {
-            "name": name,
-            "median_ms": medians[name],
-            "p10_ms": timing.quantile(0.1),
-            "p90_ms": timing.quantile(0.9),
-            "calls": len(timing.milliseconds),
-            "symbols_per_second": symbols / medians[name] * 1000,
-            "tflops": operations[name] / medians[name] / 1e9,
-            "share_of_matrix_peak": operations[name] / medians[name] * 1000 / peak,
-            "peak_bytes": timing.peak_bytes,
-        }
-        for name, timing in timings.items()
-    ]
-
+    rows = []
+    for name, timing in timings.items():
+        rate = operations[name] / medians[name] * 1000
+        share = {"tflops": rate / 1e12, "share_of_matrix_peak": rate / peak}
+        rows.append(timing.row(name, symbols) | share)
     ratios = {
         "seqkit/bare": medians["seqkit"] / medians["bare"],
         "plain/seqkit": medians["plain"] / medians["seqkit"],

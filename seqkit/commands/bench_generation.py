@@ -44,22 +44,12 @@ def _result(
     sound = config.shape == "generate_audio"
     found: list[dict[str, Any]] = []
     for name, timing in timings.items():
-        median = timing.quantile(0.5)
-        rate = config.streams * rows[name].steps / median * 1000
-        found.append(
-            {
-                "name": name,
-                "steps": rows[name].steps,
-                "median_ms": median,
-                "p10_ms": timing.quantile(0.1),
-                "p90_ms": timing.quantile(0.9),
-                "calls": len(timing.milliseconds),
-                "symbols_per_second": rate,
-                "peak_bytes": timing.peak_bytes,
-            }
-        )
+        steps = rows[name].steps
+        row = timing.row(name, config.streams * steps) | {"steps": steps}
         if sound:
-            found[-1]["real_time_factor"] = rate / config.streams / _SAMPLE_RATE
+            rate = row["symbols_per_second"] / config.streams
+            row["real_time_factor"] = rate / _SAMPLE_RATE
+        found.append(row)
     rates = {row["name"]: row["symbols_per_second"] for row in found}
     pairs = [*(("plain", name) for name in rates if name != "plain"), *_PAIRS]
     return {

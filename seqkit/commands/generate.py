@@ -11,11 +11,11 @@ from seqkit.checkpoint import Checkpoint
 from seqkit.codecs import Codec, Quantiser, Symbols, symbol_dtype
 from seqkit.commands import material, products
 from seqkit.commands.products import Steps
-from seqkit.config import TEMPERATURE, Config, check
+from seqkit.config import Config, check
 from seqkit.console import Console, Product
 from seqkit.engines.choose import choose
 from seqkit.errors import ConfigError
-from seqkit.generation import Sampling, generate, read_prompt
+from seqkit.generation import generate, read_prompt, sampling_of
 from seqkit.model import CharRNN
 
 
@@ -88,11 +88,9 @@ def _draw(
 ) -> Steps:
     streams, settings = config.streams, config.sample
     engine = choose(model, codec.size, streams, settings.engine, settings.precision, notice)
-    temperature = TEMPERATURE if config.temperature is None else config.temperature
-    sampling = Sampling(temperature, config.top_k, config.top_p, config.seed)
     logits, state = read_prompt(model, codec.size, codec.start, prompt, streams)
     # What can fail has happened by now, before any file is opened.
-    blocks = generate(engine, logits, state, length, sampling)
+    blocks = generate(engine, logits, state, length, sampling_of(config))
     return itertools.chain.from_iterable(blocks)
 
 

@@ -1,41 +1,25 @@
 """`train`: data in, checkpoints, metrics and a sample out."""
 
 import dataclasses
-import math
-import signal
-import threading
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from seqkit import checkpoint, device, paths, plans
 from seqkit.checkpoint import Checkpoint
-from seqkit.codecs import Quantiser, Symbols
-from seqkit.commands import material, products
-from seqkit.commands.generate import continue_prompt
+from seqkit.commands import material
+from seqkit.commands.job import Job
 from seqkit.config import Config, ModelConfig, check_model, default_of, options
-from seqkit.console import Bar, Console, Product, duration, to_bytes
-from seqkit.corpus import Corpus, Part
-from seqkit.errors import (
-    CheckpointError,
-    ConfigError,
-    InterruptedRunError,
-    OutputError,
-    StoppedError,
-)
+from seqkit.console import Console
+from seqkit.corpus import Corpus
+from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.lanes import Lanes
 from seqkit.model import CharRNN
 from seqkit.run_folder import RunFolder
 from seqkit.step import Plan
-from seqkit.training import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
+from seqkit.training import Trainer
 
-_GLIMPSE = 160  # symbols of the sample at a validation
-_GLIMPSE_SECONDS = 1.0  # of sound
-_ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is known
 _END_KEYS = {
     f"train.{key}"
     for key in ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
@@ -59,7 +43,7 @@ def run(config: Config, console: Console) -> None:
     if origin is None and config.init_from is not None:
         origin = checkpoint.load(checkpoint.find(Path(config.init_from)))
     chosen = device.choose(config.device)
-    precision = device.choose_precision(config.train.precision, chosen)
+    precisions = device.candidate_precisions(config.train.precision, chosen)
     device.set_deterministic(config.train.deterministic)
     if config.data.path:
         config.data.path = str(Path(config.data.path).absolute())
@@ -83,7 +67,7 @@ def run(config: Config, console: Console) -> None:
             f"model.cell={model_config.cell} cannot start a document inside a fused call: the "
             "calls are cut where documents begin, which takes longer"
         )
-    with device.memory_errors(lambda: _smaller(config, model_config, chosen)):
+    with device.memory_errors(lambda: _smaller(config, model_config, precisions[0], chosen)):
         if origin is not None:
             model = dataclasses.replace(origin, model=model_config).build(chosen)
             if not _same_shape(model_config, config.model):
@@ -92,7 +76,7 @@ def run(config: Config, console: Console) -> None:
             generator = torch.Generator().manual_seed(config.seed)
             model = CharRNN(model_config, generator).to(chosen)
         start = corpus.codec.start
-        plan = _plan(config, model, lanes, precision, saved, console)
+        plan = _plan(config, model, lanes, precisions, saved, console)
         trainer = Trainer(
             model, lanes, validation, start, config.optimizer, settings, config.seed, plan
         )
@@ -103,7 +87,7 @@ def run(config: Config, console: Console) -> None:
                 return
         if reason := trainer.prepare():
             console.notice(reason)
-        job = _Job(config, console, folder, corpus, validation, prompt, trainer, plan.precision)
+        job = Job(config, console, folder, corpus, validation, prompt, trainer, plan.precision)
         with folder.open(stamp):
             job.run()
 
@@ -151,16 +135,13 @@ def _plan(
     config: Config,
     model: CharRNN,
     lanes: Lanes,
-    precision: str,
+    precisions: list[str],
     saved: Checkpoint | None,
     console: Console,
 ) -> Plan:
     """How the network runs: as the run did before if it can, else as a search finds it fastest."""
-    precisions = [precision]
-    if model.head.weight.device.type == "cuda":
-        precisions = device.candidate_precisions(config.train.precision, precision)
-        if rule := plans.missed(model):
-            console.notice(rule)
+    if rule := plans.missed(model):
+        console.notice(rule)
     before = saved.training.get("plan") if saved is not None and saved.training else None
     for plan in plans.candidates(model, lanes, precisions):
         if dataclasses.asdict(plan) == before:
@@ -173,10 +154,9 @@ def _plan(
     return choice.plan
 
 
-def _smaller(config: Config, model: ModelConfig, chosen: torch.device) -> str:
+def _smaller(config: Config, model: ModelConfig, precision: str, chosen: torch.device) -> str:
     """What to try when memory does not suffice."""
     if chosen.type == "cuda":
-        precision = device.choose_precision(config.train.precision, chosen)
         lanes = plans.fitting_lanes(model, config.train.sequence_length, precision, chosen)
         if lanes := min(lanes, config.train.batch_size // 2):
             return f"By estimate train.batch_size={lanes} fits."
@@ -230,216 +210,3 @@ def _check_unchanged(config: Config, saved: Checkpoint, corpus: Corpus, console:
         return
     forced = "" if shape else ", or give resume=force"
     raise ConfigError(f"what you ask for {differs}. Leave it as it was{forced}")
-
-
-@dataclass
-class _Job:
-    """One training with its folder: turns the trainer's events into files and lines."""
-
-    config: Config
-    console: Console
-    folder: RunFolder
-    corpus: Corpus
-    validation: Part
-    prompt: Symbols
-    trainer: Trainer
-    precision: str
-
-    def run(self) -> None:
-        """Train to the end, or until a signal comes."""
-        trainer, folder = self.trainer, self.folder
-        if self.config.overwrite and self.config.resume == "never":
-            folder.clear()
-        folder.reopen(trainer.progress.step)
-        folder.write_config(self.config)
-        self._announce()
-        progress = self.console.progress("step", trainer.total_steps, trainer.progress.step)
-        with _stop_signals() as stop, progress as bar:
-            for event in trainer.run():
-                if not isinstance(event, Stepped):
-                    self._handle(event, bar)
-                elif stop.received:
-                    self._stop(stop.received)
-        self._finish()
-
-    def _announce(self) -> None:
-        model, progress = self.trainer.model, self.trainer.progress
-        verb = f"going on at step {progress.step}" if progress.step else "training"
-        self._tell(
-            f"{verb}: {len(self.corpus.whole):,} symbols of {self.corpus.name}, "
-            f"{self.corpus.codec.size} distinct; {_parameters(model):,} parameters; "
-            f"{device.describe(model.head.weight.device)}, {self.precision}; "
-            f"into {self.folder.path}"
-        )
-
-    def _handle(self, event: Event, bar: Bar) -> None:
-        match event:
-            case Trained():
-                self.folder.record("train", vars(event))
-                bits = event.loss / math.log(2)
-                text = (
-                    f"loss {event.loss:.3f}  {bits:.2f} bits/symbol  "
-                    f"{event.symbols_per_second:,.0f} symbols/s"
-                )
-                bar.update(event.step, text, important=event.step == 1)
-                if event.step == _ESTIMATE_STEP:
-                    self._estimate(event)
-            case Validated():
-                values = {key: value for key, value in vars(event).items() if key != "improved"}
-                self.folder.record("validate", values)
-                if event.improved:
-                    self.folder.save_best(self._checkpoint())
-                self._tell(
-                    f"step {event.step}: validation loss {event.loss:.4f} nats, "
-                    f"{event.bits_per_symbol:.3f} bits/symbol"
-                    + ("" if event.improved else f" (best {self.trainer.progress.best_loss:.4f})")
-                )
-                self._glimpse(event.step)
-            case CheckpointDue():
-                self._save()
-
-    def _save(self) -> None:
-        saved = self._checkpoint()
-        self.folder.save(saved)
-        if not len(self.validation):
-            self.folder.save_best(saved)
-
-    def _estimate(self, event: Trained) -> None:
-        """Say how long it takes where the processor is slow at this."""
-        if self.precision == "fp32" and self.config.train.precision == "auto":
-            left = (self.trainer.total_steps - event.step) * event.seconds / event.step
-            self.console.notice(
-                "this processor has no fast bf16 arithmetic, so that training takes two to three "
-                f"times as long as with it: {duration(left)} more"
-            )
-
-    def _glimpse(self, step: int) -> None:
-        """A short sample on stderr and in samples/, so that one sees it learn."""
-        codec, samples = self.corpus.codec, self.folder.path / "samples"
-        if isinstance(codec, Quantiser):
-            length = min(round(_GLIMPSE_SECONDS * codec.sample_rate), self._length)
-            file = samples / f"step_{step:07}.wav"
-            products.keep_sound(self._sample(self.trainer.model, length), codec, self.prompt, file)
-            self.console.notice(f"    {file}")
-            return
-        symbols = self._sample(self.trainer.model, _GLIMPSE)
-        text = b"".join(to_bytes(codec.decode(new)) for new in symbols)
-        text = to_bytes(codec.decode(self.prompt)) + text
-        (samples / f"step_{step:07}.txt").write_bytes(text)
-        shown = text.decode("utf-8", "replace").strip("\n")
-        self.console.notice("\n".join("    " + line for line in shown.split("\n")))
-
-    def _sample(self, model: CharRNN, length: int) -> products.Steps:
-        config = dataclasses.replace(self.config, streams=1)
-        if length <= _GLIMPSE:  # the engine that takes no time to set up
-            config.sample = dataclasses.replace(config.sample, engine="torch", precision="auto")
-        return continue_prompt(model, self.corpus.codec, self.prompt, config, length, self.console)
-
-    def _stop(self, received: int) -> None:
-        self._save()
-        name = signal.Signals(received).name
-        message = (
-            f"stopped by {name} at step {self.trainer.progress.step}; the state is saved: "
-            f"go on with run_dir={self.folder.path} resume=auto"
-        )
-        self.folder.note(message)
-        raise InterruptedRunError(message) if received == signal.SIGINT else StoppedError(message)
-
-    def _finish(self) -> None:
-        best = checkpoint.load(checkpoint.find(self.folder.path))
-        progress, model = self.trainer.progress, self.trainer.model
-        chosen = model.head.weight.device
-        self.folder.write_summary(
-            {
-                "recipe": self.config.recipe,
-                "device": device.describe(chosen),
-                "dtype": self.precision,
-                "parameters": _parameters(model),
-                "steps": progress.step,
-                "symbols": progress.symbols,
-                "train_seconds": progress.seconds,
-                "best_validation_loss": progress.best_loss,
-                "best_step": progress.best_step if progress.best_loss is not None else None,
-                "data": {"name": self.corpus.name, "sha256": self.corpus.sha256},
-                "versions": material.versions(),
-            }
-        )
-        loss = ""
-        if progress.best_loss is not None:
-            loss = f"; best validation loss {progress.best_loss:.4f}"
-        self._tell(
-            f"finished: {progress.step} steps in {duration(progress.seconds)}{loss}; "
-            f"generate with: python -m seqkit generate checkpoint={self.folder.path}"
-        )
-        codec, steps = self.corpus.codec, self._sample(best.build(chosen), self._length)
-        if isinstance(codec, Quantiser):
-            file = self.folder.path / "samples" / "final.wav"
-            products.keep_sound(steps, codec, self.prompt, file)
-            product = Product()
-            product.write(f"{file}\n")
-            product.flush()
-        else:
-            products.print_text(steps, codec, self.prompt)
-
-    @property
-    def _length(self) -> int:
-        return material.length(self.config, self.corpus.codec)
-
-    def _checkpoint(self) -> Checkpoint:
-        progress = self.trainer.progress
-        values, tensors = self.trainer.state()
-        return Checkpoint(
-            model=self.trainer.model.config,
-            codec=self.corpus.codec,
-            weights=dict(self.trainer.model.state_dict()),
-            config=dataclasses.asdict(self.config),
-            data={"name": self.corpus.name, "sha256": self.corpus.sha256},
-            metrics={
-                "step": progress.step,
-                "symbols": progress.symbols,
-                "train_seconds": progress.seconds,
-                "best_validation_loss": progress.best_loss,
-                "best_step": progress.best_step,
-            },
-            versions=material.versions(),
-            training=values,
-            training_tensors=tensors,
-        )
-
-    def _tell(self, text: str) -> None:
-        self.console.notice(text)
-        self.folder.note(text)
-
-
-def _parameters(model: CharRNN) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
-class _Stop:
-    """Which signal asked the training to stop, if one did."""
-
-    received = 0
-
-
-@contextmanager
-def _stop_signals() -> Iterator[_Stop]:
-    """Note SIGINT, SIGTERM and SIGHUP instead of ending at once; a second Ctrl-C does end it."""
-    stop = _Stop()
-
-    def note(received: int, frame: Any) -> None:
-        del frame
-        stop.received = received
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    known = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
-    # What is ignored stays so: nohup means it.
-    wanted = [number for number in known if number and signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, note) for number in wanted}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,0 +1,240 @@
+"""A training under way: the trainer's events become files, lines and samples."""
+
+import dataclasses
+import math
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from seqkit import checkpoint, device
+from seqkit.checkpoint import Checkpoint
+from seqkit.codecs import Quantiser, Symbols
+from seqkit.commands import material, products
+from seqkit.commands.generate import continue_prompt
+from seqkit.config import Config
+from seqkit.console import Bar, Console, Product, duration, to_bytes
+from seqkit.corpus import Corpus, Part
+from seqkit.errors import InterruptedRunError, StoppedError
+from seqkit.model import CharRNN
+from seqkit.run_folder import RunFolder
+from seqkit.training import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
+
+_GLIMPSE = 160  # symbols of the sample at a validation
+_GLIMPSE_SECONDS = 1.0  # of sound
+_ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is known
+
+
+@dataclass
+class Job:
+    """One training with its folder: turns the trainer's events into files and lines."""
+
+    config: Config
+    console: Console
+    folder: RunFolder
+    corpus: Corpus
+    validation: Part
+    prompt: Symbols
+    trainer: Trainer
+    precision: str
+
+    def run(self) -> None:
+        """Train to the end, or until a signal comes."""
+        trainer, folder = self.trainer, self.folder
+        if self.config.overwrite and self.config.resume == "never":
+            folder.clear()
+        folder.reopen(trainer.progress.step)
+        folder.write_config(self.config)
+        self._announce()
+        progress = self.console.progress("step", trainer.total_steps, trainer.progress.step)
+        with _stop_signals() as stop, progress as bar:
+            for event in trainer.run():
+                if not isinstance(event, Stepped):
+                    self._handle(event, bar)
+                elif stop.received:
+                    self._stop(stop.received)
+        self._finish()
+
+    def _announce(self) -> None:
+        model, progress = self.trainer.model, self.trainer.progress
+        verb = f"going on at step {progress.step}" if progress.step else "training"
+        self._tell(
+            f"{verb}: {len(self.corpus.whole):,} symbols of {self.corpus.name}, "
+            f"{self.corpus.codec.size} distinct; {_parameters(model):,} parameters; "
+            f"{device.describe(model.head.weight.device)}, {self.precision}; "
+            f"into {self.folder.path}"
+        )
+
+    def _handle(self, event: Event, bar: Bar) -> None:
+        match event:
+            case Trained():
+                self.folder.record("train", vars(event))
+                bits = event.loss / math.log(2)
+                text = (
+                    f"loss {event.loss:.3f}  {bits:.2f} bits/symbol  "
+                    f"{event.symbols_per_second:,.0f} symbols/s"
+                )
+                bar.update(event.step, text, important=event.step == 1)
+                if event.step == _ESTIMATE_STEP:
+                    self._estimate(event)
+            case Validated():
+                values = {key: value for key, value in vars(event).items() if key != "improved"}
+                self.folder.record("validate", values)
+                if event.improved:
+                    self.folder.save_best(self._checkpoint())
+                self._tell(
+                    f"step {event.step}: validation loss {event.loss:.4f} nats, "
+                    f"{event.bits_per_symbol:.3f} bits/symbol"
+                    + ("" if event.improved else f" (best {self.trainer.progress.best_loss:.4f})")
+                )
+                self._glimpse(event.step)
+            case CheckpointDue():
+                self._save()
+
+    def _save(self) -> None:
+        saved = self._checkpoint()
+        self.folder.save(saved)
+        if not len(self.validation):
+            self.folder.save_best(saved)
+
+    def _estimate(self, event: Trained) -> None:
+        """Say how long it takes where the processor is slow at this."""
+        if self.precision == "fp32" and self.config.train.precision == "auto":
+            left = (self.trainer.total_steps - event.step) * event.seconds / event.step
+            self.console.notice(
+                "this processor has no fast bf16 arithmetic, so that training takes two to three "
+                f"times as long as with it: {duration(left)} more"
+            )
+
+    def _glimpse(self, step: int) -> None:
+        """A short sample on stderr and in samples/, so that one sees it learn."""
+        codec, samples = self.corpus.codec, self.folder.path / "samples"
+        if isinstance(codec, Quantiser):
+            length = min(round(_GLIMPSE_SECONDS * codec.sample_rate), self._length)
+            file = samples / f"step_{step:07}.wav"
+            products.keep_sound(self._sample(self.trainer.model, length), codec, self.prompt, file)
+            self.console.notice(f"    {file}")
+            return
+        symbols = self._sample(self.trainer.model, _GLIMPSE)
+        text = b"".join(to_bytes(codec.decode(new)) for new in symbols)
+        text = to_bytes(codec.decode(self.prompt)) + text
+        (samples / f"step_{step:07}.txt").write_bytes(text)
+        shown = text.decode("utf-8", "replace").strip("\n")
+        self.console.notice("\n".join("    " + line for line in shown.split("\n")))
+
+    def _sample(self, model: CharRNN, length: int) -> products.Steps:
+        config = dataclasses.replace(self.config, streams=1)
+        if length <= _GLIMPSE:  # the engine that takes no time to set up
+            config.sample = dataclasses.replace(config.sample, engine="torch", precision="auto")
+        return continue_prompt(model, self.corpus.codec, self.prompt, config, length, self.console)
+
+    def _stop(self, received: int) -> None:
+        self._save()
+        name = signal.Signals(received).name
+        message = (
+            f"stopped by {name} at step {self.trainer.progress.step}; the state is saved: "
+            f"go on with run_dir={self.folder.path} resume=auto"
+        )
+        self.folder.note(message)
+        raise InterruptedRunError(message) if received == signal.SIGINT else StoppedError(message)
+
+    def _finish(self) -> None:
+        best = checkpoint.load(checkpoint.find(self.folder.path))
+        progress, model = self.trainer.progress, self.trainer.model
+        chosen = model.head.weight.device
+        self.folder.write_summary(
+            {
+                "recipe": self.config.recipe,
+                "device": device.describe(chosen),
+                "dtype": self.precision,
+                "parameters": _parameters(model),
+                "steps": progress.step,
+                "symbols": progress.symbols,
+                "train_seconds": progress.seconds,
+                "best_validation_loss": progress.best_loss,
+                "best_step": progress.best_step if progress.best_loss is not None else None,
+                "data": {"name": self.corpus.name, "sha256": self.corpus.sha256},
+                "versions": material.versions(),
+            }
+        )
+        loss = ""
+        if progress.best_loss is not None:
+            loss = f"; best validation loss {progress.best_loss:.4f}"
+        self._tell(
+            f"finished: {progress.step} steps in {duration(progress.seconds)}{loss}; "
+            f"generate with: python -m seqkit generate checkpoint={self.folder.path}"
+        )
+        codec, steps = self.corpus.codec, self._sample(best.build(chosen), self._length)
+        if isinstance(codec, Quantiser):
+            file = self.folder.path / "samples" / "final.wav"
+            products.keep_sound(steps, codec, self.prompt, file)
+            product = Product()
+            product.write(f"{file}\n")
+            product.flush()
+        else:
+            products.print_text(steps, codec, self.prompt)
+
+    @property
+    def _length(self) -> int:
+        return material.length(self.config, self.corpus.codec)
+
+    def _checkpoint(self) -> Checkpoint:
+        progress = self.trainer.progress
+        values, tensors = self.trainer.state()
+        return Checkpoint(
+            model=self.trainer.model.config,
+            codec=self.corpus.codec,
+            weights=dict(self.trainer.model.state_dict()),
+            config=dataclasses.asdict(self.config),
+            data={"name": self.corpus.name, "sha256": self.corpus.sha256},
+            metrics={
+                "step": progress.step,
+                "symbols": progress.symbols,
+                "train_seconds": progress.seconds,
+                "best_validation_loss": progress.best_loss,
+                "best_step": progress.best_step,
+            },
+            versions=material.versions(),
+            training=values,
+            training_tensors=tensors,
+        )
+
+    def _tell(self, text: str) -> None:
+        self.console.notice(text)
+        self.folder.note(text)
+
+
+def _parameters(model: CharRNN) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+class _Stop:
+    """Which signal asked the training to stop, if one did."""
+
+    received = 0
+
+
+@contextmanager
+def _stop_signals() -> Iterator[_Stop]:
+    """Note SIGINT, SIGTERM and SIGHUP instead of ending at once; a second Ctrl-C does end it."""
+    stop = _Stop()
+
+    def note(received: int, frame: Any) -> None:
+        del frame
+        stop.received = received
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    known = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    # What is ignored stays so: nohup means it.
+    wanted = [number for number in known if number and signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, note) for number in wanted}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
