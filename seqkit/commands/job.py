@@ -70,18 +70,19 @@ class Job:
     def _handle(self, event: Event, bar: Bar) -> None:
         match event:
             case Trained():
-                self.folder.record("train", vars(event))
+                self.folder.record("train", _without(event, "gradient_norm"))
                 bits = event.loss / math.log(2)
                 text = (
                     f"loss {event.loss:.3f}  {bits:.2f} bits/symbol  "
                     f"{event.symbols_per_second:,.0f} symbols/s"
                 )
+                if event.gradient_norm is not None:
+                    text += f"  gradient {event.gradient_norm:.2f}"
                 bar.update(event.step, text, important=event.step == 1)
                 if event.step == _ESTIMATE_STEP:
                     self._estimate(event)
             case Validated():
-                values = {key: value for key, value in vars(event).items() if key != "improved"}
-                self.folder.record("validate", values)
+                self.folder.record("validate", _without(event, "improved"))
                 if event.improved:
                     self.folder.save_best(self._checkpoint())
                 self._tell(
@@ -204,6 +205,11 @@ class Job:
     def _tell(self, text: str) -> None:
         self.console.notice(text)
         self.folder.note(text)
+
+
+def _without(event: Event, key: str) -> dict[str, Any]:
+    """What metrics.jsonl keeps of an event."""
+    return {name: value for name, value in vars(event).items() if name != key}
 
 
 def _parameters(model: CharRNN) -> int:
