@@ -101,7 +101,7 @@ struct Watch {
   bool dead;
 
   __device__ __forceinline__ bool over(unsigned tries) {
-    if ((tries & 1023) == 1023) dead = tries > patience || *(volatile int *)error;
+    if ((tries & 1023) == 1023) dead |= tries > patience || *(volatile int *)error;
     if (dead) *error = 1;
     return dead;
   }
@@ -171,6 +171,9 @@ struct Shared {
   float *input;      // [2][TILES][PARTIAL]: the first layer's, by parity
   float *layers;     // [L - 1][TILES][PARTIAL]
   float *head;       // [HEAD_TILES][PARTIAL]
+  // [TILES]: the last that each finishing warp made, counted as number * L + layer. Matrix warps
+  // that do not run ahead of it keep the named barriers in step, even where words never come.
+  volatile unsigned *done;
   float *table;      // [V][TILES * 16], with TABLE_SHARED
 };
 
@@ -223,6 +226,7 @@ __device__ __forceinline__ void matrix_warp(const Arguments &a, const Shared &s,
       const unsigned *from = words + (parity * L + layer) * COPIES * S * H;
       for (unsigned tries = 0;; tries++) {
         unsigned wrong = 0;
+        bool ahead = (int)(s.done[lane % TILES] - (number * L + layer)) < 0;
 #pragma unroll
         for (int k = 0; k < KTILES; k++) {
           uint4 v = load4(from + k * 16);
@@ -230,8 +234,9 @@ __device__ __forceinline__ void matrix_warp(const Arguments &a, const Shared &s,
           b[k].x = __byte_perm(v.x, v.y, 0x5410);
           b[k].y = __byte_perm(v.z, v.w, 0x5410);
         }
+        if (__any_sync(ALL, ahead)) continue;
         if (__all_sync(ALL, wrong < 0x10000u)) break;
-        if (__any_sync(ALL, watch.dead || watch.over(tries))) break;
+        if (__any_sync(ALL, watch.over(tries))) break;
       }
       if (layer + 1 < L) {
         float sums[TILES][4];
@@ -295,6 +300,10 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
                             lane);
   };
 
+  auto tell = [&](int layer, unsigned number) {
+    if (lane == 0) s.done[tile] = number * L + layer;
+  };
+
   take_input(a.base);
 #pragma unroll
   for (int i = 0; i < S; i++) symbol[i] = a.forced ? a.forced[i] : a.first[i];
@@ -308,6 +317,7 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
       uniform[i] = a.forced ? 0.0 : a.draws[t * S + i];
       next[i] = a.forced && t + 1 < a.steps ? a.forced[(t + 1) * S + i] : 0;
     }
+    tell(0, number);
 #pragma unroll
     for (int layer = 1; layer < L; layer++) {
       wait(LAYER_READY + layer);
@@ -315,6 +325,7 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
 #pragma unroll
       for (int i = 0; i < S; i++)
         finish(layer, i, take_partial(partial + i * ROWS * STRIDE, lane) + bias[layer], number);
+      tell(layer, number);
     }
     bool heads = block * HEAD_TILES < HEAD_TOTAL;
     if (heads) {
@@ -355,7 +366,7 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
             }
           }
           if (!__any_sync(ALL, wrong)) break;
-          if (__any_sync(ALL, watch.dead || watch.over(tries))) break;
+          if (__any_sync(ALL, watch.over(tries))) break;
         }
       }
       symbol[i] = a.forced ? next[i] : draw(logits, uniform[i], a.rule, lane);
@@ -380,10 +391,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fused(const Arguments a
   s.input = (float *)(memory + WARPS * IN_SHARED * 32);
   s.layers = s.input + 2 * TILES * PARTIAL;
   s.head = s.layers + (L - 1) * TILES * PARTIAL;
-  s.table = s.head + HEAD_TILES * PARTIAL;
+  s.done = (volatile unsigned *)(s.head + HEAD_TILES * PARTIAL);
+  s.table = s.head + HEAD_TILES * PARTIAL + TILES;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-  for (float *place = s.input + threadIdx.x; place < s.table; place += THREADS) *place = 0;
+  for (float *place = s.input + threadIdx.x; place < (float *)s.done; place += THREADS) *place = 0;
+  if (threadIdx.x < TILES) s.done[threadIdx.x] = a.base * L - 1;
   if (TABLE_SHARED)
     for (int i = threadIdx.x; i < V * TILES * ROWS; i += THREADS)
       s.table[i] = a.table[(size_t)blockIdx.x * V * TILES * ROWS + i];

@@ -113,7 +113,7 @@ def _plan(config: ModelConfig, size: int, streams: int, tiles: int, shared_limit
     head_tiles = -(-size // (_ROWS * blocks))
     columns = 8 if warps <= 8 else 16
     partial = streams * _ROWS * (columns + 4) * 4
-    needed = (2 * tiles + (layers - 1) * tiles + head_tiles) * partial
+    needed = (2 * tiles + (layers - 1) * tiles + head_tiles) * partial + 4 * tiles
     fragments = ((2 * layers - 1) * tiles + head_tiles) * ktiles
     lanes = -(-(warps + tiles) // 4) * 4 * 32  # registers are dealt to four warps at a time
     free = min(65536 // lanes // 8 * 8, 255) - 20 - 4 * ktiles - 2 * layers * tiles
