@@ -1,6 +1,7 @@
 """The one place that chooses a device and the arithmetic that suits it."""
 
 import contextlib
+import gc
 import os
 from collections.abc import Callable, Iterator
 
@@ -98,13 +99,17 @@ class Recording:
         """
         self._run = run
         self._graph = torch.cuda.CUDAGraph()
-        stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        # All recordings share PyTorch's stream for them: cuBLAS keeps memory for every stream.
+        recorder = torch.cuda.graph(self._graph)
+        stream = recorder.capture_stream
+        assert stream is not None
         stream.wait_stream(torch.cuda.current_stream(device))
         with torch.cuda.stream(stream):
             for _ in range(warm):
                 run()
         torch.cuda.current_stream(device).wait_stream(stream)
-        with torch.cuda.graph(self._graph, stream=stream):
+        gc.collect()  # an older recording that is destroyed in the midst of this one would spoil it
+        with recorder:
             run()
 
     def __call__(self) -> None:
