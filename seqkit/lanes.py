@@ -2,6 +2,7 @@
 
 import mmap
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,21 +30,6 @@ class Window:
     targets: Tensor
     fresh: Tensor
     resets: Tensor | None
-
-    def to(self, device: torch.device) -> "Window":
-        """Copied to another device, which need not wait for it."""
-
-        def move(values: Tensor) -> Tensor:
-            return values.pin_memory().to(device, non_blocking=True)
-
-        resets = None if self.resets is None else move(self.resets)
-        return Window(move(self.inputs), move(self.targets), move(self.fresh), resets)
-
-    def copy_(self, other: "Window") -> None:
-        """Take the values of another one, from memory that this device need not wait for."""
-        for own, given in zip(vars(self).values(), vars(other).values(), strict=True):
-            if own is not None:
-                own.copy_(given.pin_memory(), non_blocking=True)
 
 
 class Lanes:
@@ -85,6 +71,7 @@ class Lanes:
         """Whether any window has resets."""
         self._part = part
         self._symbols = _as_tensor(part)
+        self.widen(self.batch_size)
 
     @property
     def device(self) -> torch.device:
@@ -107,27 +94,32 @@ class Lanes:
         `step` may be an int64 tensor of no dimension, so that a CUDA graph can replay this.
         """
         step = step % self.steps
-        lane = torch.arange(self.batch_size, device=self.device)
-        offset = torch.arange(self.sequence_length, device=self.device)
-        places = (lane * self.steps + step) * self.sequence_length + offset[:, None]
-        resets = None
-        document = torch.zeros_like(places)
+        # Of every lane the T places that are predicted, and the one before them.
+        places = torch.add(self._places, step, alpha=self.sequence_length)
+        index, begins, ends = places, self._begins, self._ends
         if self.has_separators:
-            document = torch.searchsorted(self._begins, places, right=True) - 1
-            resets = (places == self._ends[document]) & (places < self._length)
-        begins, ends = self._begins[document], self._ends[document]
-        valid = places < ends
-        index = torch.where(valid, places - document, 0)
-        targets = torch.where(valid, self._gather(index), IGNORED)
-        inputs = self._gather((index - 1).clamp(min=0))
-        inputs = torch.where(places == begins, self._start, inputs)
-        fresh = torch.zeros_like(lane, dtype=torch.bool) | (step == 0)
-        return Window(inputs, targets, fresh, resets)
+            document = (torch.searchsorted(self._begins, places, right=True) - 1).clamp_(min=0)
+            index = places - document
+            begins, ends = begins[document[1:]], ends[document[1:]]
+        symbols = self._gather(index.clamp(0, len(self._symbols) - 1))
+        places = places[1:]
+        inputs = symbols[:-1].masked_fill(places == begins, self._start)
+        over = places >= ends  # a separator, or beyond the row
+        targets = symbols[1:].masked_fill(over, IGNORED)
+        resets = over & (places < self._length) if self.has_separators else None
+        return Window(inputs, targets, self._idle | (step == 0), resets)
 
     def _gather(self, index: Tensor) -> Tensor:
         size = self._symbols.element_size()
         values = self._symbols[index].long()
         return values if size == 1 else values & (2 ** (8 * size) - 1)
+
+    def widen(self, width: int) -> None:
+        """Make windows of so many lanes, the added ones idle: without targets, always fresh."""
+        lane = torch.arange(width, device=self.device)
+        offset = torch.arange(-1, self.sequence_length, device=self.device)
+        self._places = lane * self.steps * self.sequence_length + offset[:, None]
+        self._idle = lane >= self.batch_size
 
     def move(self, device: torch.device) -> None:
         """Keep the symbols on a device, and make the windows there."""
@@ -137,6 +129,7 @@ class Lanes:
             self.release()
         self._symbols = kept
         self._begins, self._ends = self._begins.to(device), self._ends.to(device)
+        self.widen(len(self._idle))
 
     @property
     def nbytes(self) -> int:
@@ -148,6 +141,48 @@ class Lanes:
         mapped = getattr(self._part.symbols, "_mmap", None)
         if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
             mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class Stage:
+    """Windows of a corpus that stays on the host, fetched ahead on a stream of its own."""
+
+    def __init__(self, lanes: Lanes, device: torch.device) -> None:
+        self._lanes = lanes
+        first = lanes.window(0)
+        self.window = _each(first, lambda values: values.to(device))
+        """The one that was loaded last, always in the same memory."""
+        self._next = _each(self.window, torch.empty_like)
+        self._fetched: int | None = None
+        self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self._free = torch.cuda.Event()  # type: ignore[no-untyped-call]
+
+    def load(self, step: int) -> None:
+        """Put the window of a step where a graph reads it."""
+        if step != self._fetched:
+            self.fetch(step)
+        torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
+        for own, fetched in _pairs(self.window, self._next):
+            own.copy_(fetched)
+        self._free.record()
+
+    def fetch(self, step: int) -> None:
+        """Read the window of a step and send it to the device, which need not wait for it."""
+        window = self._lanes.window(step)
+        self._stream.wait_event(self._free)
+        with torch.cuda.stream(self._stream):
+            for own, read in _pairs(self._next, window):
+                own.copy_(read.pin_memory(), non_blocking=True)
+        self._fetched = step
+
+
+def _each(window: Window, function: Callable[[Tensor], Tensor]) -> Window:
+    resets = None if window.resets is None else function(window.resets)
+    return Window(function(window.inputs), function(window.targets), function(window.fresh), resets)
+
+
+def _pairs(one: Window, other: Window) -> list[tuple[Tensor, Tensor]]:
+    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
+    return [(a, b) for a, b in pairs if a is not None]
 
 
 def _as_tensor(part: Part) -> Tensor:

@@ -25,6 +25,7 @@ IGNORED = -100
 
 _FEW = 1024  # symbols
 _TILE = 8  # tensor cores want the sides of a matrix in multiples of this
+_NEVER = -10_000.0  # a logit that takes no share in any float format
 
 
 class State(NamedTuple):
@@ -45,7 +46,8 @@ class State(NamedTuple):
 class Network(NamedTuple):
     """The tensors of a CharRNN in the dtype and layout they run in, and the function they make.
 
-    `one_call`: the layers' weights are packed for one call of the whole stack.
+    `one_call`: the layers' weights are packed for one call of the whole stack. What is packed has
+    more rows or columns than the parameter; those of the parameter come first.
     """
 
     config: ModelConfig
@@ -92,7 +94,7 @@ class Network(NamedTuple):
 
         Returns:
             The logits (T, B, V), of the symbol that follows each input, and the state after the
-            last step.
+            last step. A head that is packed has V rounded up; what is beyond V takes no share.
 
         Raises:
             ValueError: a tensor of another shape, dtype or device than is expected.
@@ -101,19 +103,22 @@ class Network(NamedTuple):
         if self.one_call and (masks is not None or resets is not None):
             raise ValueError("one call of the whole stack takes neither masks nor resets")
         dtype = self.head_weight.dtype
-        x = self._inputs(symbols)
+        x = self._inputs(symbols, resets)
         h, c = state.h.to(dtype), state.c.to(dtype)
         if self.one_call:
             x, h, c = recurrence.fused_stack(self.config.cell, self.layers, x, h, c)
         else:
             x, h, c = self._layer_by_layer(x, h, c, masks, resets)
-        return self._logits(x), State(h.to(state.h.dtype), c.to(state.c.dtype))
+        logits = F.linear(x, self.head_weight, self.head_bias)
+        return logits, State(h.to(state.h.dtype), c.to(state.c.dtype))
 
-    def _inputs(self, symbols: Tensor) -> Tensor:
+    def _inputs(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
         """One-hot rows or embeddings of the symbols, (T, B, X)."""
         size, dtype = self.config.vocabulary_size, self.head_weight.dtype
         if self.embedding is not None and size > _FEW:
             return F.embedding(symbols, self.embedding)
+        if self.embedding is None and resets is None:
+            size = self.layers[0].w.shape[1]  # as wide as it is packed
         x = torch.zeros((*symbols.shape, size), dtype=dtype, device=symbols.device)
         x = x.scatter_(-1, symbols[..., None], 1)
         # For few symbols a product has a faster gradient than a look-up, and one without atomics.
@@ -134,14 +139,6 @@ class Network(NamedTuple):
             last_h.append(out.h)
             last_c.append(out.c)
         return Outputs(x, torch.stack(last_h), torch.stack(last_c))
-
-    def _logits(self, x: Tensor) -> Tensor:
-        """The head's output, (T, B, V)."""
-        missing = -len(self.head_bias) % _TILE
-        if not x.is_cuda or not missing:
-            return F.linear(x, self.head_weight, self.head_bias)
-        weight = F.pad(self.head_weight, (0, 0, 0, missing))
-        return F.linear(x, weight, F.pad(self.head_bias, (0, missing)))[..., :-missing]
 
     def _check(
         self, symbols: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
@@ -244,7 +241,12 @@ class CharRNN(nn.Module):
             return values.to(dtype or own)
 
         layers = [Weights(*map(cast, recurrence.weights_of(layer))) for layer in self.layers]
-        if self.config.backend == "cudnn" and (dtype or one_call) and self.head.weight.is_cuda:
+        head_weight, head_bias = cast(self.head.weight), cast(self.head.bias)
+        packed = (dtype or one_call) and self.head.weight.is_cuda
+        if packed and (missing := -len(head_bias) % _TILE):
+            head_weight = F.pad(head_weight, (0, 0, 0, missing))
+            head_bias = F.pad(head_bias, (0, missing), value=_NEVER)
+        if packed and self.config.backend == "cudnn":
             cell = self.config.cell
             if one_call:
                 layers = recurrence.pack(layers, cell, False)
@@ -255,8 +257,8 @@ class CharRNN(nn.Module):
             self.config,
             None if self.embedding is None else cast(self.embedding.weight),
             tuple(layers),
-            cast(self.head.weight),
-            cast(self.head.bias),
+            head_weight,
+            head_bias,
             one_call,
         )
 

@@ -5,24 +5,25 @@ copies of them that lie in memory as the fused calls want them (`CharRNN.network
 every update; the gradients come back to fp32 before anything is done with them.
 """
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.device import DTYPES, Recording
-from seqkit.lanes import Lanes, Window
-from seqkit.model import IGNORED, CharRNN, cross_entropy
+from seqkit.lanes import Lanes, Stage, Window
+from seqkit.model import CharRNN, State, cross_entropy
 from seqkit.randomness import dropout_keys, dropout_masks
+from seqkit.shards import Shards
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
 _SHARE = 4  # a corpus stays on the GPU if it takes less than this fraction of the free memory
+_SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows
+_PATIENCE = 2000  # steps without an overflow after which the scale is doubled
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,28 @@ class Plan:
     """How the network runs: its arithmetic, its calls, and as how many lanes.
 
     `precision` is fp32, bf16 or fp16. `one_call` runs the whole stack in one call. `lanes` is B or
-    more; lanes beyond B are idle, which is faster where a kernel wants a certain number.
+    more; lanes beyond B are idle, which is faster where a kernel wants a certain number. `shards`
+    is the number of threads that share the lanes out, on a CPU.
     """
 
     precision: str
     one_call: bool
     lanes: int
+    shards: int = 1
 
     def __str__(self) -> str:
         calls = "one call for all layers" if self.one_call else "one call a layer"
-        return f"{self.precision}, {calls}, {self.lanes} lanes"
+        shards = f" in {self.shards} shards" if self.shards > 1 else ""
+        return f"{self.precision}, {calls}, {self.lanes} lanes{shards}"
+
+
+class _Share(NamedTuple):
+    """What some lanes give: their nats, their state after the window, the gradients of what ran."""
+
+    lanes: slice
+    nats: Tensor
+    state: State
+    gradients: tuple[Tensor, ...]
 
 
 class Step:
@@ -77,23 +90,31 @@ class Step:
             if leaf.data_ptr() != own.data_ptr()
         ]
         self._gradients = [torch.zeros_like(own) for own in self._masters]
+        for own, gradient in zip(self._masters, self._gradients, strict=True):
+            own.grad = gradient
         self._optimizer = _optimizer(optimizer, self._masters, device)
-        self._scaler = _scaler(device, plan)
-        self._state = model.zero_state(plan.lanes)
+        self._state = State(*(values.to(precision) for values in model.zero_state(plan.lanes)))
         self._keys = torch.zeros(model.config.num_layers, dtype=torch.int32, device=device)
         self._clock = torch.zeros((), dtype=torch.int64, device=device)
+        self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._norm = torch.zeros((), device=device)
+        self._scales = plan.precision == "fp16"
+        self._scale = torch.full((), _SCALE if self._scales else 1.0, device=device)
+        self._grown = torch.zeros((), dtype=torch.int32, device=device)
+        self._shards = Shards(plan.shards)
         self._recording: Recording | None = None
-        self._staged: Window | None = None
+        self._stage: Stage | None = None
+        lanes.widen(plan.lanes)
         if device.type == "cuda":
             if lanes.nbytes < torch.cuda.mem_get_info(device)[0] / _SHARE:
                 lanes.move(device)
             else:
-                self._staged = lanes.window(0).to(device)
+                self._stage = Stage(lanes, device)
 
-    def run(self, step: int, rate: float) -> None:
-        """Make update number `step` with a learning rate."""
+    def run(self, step: int, rate: float) -> int:
+        """Make update number `step` with a learning rate; returns how many targets it had."""
+        count = self._lanes.count(step)
         for group in self._optimizer.param_groups:
             if isinstance(group["lr"], Tensor):
                 group["lr"].fill_(rate)
@@ -102,10 +123,14 @@ class Step:
         if self._model.config.dropout:
             keys = dropout_keys(self._seed, step, len(self._keys))
             self._keys.copy_(torch.from_numpy(keys), non_blocking=True)
-        if self._staged is not None:
-            self._staged.copy_(self._lanes.window(step))
         self._clock.fill_(step)
-        (self._recording or self._advance)()
+        self._count.fill_(max(count, 1))
+        if self._stage is not None:
+            self._stage.load(step)
+        self._shards.call(self._recording or self._advance)
+        if self._stage is not None:
+            self._stage.fetch(step + 1)
+        return count
 
     def capture(self) -> None:
         """Record the update as one CUDA graph, which `run` then replays.
@@ -119,45 +144,73 @@ class Step:
             self._recording = Recording(self._advance, self._device, _WARM)
 
     def _advance(self) -> None:
-        window = self._pad(self._staged or self._lanes.window(self._clock))
+        window = self._stage.window if self._stage else self._lanes.window(self._clock)
         masks = None
         if rate := self._model.config.dropout:
             shape = tuple(self._state.h.shape[1:])
             masks = dropout_masks(self._keys, shape, rate, self._leaves[-1].dtype)
-        logits, after = self._network(
-            window.inputs, self._state.reset(window.fresh), masks, window.resets
-        )
-        nats = cross_entropy(logits, window.targets, "sum")
-        loss = nats / (window.targets != IGNORED).sum().clamp(min=1)
-        gradients = torch.autograd.grad(self._scaler.scale(loss), self._leaves)
-        self._collect(gradients)
-        self._norm.copy_(self._clip())
-        self._scaler.step(self._optimizer)
-        self._scaler.update()
+        for values in self._state:
+            values.masked_fill_(window.fresh[:, None], 0)
+        weight = self._scale / self._count  # of every target's nats in the scaled mean
+
+        def share(lanes: slice) -> _Share:
+            return self._differentiate(window, masks, lanes, weight)
+
+        self._collect(self._shards.run(share, self._plan.lanes))
+        self._update()
         self._renew()
-        self._state.h.copy_(after.h.detach())
-        self._state.c.copy_(after.c.detach())
-        self._nats += nats.detach()
 
-    def _pad(self, window: Window) -> Window:
-        """The window with idle lanes beyond B."""
-        missing = self._plan.lanes - window.inputs.shape[1]
-        if not missing:
-            return window
-        pad = (0, missing)
-        return Window(
-            F.pad(window.inputs, pad),
-            F.pad(window.targets, pad, value=IGNORED),
-            F.pad(window.fresh, pad, value=True),
-            None if window.resets is None else F.pad(window.resets, pad),
+    def _differentiate(
+        self, window: Window, masks: Tensor | None, lanes: slice, weight: Tensor
+    ) -> _Share:
+        """Run some lanes forward and backward; `weight` is that of a nat in what is minimised."""
+        logits, after = self._network(
+            window.inputs[:, lanes],
+            State(*(values[:, lanes] for values in self._state)),
+            None if masks is None else masks[:, lanes],
+            None if window.resets is None else window.resets[:, lanes],
         )
+        nats = cross_entropy(logits, window.targets[:, lanes], "sum")
+        gradients = torch.autograd.grad(nats, self._leaves, weight)
+        return _Share(lanes, nats.detach(), State(*(x.detach() for x in after)), gradients)
 
-    def _collect(self, gradients: tuple[Tensor, ...]) -> None:
-        """The gradients of what ran, in fp32, as those of the parameters."""
-        pairs = zip(gradients, self._masters, strict=True)
-        _copy(self._gradients, [_without_padding(gradient, own) for gradient, own in pairs])
-        for own, gradient in zip(self._masters, self._gradients, strict=True):
-            own.grad = gradient
+    def _collect(self, shares: list[_Share]) -> None:
+        """Sum nats and gradients, those in fp32 and as wide as the parameters; carry the state."""
+        for number, (lanes, nats, after, gradients) in enumerate(shares):
+            self._nats += nats
+            for own, values in zip(self._state, after, strict=True):
+                own[:, lanes] = values
+            pairs = zip(gradients, self._masters, strict=True)
+            found = [_without_padding(gradient, own) for gradient, own in pairs]
+            if number == 0:
+                _copy(self._gradients, found)
+            else:
+                torch._foreach_add_(self._gradients, found)
+
+    @torch.no_grad()
+    def _update(self) -> None:
+        """Update the parameters, with bounds on the gradient's elements and then on its norm.
+
+        The norm's bound is Pascanu et al.'s (2013). It and the loss scale are one divisor, which
+        the optimizer's kernel applies. An update whose gradient overflowed fp16 is left out.
+        """
+        value, bound = self._train.clip_value, self._train.clip_norm
+        norm = torch.nn.utils.get_total_norm(self._gradients)
+        overflow = None
+        if self._scales:
+            overflow = norm.clamp(max=torch.finfo(norm.dtype).max).ne(norm).to(norm.dtype)
+        if value:
+            for gradient in self._gradients:
+                gradient.clamp_(-value * self._scale, value * self._scale)
+            norm = torch.nn.utils.get_total_norm(self._gradients)
+        torch.div(norm, self._scale, out=self._norm)
+        divisor = torch.maximum(self._scale, norm / bound) if bound else self._scale
+        # How PyTorch's loss scaler, too, hands them to a fused optimizer.
+        self._optimizer.grad_scale = divisor  # type: ignore[attr-defined]
+        self._optimizer.found_inf = overflow  # type: ignore[attr-defined]
+        self._optimizer.step()
+        if overflow is not None:
+            torch._amp_update_scale_(self._scale, self._grown, overflow, 2.0, 0.5, _PATIENCE)
 
     @torch.no_grad()
     def _renew(self) -> None:
@@ -165,24 +218,13 @@ class Step:
         if self._copied:
             _copy([used for used, _ in self._copied], [own for _, own in self._copied])
 
-    def _clip(self) -> Tensor:
-        """Bound the gradient's elements, then its norm (Pascanu et al., 2013), which it returns."""
-        value, norm = self._train.clip_value, self._train.clip_norm
-        self._scaler.unscale_(self._optimizer)
-        if value:
-            torch.nn.utils.clip_grad_value_(self._masters, value)
-        return torch.nn.utils.clip_grad_norm_(self._masters, norm or math.inf)
-
     @contextmanager
     def _untouched(self) -> Iterator[None]:
         """Take back all that happens to the training's tensors; new ones become zeros."""
-        before = {name: values.clone() for name, values in self._tensors().items()}
+        # Kept on the host: with a copy on the GPU this would be the moment of most memory.
+        before = {name: values.cpu() for name, values in self._tensors().items()}
         try:
             yield
-        except RuntimeError:
-            # A scaler that was left in the midst of a step would refuse the next one.
-            self._scaler = _scaler(self._device, self._plan)
-            raise
         finally:
             with torch.no_grad():
                 for name, values in self._tensors().items():
@@ -194,12 +236,7 @@ class Step:
         found = {f"parameter.{index}": own for index, own in enumerate(self._masters)}
         found |= self._moments()
         found |= {"h": self._state.h, "c": self._state.c, "nats": self._nats}
-        if self._scaler.is_enabled():
-            self._scaler.scale(self._nats)  # makes its tensors, if it has none yet
-            assert self._scaler._scale is not None
-            assert self._scaler._growth_tracker is not None
-            found |= {"scale": self._scaler._scale, "growth": self._scaler._growth_tracker}
-        return found
+        return found | {"scale": self._scale, "grown": self._grown}
 
     def _moments(self) -> dict[str, Tensor]:
         return {
@@ -220,17 +257,18 @@ class Step:
         """Of the last update, before it was clipped; this waits for the device."""
         return float(self._norm)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    def state(self) -> dict[str, Tensor]:
         """Everything beside the parameters that the next step depends on."""
         lanes = self._lanes.batch_size
-        tensors = {
-            "state.h": self._state.h[:, :lanes],
-            "state.c": self._state.c[:, :lanes],
+        return {
+            "state.h": self._state.h[:, :lanes].float(),
+            "state.c": self._state.c[:, :lanes].float(),
             "nats": self._nats,
-        }
-        return {"scaler": self._scaler.state_dict()}, tensors | self._moments()
+            "scale": self._scale,
+            "grown": self._grown,
+        } | self._moments()
 
-    def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    def restore(self, tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned, with the parameters as they now are.
 
         Raises:
@@ -256,14 +294,10 @@ class Step:
                 )
             own[:, :lanes] = tensors[name]
         self._nats.copy_(tensors["nats"])
-        if self._scaler.is_enabled() and values["scaler"]:
-            self._scaler.load_state_dict(values["scaler"])
+        if self._scales:
+            self._scale.copy_(tensors["scale"])
+            self._grown.copy_(tensors["grown"])
         self._renew()
-
-
-def _scaler(device: torch.device, plan: Plan) -> torch.amp.GradScaler:
-    """The loss scale that keeps small gradients apart from zero in fp16."""
-    return torch.amp.GradScaler(device.type, enabled=plan.precision == "fp16")
 
 
 def _optimizer(
@@ -274,7 +308,7 @@ def _optimizer(
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": config.weight_decay},
         {"params": [p for p in parameters if p.dim() == 1], "weight_decay": 0.0},
     ]
-    # A CUDA graph reads the rate from the device.
+    # A CUDA graph reads the rate from the device, where the groups share it.
     rate = torch.tensor(config.lr, device=device) if device.type == "cuda" else config.lr
     if config.kind == "sgd":
         return torch.optim.SGD(groups, lr=rate, momentum=config.momentum, fused=True)
@@ -288,8 +322,8 @@ def _optimizer(
 
 
 def _without_padding(used: Tensor, own: Tensor) -> Tensor:
-    """Of what runs, or its gradient, the columns that a parameter has."""
-    return used[:, : own.shape[1]] if own.dim() == 2 else used
+    """Of what runs, or its gradient, the rows and columns that a parameter has."""
+    return used[tuple(slice(size) for size in own.shape)]
 
 
 def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:

@@ -182,8 +182,7 @@ class Trainer:
     def update(self) -> None:
         """One step: batch, forward, loss, backward, clip, and the update of the weights."""
         progress = self.progress
-        self._step.run(progress.step, self.learning_rate(progress.step))
-        progress.symbols += self._lanes.count(progress.step)
+        progress.symbols += self._step.run(progress.step, self.learning_rate(progress.step))
         progress.step += 1
         if progress.step % _RELEASE_EVERY == 0:
             self._lanes.release()
@@ -240,9 +239,8 @@ class Trainer:
                 f"the weights are not finite at step {self.progress.step}: the training diverged; "
                 "try a smaller optimizer.lr or train.clip_norm"
             )
-        values, tensors = self._step.state()
         plan = dataclasses.asdict(self._plan)
-        return {"progress": vars(self.progress), "plan": plan, **values}, tensors
+        return {"progress": vars(self.progress), "plan": plan}, self._step.state()
 
     def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned; the weights are restored by the caller.
@@ -251,7 +249,7 @@ class Trainer:
             CheckpointError: the state belongs to another model or batch size.
         """
         try:
-            self._step.restore(values, tensors)
+            self._step.restore(tensors)
             self.progress = Progress(**values["progress"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error

@@ -7,7 +7,7 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.corpus import Part
 from seqkit.lanes import Lanes
-from seqkit.model import CharRNN
+from seqkit.model import CharRNN, State, cross_entropy
 from seqkit.step import Plan, Step
 
 V, B, T = 11, 6, 10
@@ -19,6 +19,8 @@ def step(
     device: str = "cpu",
     documents: int = 1,
     optimizer: OptimizerConfig | None = None,
+    clip_value: float = 0.0,
+    clip_norm: float = 5.0,
     **settings: object,
 ) -> tuple[CharRNN, Step]:
     values = {"num_layers": 2, "hidden_size": 16, "vocabulary_size": V, **settings}
@@ -26,7 +28,7 @@ def step(
     symbols = np.random.default_rng(2).integers(0, V, B * T * 12).astype(np.uint8)
     starts = np.linspace(0, len(symbols), documents, endpoint=False).astype(np.int64)
     lanes = Lanes(Part(symbols, starts), 0, B, T)
-    train = TrainConfig(batch_size=B, sequence_length=T)
+    train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
     return model, Step(model, lanes, optimizer or OptimizerConfig(), train, 5, plan)
 
 
@@ -34,8 +36,7 @@ def trained(model: CharRNN, stepper: Step, steps: int = 8) -> list[torch.Tensor]
     """The weights, nats and carried state after some steps."""
     for number in range(steps):
         stepper.run(number, 0.01)
-    values, tensors = stepper.state()
-    assert set(values) == {"scaler"}
+    tensors = stepper.state()
     weights = [value.detach().cpu().clone() for value in model.parameters()]
     return [*weights, *(tensors[name].cpu() for name in ("nats", "state.h", "state.c"))]
 
@@ -46,12 +47,57 @@ def trained(model: CharRNN, stepper: Step, steps: int = 8) -> list[torch.Tensor]
 def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) -> None:
     settings = {"documents": documents, "dropout": dropout, "cell": cell}
     plain = trained(*step(Plan("fp32", False, B), **settings))  # type: ignore[arg-type]
-    model, padding = step(Plan("fp32", False, B + 3), **settings)  # type: ignore[arg-type]
-    padded = trained(model, padding)
-    window = padding._pad(padding._lanes.window(5))
-    assert window.fresh[B:].all()
-    assert not window.fresh[:B].any()
+    padded = trained(*step(Plan("fp32", False, B + 3), **settings))  # type: ignore[arg-type]
     for a, b in zip(plain, padded, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("documents", [1, 9])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_threads_that_share_the_lanes_change_nothing(
+    documents: int, dropout: float, cell: str
+) -> None:
+    settings = {"documents": documents, "dropout": dropout, "cell": cell}
+    alone = trained(*step(Plan("fp32", False, B), **settings))  # type: ignore[arg-type]
+    for shards in (2, 4):
+        shared = trained(*step(Plan("fp32", False, B, shards), **settings))  # type: ignore[arg-type]
+        for a, b in zip(alone, shared, strict=True):
+            torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+@pytest.mark.parametrize(("value", "norm"), [(0.0, 0.0), (0.0, 0.3), (0.01, 0.0), (0.01, 0.3)])
+def test_gradients_are_bounded_as_pytorch_bounds_them(kind: str, value: float, norm: float) -> None:
+    settings = {"kind": kind, "weight_decay": 0.1}
+    model, stepper = step(
+        Plan("fp32", False, B),
+        optimizer=OptimizerConfig(**settings),  # type: ignore[arg-type]
+        clip_value=value,
+        clip_norm=norm,
+    )
+    reference, _ = step(Plan("fp32", False, B))
+    weights = reference.network().tensors()
+    groups = [
+        {"params": [w for w in weights if w.dim() > 1], "weight_decay": 0.1},
+        {"params": [w for w in weights if w.dim() == 1], "weight_decay": 0.0},
+    ]
+    optimizer: torch.optim.Optimizer = torch.optim.AdamW(groups, lr=0.01, betas=(0.9, 0.99))
+    if kind == "sgd":
+        optimizer = torch.optim.SGD(groups, lr=0.01, momentum=0.9)
+    state = reference.zero_state(B)
+    for number in range(5):
+        stepper.run(number, 0.01)
+        window = stepper._lanes.window(number)
+        logits, state = reference(window.inputs, State(*(part.detach() for part in state)))
+        optimizer.zero_grad()
+        cross_entropy(logits, window.targets).backward()  # type: ignore[no-untyped-call]
+        if value:
+            torch.nn.utils.clip_grad_value_(weights, value)
+        expected = torch.nn.utils.clip_grad_norm_(weights, norm or 1e9)
+        assert stepper.gradient_norm == pytest.approx(float(expected), rel=1e-4)
+        optimizer.step()
+    for a, b in zip(model.parameters(), reference.parameters(), strict=True):
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
 
@@ -111,7 +157,7 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
         raise RuntimeError("cannot be captured")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stepper._scaler, "step", fail)
+        patch.setattr(stepper._optimizer, "step", fail)
         with pytest.raises(RuntimeError, match="cannot be captured"):
             stepper.capture()
     for a, b in zip(expected, trained(model, stepper), strict=True):
@@ -138,7 +184,7 @@ def test_a_corpus_that_does_not_fit_is_staged_window_by_window(
     resident = trained(*step(Plan("fp32", False, 8), "cuda", 9))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (0, 0))
     model, stepper = step(Plan("fp32", False, 8), "cuda", 9)
-    assert stepper._staged is not None
+    assert stepper._stage is not None
     stepper.capture()
     for a, b in zip(resident, trained(model, stepper), strict=True):
         torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-3)

@@ -170,38 +170,6 @@ def test_weights_that_are_not_finite_are_never_saved() -> None:
         broken.state()
 
 
-def test_the_elements_of_the_gradient_are_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    largest: list[float] = []
-    original = torch.nn.utils.clip_grad_norm_
-
-    def spy(parameters: list[torch.Tensor], limit: float) -> torch.Tensor:
-        gradients = [p.grad for p in parameters if p.grad is not None]
-        largest.append(max(float(gradient.abs().max()) for gradient in gradients))
-        return original(parameters, limit)
-
-    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", spy)
-    list(trainer(clip_value=0.001, clip_norm=0.0, max_steps=3).run())
-    assert largest == pytest.approx([0.001] * 3)
-
-
-def test_gradients_are_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    norms: list[float] = []
-    original = torch.nn.utils.clip_grad_norm_
-
-    def spy(parameters: list[torch.Tensor], limit: float) -> torch.Tensor:
-        parameters = list(parameters)
-        before = original(parameters, limit)
-        norms.append(
-            float(torch.stack([p.grad.norm() for p in parameters if p.grad is not None]).norm())
-        )
-        return before
-
-    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", spy)
-    list(trainer(clip_norm=0.01, max_steps=3).run())
-    assert len(norms) == 3
-    assert max(norms) <= 0.0101
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
 def test_it_learns_on_a_gpu(precision: str) -> None:
