@@ -123,7 +123,9 @@ def memory_errors(advice: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except torch.OutOfMemoryError as error:
-        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice()}") from error
+        # What comes after is about the allocator.
+        asked = str(error).splitlines()[0].partition(" Including non-PyTorch")[0]
+        raise DeviceError(f"out of memory: {asked} {advice()}") from error
     except RuntimeError as error:
         if not any(
             sign in str(error)

@@ -49,7 +49,7 @@ class DivergedError(SeqkitError):
 
 
 class StoppedError(SeqkitError):
-    """A signal asked the training to stop; its state is saved."""
+    """A signal asked the command to stop; a training's state, or what was made, is saved."""
 
     exit_code = 75
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from seqkit import checkpoint, device, guard
 from seqkit.checkpoint import Checkpoint
 from seqkit.codecs import Codec, Quantiser, Symbols, symbol_dtype
 from seqkit.commands import material, products
+from seqkit.commands.interrupts import on_signals
 from seqkit.commands.products import Steps
 from seqkit.config import Config, check
 from seqkit.console import Console, Product
 from seqkit.engines.choose import choose
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, StoppedError
 from seqkit.generation import generate, read_prompt, sampling_of
 from seqkit.model import CharRNN
 
@@ -25,6 +27,22 @@ def run(config: Config, console: Console) -> None:
     Several streams of text are printed one below the other, or written to numbered files. Sound
     without `out` goes to new files, whose names are printed.
     """
+
+    def end(received: int) -> None:
+        raise _Ended(signal.Signals(received).name)
+
+    try:
+        with on_signals(["SIGTERM", "SIGHUP"], end):
+            _run(config, console)
+    except _Ended as error:
+        raise StoppedError(f"stopped by {error}; what was made so far is kept") from error
+
+
+class _Ended(KeyboardInterrupt):
+    """A signal that asks for what Ctrl-C asks for."""
+
+
+def _run(config: Config, console: Console) -> None:
     saved = material.load_checkpoint(config.checkpoint)
     config = _as_trained(config, saved)
     codec = saved.codec
@@ -104,7 +122,7 @@ def _sound(
     console: Console,
 ) -> None:
     if config.out == "-":
-        products.stream_sound(steps, codec, prompt)
+        products.stream_sound(steps, codec, prompt, length, console)
         return
     named = bool(files)
     if not named:

@@ -3,9 +3,6 @@
 import dataclasses
 import math
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +11,7 @@ from seqkit.checkpoint import Checkpoint
 from seqkit.codecs import Quantiser, Symbols
 from seqkit.commands import material, products
 from seqkit.commands.generate import continue_prompt
+from seqkit.commands.interrupts import on_signals
 from seqkit.config import Config
 from seqkit.console import Bar, Console, Product, duration, to_bytes
 from seqkit.corpus import Corpus, Part
@@ -49,12 +47,18 @@ class Job:
         folder.write_config(self.config)
         self._announce()
         progress = self.console.progress("step", trainer.total_steps, trainer.progress.step)
-        with _stop_signals() as stop, progress as bar:
+        received: list[int] = []
+
+        def note(number: int) -> None:
+            received.append(number)
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a second Ctrl-C ends it
+
+        with on_signals(["SIGINT", "SIGTERM", "SIGHUP"], note), progress as bar:
             for event in trainer.run():
                 if not isinstance(event, Stepped):
                     self._handle(event, bar)
-                elif stop.received:
-                    self._stop(stop.received)
+                elif received:
+                    self._stop(received[0])
         self._finish()
 
     def _announce(self) -> None:
@@ -214,33 +218,3 @@ def _without(event: Event, key: str) -> dict[str, Any]:
 
 def _parameters(model: CharRNN) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-class _Stop:
-    """Which signal asked the training to stop, if one did."""
-
-    received = 0
-
-
-@contextmanager
-def _stop_signals() -> Iterator[_Stop]:
-    """Note SIGINT, SIGTERM and SIGHUP instead of ending at once; a second Ctrl-C does end it."""
-    stop = _Stop()
-
-    def note(received: int, frame: Any) -> None:
-        del frame
-        stop.received = received
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    known = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
-    # What is ignored stays so: nohup means it.
-    wanted = [number for number in known if number and signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, note) for number in wanted}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

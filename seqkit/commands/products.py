@@ -17,6 +17,7 @@ Steps = Iterator[npt.NDArray[np.int64]]
 """The symbols (S,) of all streams, one step after the other."""
 
 _PIECES = 10  # in which a second of sound is written
+_NEWS = 50  # symbols after which the progress of text is shown anew
 
 
 def free_files(config: Config) -> list[Path]:
@@ -82,9 +83,12 @@ def write_texts(
     interrupted = None
     try:
         with console.progress("generate", length) as bar:
+            begun = time.monotonic()
             for symbols in steps:
                 rows.append(symbols)
-                bar.update(len(rows), "symbols")
+                if len(rows) % _NEWS == 0:
+                    speed = len(rows) * len(symbols) / max(time.monotonic() - begun, 1e-9)
+                    bar.update(len(rows), f"{speed:,.0f} symbols/s")
     except KeyboardInterrupt as error:
         interrupted = error
     for stream, file in enumerate(files):
@@ -145,19 +149,12 @@ def write_sounds(
         if prompt.size:
             for writer in writers:
                 writer.write(codec.decode(prompt))
-        with console.progress("generate", length) as bar:
-            begun = time.monotonic()
-            done = 0
 
-            def write(symbols: npt.NDArray[np.int64]) -> None:
-                nonlocal done
-                for stream, writer in enumerate(writers):
-                    writer.write(codec.decode(symbols[:, stream]))
-                done += len(symbols)
-                speed = done / codec.sample_rate / max(time.monotonic() - begun, 1e-9)
-                bar.update(done, f"samples  {speed:.2f} x real time")
+        def write(symbols: npt.NDArray[np.int64]) -> None:
+            for stream, writer in enumerate(writers):
+                writer.write(codec.decode(symbols[:, stream]))
 
-            _in_pieces(steps, codec, write)
+        _in_pieces(steps, codec, write, length, console)
     finally:
         for writer in writers:
             writer.close()
@@ -165,7 +162,9 @@ def write_sounds(
             console.notice(f"written: {', '.join(map(str, files))}")
 
 
-def stream_sound(steps: Steps, codec: Quantiser, prompt: Symbols) -> None:
+def stream_sound(
+    steps: Steps, codec: Quantiser, prompt: Symbols, length: int, console: Console
+) -> None:
     """Write one stream to stdout as a WAV of open length, while it is made."""
     product = Product()
     product.write(sound_files.open_header(codec.sample_rate))
@@ -176,7 +175,7 @@ def stream_sound(steps: Steps, codec: Quantiser, prompt: Symbols) -> None:
         product.write(sound_files.pcm16(codec.decode(symbols[:, 0])))
         product.flush()
 
-    _in_pieces(steps, codec, write)
+    _in_pieces(steps, codec, write, length, console)
 
 
 def keep_sound(steps: Steps, codec: Quantiser, prompt: Symbols, file: Path) -> None:
@@ -190,17 +189,27 @@ def keep_sound(steps: Steps, codec: Quantiser, prompt: Symbols, file: Path) -> N
 
 
 def _in_pieces(
-    steps: Steps, codec: Quantiser, write: Callable[[npt.NDArray[np.int64]], None]
+    steps: Steps,
+    codec: Quantiser,
+    write: Callable[[npt.NDArray[np.int64]], None],
+    length: int,
+    console: Console,
 ) -> None:
     """Hand symbols (n, S) on, a fraction of a second at a time; what was begun goes on, too."""
     rows: list[npt.NDArray[np.int64]] = []
+    done, begun = 0, time.monotonic()
     try:
-        for symbols in steps:
-            rows.append(symbols)
-            if len(rows) * _PIECES >= codec.sample_rate:
-                block = np.stack(rows)
-                rows.clear()  # whatever happens now, nothing is written twice
-                write(block)
+        with console.progress("generate", length) as bar:
+            for symbols in steps:
+                rows.append(symbols)
+                if len(rows) * _PIECES >= codec.sample_rate:
+                    block = np.stack(rows)
+                    rows.clear()  # whatever happens now, nothing is written twice
+                    write(block)
+                    done += len(block)
+                    rate = done / max(time.monotonic() - begun, 1e-9)
+                    heard = rate / codec.sample_rate
+                    bar.update(done, f"{rate:,.0f} samples/s, {heard:.2f} x real time")
     finally:
         if rows:
             write(np.stack(rows))

@@ -131,11 +131,17 @@ def test_stdout_takes_a_wav_of_open_length(folder: Path, tmp_path: Path) -> None
         env=environment(), capture_output=True, check=True,
     )  # fmt: skip
     (tmp_path / "a.wav").write_bytes(done.stdout)
+    assert b"x real time" in done.stderr
     assert len(done.stdout) == 44 + 2000
     assert sound_files.read_whole(tmp_path / "a.wav")[0].size == 1000
 
 
-def test_an_interrupted_wav_is_whole(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75), (signal.SIGHUP, 75)]
+)
+def test_an_interrupted_wav_is_whole(
+    sent: signal.Signals, code: int, folder: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "long.wav"
     command = ["generate", f"checkpoint={folder / 'run'}", "seconds=3000", f"out={out}"]
     with subprocess.Popen(
@@ -149,8 +155,10 @@ def test_an_interrupted_wav_is_whole(folder: Path, tmp_path: Path) -> None:
                 time.sleep(0.05)
             with wave.open(str(out)) as growing:  # whole while it is made
                 assert growing.getnframes() >= RATE // 10
-            making.send_signal(signal.SIGINT)
-            assert making.wait(60) == 130
+            making.send_signal(sent)
+            said = making.communicate(timeout=60)[1]
+            assert making.returncode == code
+            assert "Traceback" not in said
         finally:
             making.kill()
     sound, _ = sound_files.read_whole(out)

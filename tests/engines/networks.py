@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.generation import Engine, Sampling, draw, generate
+from seqkit.generation import Engine, Sampling, draw, generate, probabilities
 from seqkit.model import CharRNN, State
 from seqkit.randomness import uniforms
 
@@ -95,3 +95,27 @@ def check_draws(
     assert ((drawn[1:] == expected) | (drawn[1:] == lower) | (drawn[1:] == upper)).all()
     assert (drawn[1:] == expected).mean() > 0.99
     assert len(np.unique(drawn)) > 3
+
+
+def flat(size: int, device: str = "cpu") -> CharRNN:
+    """A network whose next symbol has the same probabilities after whatever was read."""
+    model = network(1, 32, size)
+    with torch.no_grad():
+        model.head.weight.zero_()
+        model.head.bias.normal_(generator=torch.Generator().manual_seed(1))
+    return model.to(device)
+
+
+def check_frequencies(engine: Engine, model: CharRNN, streams: int, sampling: Sampling) -> None:
+    """Of a million draws of a `flat` network a chi-square test finds nothing to say against."""
+    count, size = 1_000_000, model.config.vocabulary_size
+    draws = np.random.default_rng(5).random((count // streams, streams))
+    first, state = np.zeros(streams, np.int64), model.zero_state(streams)
+    drawn = next(iter(engine.sample(first, state, [draws], sampling)))
+    expected = probabilities(model.head.bias.detach().cpu().numpy()[None], sampling)[0] * count
+    observed = np.bincount(drawn.ravel(), minlength=size)
+    assert not observed[expected == 0].any()
+    kept = expected > 5
+    chi_square = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
+    freedom = kept.sum() - 1
+    assert chi_square < freedom + 4 * (2 * freedom) ** 0.5 + 8

@@ -2,13 +2,20 @@
 
 import numpy as np
 import pytest
-import torch
 
 from seqkit.engines.cuda_graph import CudaGraphEngine
 from seqkit.engines.pytorch import TorchEngine
 from seqkit.errors import DeviceError
-from seqkit.generation import Sampling, generate, probabilities
-from tests.engines.networks import RULES, check_draws, differences, network, random_state
+from seqkit.generation import Sampling, generate
+from tests.engines.networks import (
+    RULES,
+    check_draws,
+    check_frequencies,
+    differences,
+    flat,
+    network,
+    random_state,
+)
 
 
 def test_it_needs_a_gpu() -> None:
@@ -61,20 +68,5 @@ def test_10000_steps() -> None:
 @pytest.mark.parametrize("size", [7, 40, 300, 2000])
 @pytest.mark.parametrize("sampling", [Sampling(0.9), Sampling(top_k=6), Sampling(1.1, top_p=0.7)])
 def test_draws_follow_the_probabilities(size: int, sampling: Sampling) -> None:
-    count, streams = 1_000_000, 2000
-    model = network(1, 32, size, device="cuda")
-    with torch.no_grad():
-        model.head.weight.zero_()
-        model.head.bias.normal_(generator=torch.Generator("cuda").manual_seed(1))
-    engine = CudaGraphEngine(model, size, streams, "fp32")
-    draws = np.random.default_rng(5).random((count // streams, streams))
-    drawn = next(
-        engine.sample(np.zeros(streams, np.int64), model.zero_state(streams), [draws], sampling)
-    )
-    expected = probabilities(model.head.bias.detach().cpu().numpy()[None], sampling)[0] * count
-    observed = np.bincount(drawn.ravel(), minlength=size)
-    assert not observed[expected == 0].any()
-    kept = expected > 5
-    chi_square = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
-    freedom = kept.sum() - 1
-    assert chi_square < freedom + 4 * (2 * freedom) ** 0.5 + 8
+    model = flat(size, "cuda")
+    check_frequencies(CudaGraphEngine(model, size, 2000, "fp32"), model, 2000, sampling)

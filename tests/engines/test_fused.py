@@ -12,7 +12,15 @@ from seqkit.engines import fused
 from seqkit.engines.fused import FusedEngine, Weights, lay_out
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation import Sampling
-from tests.engines.networks import RULES, check_draws, differences, network, random_state
+from tests.engines.networks import (
+    RULES,
+    check_draws,
+    check_frequencies,
+    differences,
+    flat,
+    network,
+    random_state,
+)
 
 H200 = (132, 227 * 1024)  # multiprocessors, bytes of shared memory a block
 
@@ -110,6 +118,13 @@ def test_symbols_are_drawn_by_the_rule(
 ) -> None:
     model = network(layers, hidden, size, device="cuda")
     check_draws(FusedEngine(model, size, streams), model, streams, 300, sampling)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("sampling", [Sampling(0.9), Sampling(top_k=6), Sampling(1.1, top_p=0.7)])
+def test_draws_follow_the_probabilities(sampling: Sampling) -> None:
+    model = flat(40, "cuda")
+    check_frequencies(FusedEngine(model, 40, 4), model, 4, sampling)
 
 
 @pytest.mark.gpu

@@ -7,7 +7,7 @@ import torch
 from seqkit.engines.onnx import OnnxEngine
 from seqkit.engines.onnx_graph import quantise
 from seqkit.generation import Sampling
-from tests.engines.networks import RULES, check_draws, differences, network
+from tests.engines.networks import RULES, check_draws, check_frequencies, differences, flat, network
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
@@ -44,6 +44,12 @@ def test_a_clip_of_the_cell_values_is_kept() -> None:
 def test_symbols_are_drawn_by_the_rule(precision: str, sampling: Sampling) -> None:
     model = network(2, 24, 33)
     check_draws(OnnxEngine(model, 33, precision), model, 3, 200, sampling)
+
+
+@pytest.mark.parametrize("sampling", [Sampling(0.9), Sampling(top_k=6), Sampling(1.1, top_p=0.7)])
+def test_draws_follow_the_probabilities(sampling: Sampling) -> None:
+    model = flat(40)
+    check_frequencies(OnnxEngine(model, 40, "fp32"), model, 2000, sampling)
 
 
 def test_top_k_keeps_ties_and_takes_any_k() -> None:
