@@ -25,10 +25,9 @@ from seqkit.config import Config, ModelConfig
 from seqkit.corpus import Part
 from seqkit.device import DTYPES, Recording
 from seqkit.lanes import Lanes
-from seqkit.model import CharRNN, State, cross_entropy, layer_weights
+from seqkit.model import CharRNN, cross_entropy, layer_weights
 from seqkit.plans import Choice
 from seqkit.recurrence import GATES
-from seqkit.shards import Shards
 from seqkit.step import Plan
 from seqkit.timing import Build, interleave
 from seqkit.training import Trainer
@@ -155,15 +154,9 @@ def _network(
     if settings.dropout:
         masks = torch.ones_like(state.h, dtype=leaves[-1].dtype)
 
-    shards = Shards(plan.shards)
-
-    def share(lanes: slice) -> None:
-        part = State(*(values[:, lanes] for values in state))
-        logits, _ = network(inputs[:, lanes], part, None if masks is None else masks[:, lanes])
-        torch.autograd.grad(cross_entropy(logits, targets[:, lanes]), leaves)
-
     def step() -> None:
-        shards.call(lambda: shards.run(share, plan.lanes))
+        logits, _ = network(inputs, state, masks)
+        torch.autograd.grad(cross_entropy(logits, targets), leaves)
 
     if device.type == "cuda" and settings.backend == "cudnn":
         return Recording(step, device)
@@ -181,19 +174,14 @@ def _bare(config: Config, device: torch.device, plan: Plan) -> Callable[[], obje
     dy = torch.ones((*shape[:2], config.model.hidden_size), device=device, dtype=x.dtype)
     cell = config.model.cell
 
-    shards = Shards(plan.shards)
-
-    def share(lanes: slice) -> None:
-        y, zeros = x[:, lanes], h[:, lanes].contiguous()
+    def step() -> None:
+        y = x
         if plan.one_call:
-            y = recurrence.fused_stack(cell, layers, y, zeros, zeros).y
+            y = recurrence.fused_stack(cell, layers, x, h, h).y
         else:
             for index, layer in enumerate(layers):
-                y = recurrence.fused(cell, layer, y, zeros[index], zeros[index]).y
-        torch.autograd.grad(y, leaves, dy[:, lanes])
-
-    def step() -> None:
-        shards.call(lambda: shards.run(share, plan.lanes))
+                y = recurrence.fused(cell, layer, y, h[index], h[index]).y
+        torch.autograd.grad(y, leaves, dy)
 
     return Recording(step, device) if device.type == "cuda" else step
 

@@ -18,7 +18,6 @@ from seqkit.step import Plan
 from seqkit.timing import Build, interleave
 
 _EIGHT = 8  # tensor cores want lanes, and hidden units, in multiples of this
-_FEWEST = 8  # lanes that a thread is worth sharing out to
 _CALLS = 5  # of every candidate
 _FORMAT = 1  # of the remembered times
 
@@ -48,13 +47,10 @@ def candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Plan
         lanes: what it is to be trained on.
         precisions: those that are allowed.
     """
-    config, lanes_given = model.config, lanes.batch_size
-    if not _on_gpu(model):
-        shards = max(1, min(torch.get_num_threads(), lanes_given // _FEWEST))
-        return [Plan(precision, False, lanes_given, shards) for precision in precisions]
+    config = model.config
     whole = config.backend == "cudnn" and not config.dropout and not lanes.has_separators
-    calls = [False, True] if config.num_layers > 1 and whole else [False]
-    count = lanes_given + -lanes_given % _EIGHT
+    calls = [False, True] if config.num_layers > 1 and whole and _on_gpu(model) else [False]
+    count = lanes.batch_size + (-lanes.batch_size % _EIGHT if _on_gpu(model) else 0)
     return [Plan(precision, call, count) for precision in precisions for call in calls]
 
 

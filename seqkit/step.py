@@ -8,17 +8,16 @@ every update; the gradients come back to fp32 before anything is done with them.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.device import DTYPES, Recording
-from seqkit.lanes import Lanes, Stage, Window
+from seqkit.lanes import Lanes, Stage
 from seqkit.model import CharRNN, State, cross_entropy
 from seqkit.randomness import dropout_keys, dropout_masks
-from seqkit.shards import Shards
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
 _SHARE = 4  # a corpus stays on the GPU if it takes less than this fraction of the free memory
@@ -31,28 +30,16 @@ class Plan:
     """How the network runs: its arithmetic, its calls, and as how many lanes.
 
     `precision` is fp32, bf16 or fp16. `one_call` runs the whole stack in one call. `lanes` is B or
-    more; lanes beyond B are idle, which is faster where a kernel wants a certain number. `shards`
-    is the number of threads that share the lanes out, on a CPU.
+    more; lanes beyond B are idle, which is faster where a kernel wants a certain number.
     """
 
     precision: str
     one_call: bool
     lanes: int
-    shards: int = 1
 
     def __str__(self) -> str:
         calls = "one call for all layers" if self.one_call else "one call a layer"
-        shards = f" in {self.shards} shards" if self.shards > 1 else ""
-        return f"{self.precision}, {calls}, {self.lanes} lanes{shards}"
-
-
-class _Share(NamedTuple):
-    """What some lanes give: their nats, their state after the window, the gradients of what ran."""
-
-    lanes: slice
-    nats: Tensor
-    state: State
-    gradients: tuple[Tensor, ...]
+        return f"{self.precision}, {calls}, {self.lanes} lanes"
 
 
 class Step:
@@ -102,7 +89,6 @@ class Step:
         self._scales = plan.precision == "fp16"
         self._scale = torch.full((), _SCALE if self._scales else 1.0, device=device)
         self._grown = torch.zeros((), dtype=torch.int32, device=device)
-        self._shards = Shards(plan.shards)
         self._recording: Recording | None = None
         self._stage: Stage | None = None
         lanes.widen(plan.lanes)
@@ -127,7 +113,7 @@ class Step:
         self._count.fill_(max(count, 1))
         if self._stage is not None:
             self._stage.load(step)
-        self._shards.call(self._recording or self._advance)
+        (self._recording or self._advance)()
         if self._stage is not None:
             self._stage.fetch(step + 1)
         return count
@@ -151,41 +137,16 @@ class Step:
             masks = dropout_masks(self._keys, shape, rate, self._leaves[-1].dtype)
         for values in self._state:
             values.masked_fill_(window.fresh[:, None], 0)
-        weight = self._scale / self._count  # of every target's nats in the scaled mean
-
-        def share(lanes: slice) -> _Share:
-            return self._differentiate(window, masks, lanes, weight)
-
-        self._collect(self._shards.run(share, self._plan.lanes))
+        logits, after = self._network(window.inputs, self._state, masks, window.resets)
+        nats = cross_entropy(logits, window.targets, "sum")
+        gradients = torch.autograd.grad(nats, self._leaves, self._scale / self._count)
+        self._nats += nats.detach()
+        for own, values in zip(self._state, after, strict=True):
+            own.copy_(values.detach())
+        pairs = zip(gradients, self._masters, strict=True)
+        _copy(self._gradients, [_without_padding(gradient, own) for gradient, own in pairs])
         self._update()
         self._renew()
-
-    def _differentiate(
-        self, window: Window, masks: Tensor | None, lanes: slice, weight: Tensor
-    ) -> _Share:
-        """Run some lanes forward and backward; `weight` is that of a nat in what is minimised."""
-        logits, after = self._network(
-            window.inputs[:, lanes],
-            State(*(values[:, lanes] for values in self._state)),
-            None if masks is None else masks[:, lanes],
-            None if window.resets is None else window.resets[:, lanes],
-        )
-        nats = cross_entropy(logits, window.targets[:, lanes], "sum")
-        gradients = torch.autograd.grad(nats, self._leaves, weight)
-        return _Share(lanes, nats.detach(), State(*(x.detach() for x in after)), gradients)
-
-    def _collect(self, shares: list[_Share]) -> None:
-        """Sum nats and gradients, those in fp32 and as wide as the parameters; carry the state."""
-        for number, (lanes, nats, after, gradients) in enumerate(shares):
-            self._nats += nats
-            for own, values in zip(self._state, after, strict=True):
-                own[:, lanes] = values
-            pairs = zip(gradients, self._masters, strict=True)
-            found = [_without_padding(gradient, own) for gradient, own in pairs]
-            if number == 0:
-                _copy(self._gradients, found)
-            else:
-                torch._foreach_add_(self._gradients, found)
 
     @torch.no_grad()
     def _update(self) -> None:

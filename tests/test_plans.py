@@ -25,15 +25,8 @@ def setting(device: str, hidden: int = 128, **model: object) -> tuple[CharRNN, L
 
 def test_a_cpu_runs_as_it_is_told(tmp_path: Path) -> None:
     model, lanes = setting("cpu")
-    threads = torch.get_num_threads()
-    try:
-        for count, shards in ((1, 1), (2, 2), (16, 3)):
-            torch.set_num_threads(count)
-            plan = Plan("bf16", False, 25, shards)
-            assert plans.candidates(model, lanes, ["bf16"]) == [plan]
-            assert plans.choose(model, lanes, ["bf16"], tmp_path).plan == plan
-    finally:
-        torch.set_num_threads(threads)
+    assert plans.candidates(model, lanes, ["bf16"]) == [Plan("bf16", False, 25)]
+    assert plans.choose(model, lanes, ["bf16"], tmp_path).plan == Plan("bf16", False, 25)
     assert not list(tmp_path.iterdir())
 
 

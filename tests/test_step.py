@@ -52,20 +52,6 @@ def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) ->
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("documents", [1, 9])
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_threads_that_share_the_lanes_change_nothing(
-    documents: int, dropout: float, cell: str
-) -> None:
-    settings = {"documents": documents, "dropout": dropout, "cell": cell}
-    alone = trained(*step(Plan("fp32", False, B), **settings))  # type: ignore[arg-type]
-    for shards in (2, 4):
-        shared = trained(*step(Plan("fp32", False, B, shards), **settings))  # type: ignore[arg-type]
-        for a, b in zip(alone, shared, strict=True):
-            torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
-
-
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
 @pytest.mark.parametrize(("value", "norm"), [(0.0, 0.0), (0.0, 0.3), (0.01, 0.0), (0.01, 0.3)])
 def test_gradients_are_bounded_as_pytorch_bounds_them(kind: str, value: float, norm: float) -> None:

@@ -45,6 +45,8 @@ def run(config: Config, console: Console) -> None:
     chosen = device.choose(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     device.set_deterministic(config.train.deterministic)
+    if chosen.type == "cpu":
+        device.keep_memory()
     if config.data.path:
         config.data.path = str(Path(config.data.path).absolute())
     corpus = material.load_corpus(config.data, console, origin.codec if origin else None)
