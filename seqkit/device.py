@@ -89,7 +89,14 @@ def set_deterministic(wanted: bool) -> None:
     torch.use_deterministic_algorithms(wanted)
 
 
-def keep_memory() -> None:
+def prepare_training(device: torch.device, deterministic: bool) -> None:
+    """Set this process up for a training."""
+    set_deterministic(deterministic)
+    if device.type == "cpu":
+        _keep_memory()
+
+
+def _keep_memory() -> None:
     """Let the C library keep what is freed, where it is glibc.
 
     By default it gives large blocks back to the kernel. A training step on a CPU asks for the same

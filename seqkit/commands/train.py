@@ -44,9 +44,7 @@ def run(config: Config, console: Console) -> None:
         origin = checkpoint.load(checkpoint.find(Path(config.init_from)))
     chosen = device.choose(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
-    device.set_deterministic(config.train.deterministic)
-    if chosen.type == "cpu":
-        device.keep_memory()
+    device.prepare_training(chosen, config.train.deterministic)
     if config.data.path:
         config.data.path = str(Path(config.data.path).absolute())
     corpus = material.load_corpus(config.data, console, origin.codec if origin else None)
