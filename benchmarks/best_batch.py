@@ -31,7 +31,9 @@ def rates(
 
 def table(arguments: Sequence[str], rounds: int = 5, calls: int = 10) -> str:
     """The table for `lanes=…` and overrides of `bench`."""
-    (given,) = [a.partition("=")[2] for a in arguments if a.startswith("lanes=")]
+    given = next((a.partition("=")[2] for a in arguments if a.startswith("lanes=")), "")
+    if not given:
+        raise SystemExit("give lanes=B1,B2,... and shape=NAME")
     overrides = [a for a in arguments if not a.startswith("lanes=")]
     best = dict.fromkeys(ROWS, 0.0)
     lines = [f"{'B':>6}{'seqkit':>16}{'plain':>16}  symbols/s"]

@@ -25,7 +25,7 @@ from seqkit.config import Config, ModelConfig
 from seqkit.corpus import Part
 from seqkit.device import DTYPES, Recording
 from seqkit.lanes import Lanes
-from seqkit.model import CharRNN, cross_entropy, layer_weights
+from seqkit.model import CharRNN, State, cross_entropy, layer_weights
 from seqkit.plans import Choice
 from seqkit.recurrence import GATES
 from seqkit.step import Plan
@@ -53,7 +53,7 @@ def rows(
         notice: told what a person should know.
     """
     if device.type == "cuda":
-        _spend_workspaces(device)
+        _warm_cublas(device)
     model, lanes = _model(config, config.model, device), _lanes(config)
     choice = plans.choose(model, lanes, precisions, cache, config.model.autotune)
     plan, slow = choice.plan, plans.candidates(model, lanes, precisions)[0]
@@ -94,7 +94,7 @@ def matrix_peak(device: torch.device, precision: str) -> float:
     return 2.0 * size**3 / timing.quantile(0.5) * 1000
 
 
-def _spend_workspaces(device: torch.device) -> None:
+def _warm_cublas(device: torch.device) -> None:
     """Let cuBLAS take its memory for each stream now, so that it counts as no row's own."""
     matrix = torch.zeros(64, 64, device=device)
     Recording(lambda: matrix @ matrix, device)()
@@ -150,9 +150,8 @@ def _network(
     network = model.leaves(DTYPES[plan.precision], False, plan.one_call)
     leaves = network.tensors()
     inputs, targets = _window(config, device, plan.lanes)
-    state, masks = model.zero_state(plan.lanes), None
-    if settings.dropout:
-        masks = torch.ones_like(state.h, dtype=leaves[-1].dtype)
+    state = State(*(values.to(leaves[-1].dtype) for values in model.zero_state(plan.lanes)))
+    masks = torch.ones_like(state.h) if settings.dropout else None
 
     def step() -> None:
         logits, _ = network(inputs, state, masks)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 _STEPS_TO_JUDGE = 10  # before the time left is told: the first steps are slow
+_SECONDS_TO_JUDGE = 1.0
 _FLUSH_EVERY = 0.05  # seconds
 
 
@@ -42,7 +43,7 @@ class Console:
         if self._quiet or not self._rich.is_terminal:
             yield _Lines(self, title, total, completed)
             return
-        with Progress(
+        display = Progress(
             TextColumn(title),
             BarColumn(bar_width=20),
             TextColumn("{task.completed}/{task.total}"),
@@ -51,10 +52,17 @@ class Console:
             TextColumn("left"),
             console=self._rich,
             transient=True,
-        ) as display:
+        )
+        with contextlib.suppress(OSError):
+            display.start()
+        try:
             yield _Animated(
                 display, display.add_task(title, total=total, completed=completed, text="")
             )
+        finally:
+            # A terminal that was closed must not hide why the work comes to its end.
+            with contextlib.suppress(OSError):
+                display.stop()
 
 
 class _Stderr(RichConsole):
@@ -89,7 +97,7 @@ class _Lines:
             return
         self._last = now
         line = f"{self._title} {completed}/{self._total}  {text}"
-        if completed - self._first >= _STEPS_TO_JUDGE:
+        if completed - self._first >= _STEPS_TO_JUDGE and now - self._begun >= _SECONDS_TO_JUDGE:
             left = (now - self._begun) / (completed - self._first) * (self._total - completed)
             line += f"  {duration(left)} left"
         self._console.notice(line)

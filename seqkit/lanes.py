@@ -21,6 +21,8 @@ _BLOCK = 1 << 24  # symbols copied to a device at a time
 class Window:
     """What one training step sees: inputs and targets (T, B), and where the state is zeroed.
 
+    B counts the idle lanes, too, if there are any (see `Lanes.widen`).
+
     `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
     lanes that start from the zero state, `resets` (T, B) the separators between documents; it is
     None where the part is one document.
@@ -148,24 +150,25 @@ class Stage:
 
     def __init__(self, lanes: Lanes, device: torch.device) -> None:
         self._lanes = lanes
-        first = lanes.window(0)
-        self.window = _each(first, lambda values: values.to(device))
-        """The one that was loaded last, always in the same memory."""
-        self._next = _each(self.window, torch.empty_like)
-        self._fetched: int | None = None
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._free = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        self.window = _each(lanes.window(0), lambda values: values.to(device))
+        """The one that was loaded last, always in the same memory."""
+        self._stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(self._stream):
+            self._next = _each(self.window, torch.empty_like)
+        self._fetched: int | None = None
 
     def load(self, step: int) -> None:
         """Put the window of a step where a graph reads it."""
         if step != self._fetched:
-            self.fetch(step)
+            self.prefetch(step)
         torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
         for own, fetched in _pairs(self.window, self._next):
             own.copy_(fetched)
         self._free.record()
 
-    def fetch(self, step: int) -> None:
+    def prefetch(self, step: int) -> None:
         """Read the window of a step and send it to the device, which need not wait for it."""
         window = self._lanes.window(step)
         self._stream.wait_event(self._free)

@@ -88,7 +88,7 @@ class Step:
         self._norm = torch.zeros((), device=device)
         self._scales = plan.precision == "fp16"
         self._scale = torch.full((), _SCALE if self._scales else 1.0, device=device)
-        self._grown = torch.zeros((), dtype=torch.int32, device=device)
+        self._growth = torch.zeros((), dtype=torch.int32, device=device)
         self._recording: Recording | None = None
         self._stage: Stage | None = None
         lanes.widen(plan.lanes)
@@ -115,7 +115,7 @@ class Step:
             self._stage.load(step)
         (self._recording or self._advance)()
         if self._stage is not None:
-            self._stage.fetch(step + 1)
+            self._stage.prefetch(step + 1)
         return count
 
     def capture(self) -> None:
@@ -157,21 +157,21 @@ class Step:
         """
         value, bound = self._train.clip_value, self._train.clip_norm
         norm = torch.nn.utils.get_total_norm(self._gradients)
+        torch.div(norm, self._scale, out=self._norm)
         overflow = None
-        if self._scales:
+        if self._scales:  # one if the norm is not finite, in fewer kernels than isfinite takes
             overflow = norm.clamp(max=torch.finfo(norm.dtype).max).ne(norm).to(norm.dtype)
         if value:
             for gradient in self._gradients:
                 gradient.clamp_(-value * self._scale, value * self._scale)
             norm = torch.nn.utils.get_total_norm(self._gradients)
-        torch.div(norm, self._scale, out=self._norm)
         divisor = torch.maximum(self._scale, norm / bound) if bound else self._scale
         # How PyTorch's loss scaler, too, hands them to a fused optimizer.
         self._optimizer.grad_scale = divisor  # type: ignore[attr-defined]
         self._optimizer.found_inf = overflow  # type: ignore[attr-defined]
         self._optimizer.step()
         if overflow is not None:
-            torch._amp_update_scale_(self._scale, self._grown, overflow, 2.0, 0.5, _PATIENCE)
+            torch._amp_update_scale_(self._scale, self._growth, overflow, 2.0, 0.5, _PATIENCE)
 
     @torch.no_grad()
     def _renew(self) -> None:
@@ -181,8 +181,8 @@ class Step:
 
     @contextmanager
     def _untouched(self) -> Iterator[None]:
-        """Take back all that happens to the training's tensors; new ones become zeros."""
-        # Kept on the host: with a copy on the GPU this would be the moment of most memory.
+        """Take back all that happens to the training's tensors on a GPU; new ones become zeros."""
+        # Kept on the host: with copies on the GPU this would be the moment of most memory.
         before = {name: values.cpu() for name, values in self._tensors().items()}
         try:
             yield
@@ -197,7 +197,7 @@ class Step:
         found = {f"parameter.{index}": own for index, own in enumerate(self._masters)}
         found |= self._moments()
         found |= {"h": self._state.h, "c": self._state.c, "nats": self._nats}
-        return found | {"scale": self._scale, "grown": self._grown}
+        return found | {"scale": self._scale, "growth": self._growth}
 
     def _moments(self) -> dict[str, Tensor]:
         return {
@@ -221,13 +221,14 @@ class Step:
     def state(self) -> dict[str, Tensor]:
         """Everything beside the parameters that the next step depends on."""
         lanes = self._lanes.batch_size
-        return {
+        tensors = {
             "state.h": self._state.h[:, :lanes].float(),
             "state.c": self._state.c[:, :lanes].float(),
             "nats": self._nats,
-            "scale": self._scale,
-            "grown": self._grown,
-        } | self._moments()
+        }
+        if self._scales:
+            tensors |= {"scale": self._scale, "growth": self._growth}
+        return tensors | self._moments()
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned, with the parameters as they now are.
@@ -255,9 +256,9 @@ class Step:
                 )
             own[:, :lanes] = tensors[name]
         self._nats.copy_(tensors["nats"])
-        if self._scales:
+        if self._scales and "scale" in tensors:  # not if it ran in another precision before
             self._scale.copy_(tensors["scale"])
-            self._grown.copy_(tensors["grown"])
+            self._growth.copy_(tensors["growth"])
         self._renew()
 
 
@@ -272,7 +273,11 @@ def _optimizer(
     # A CUDA graph reads the rate from the device, where the groups share it.
     rate = torch.tensor(config.lr, device=device) if device.type == "cuda" else config.lr
     if config.kind == "sgd":
-        return torch.optim.SGD(groups, lr=rate, momentum=config.momentum, fused=True)
+        sgd = torch.optim.SGD(groups, lr=rate, momentum=config.momentum, fused=True)
+        if config.momentum:
+            # SGD would take what memory holds if the very first update is left out.
+            sgd.state.update({p: {"momentum_buffer": torch.zeros_like(p)} for p in parameters})
+        return sgd
     return torch.optim.AdamW(
         groups,
         lr=rate,

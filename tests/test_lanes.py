@@ -122,7 +122,7 @@ def test_windows_are_fetched_ahead(lengths: tuple[int, ...]) -> None:
     stage = Stage(lanes, torch.device("cuda"))
     for step in (0, 1, 2, 2, 7, 5):  # after a restart they go on elsewhere
         stage.load(step)
-        stage.fetch(step + 1)
+        stage.prefetch(step + 1)
         for name in ("inputs", "targets", "fresh", "resets"):
             expected, found = column(lanes.window(step), name), column(stage.window, name)
             assert torch.equal(expected, found.cpu())

@@ -206,3 +206,17 @@ def test_cudnn_computes_the_same_equations(coding: str) -> None:
     logits, gpu_after = net.cuda()(symbols.cuda(), gpu_state)
     torch.testing.assert_close(logits.cpu(), expected, atol=1e-10, rtol=1e-8)
     torch.testing.assert_close(gpu_after.c.cpu(), after.c, atol=1e-10, rtol=1e-8)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("backend", ["cudnn", "unrolled"])
+def test_a_packed_head_gives_the_same_nats(backend: str) -> None:
+    config = ModelConfig(num_layers=1, hidden_size=16, vocabulary_size=13, backend=backend)
+    net = CharRNN(config, torch.Generator().manual_seed(1)).to("cuda")
+    symbols = torch.arange(35, device="cuda").view(7, 5) % 13
+    with torch.backends.cudnn.flags(allow_tf32=False):
+        plain, _ = net(symbols, net.zero_state(5))
+        packed, _ = net.network(torch.float32)(symbols, net.zero_state(5))
+    assert (plain.shape[-1], packed.shape[-1]) == (13, 16)
+    torch.testing.assert_close(packed[..., :13], plain)
+    torch.testing.assert_close(cross_entropy(packed, symbols), cross_entropy(plain, symbols))

@@ -52,16 +52,30 @@ def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) ->
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
 
+def scaled(stepper: Step, scale: float) -> Step:
+    """A step with the loss scale of fp16, in the precision it has."""
+    stepper._scales = True
+    stepper._scale.fill_(scale)
+    return stepper
+
+
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
 @pytest.mark.parametrize(("value", "norm"), [(0.0, 0.0), (0.0, 0.3), (0.01, 0.0), (0.01, 0.3)])
-def test_gradients_are_bounded_as_pytorch_bounds_them(kind: str, value: float, norm: float) -> None:
-    settings = {"kind": kind, "weight_decay": 0.1}
+@pytest.mark.parametrize("scale", [0.0, 4096.0])
+@pytest.mark.parametrize("documents", [1, 9])
+def test_an_update_is_what_pytorch_makes_of_the_mean_loss(
+    kind: str, value: float, norm: float, scale: float, documents: int
+) -> None:
     model, stepper = step(
         Plan("fp32", False, B),
-        optimizer=OptimizerConfig(**settings),  # type: ignore[arg-type]
+        "cpu",
+        documents,
+        OptimizerConfig(kind=kind, weight_decay=0.1),
         clip_value=value,
         clip_norm=norm,
     )
+    if scale:
+        scaled(stepper, scale)
     reference, _ = step(Plan("fp32", False, B))
     weights = reference.network().tensors()
     groups = [
@@ -75,16 +89,52 @@ def test_gradients_are_bounded_as_pytorch_bounds_them(kind: str, value: float, n
     for number in range(5):
         stepper.run(number, 0.01)
         window = stepper._lanes.window(number)
-        logits, state = reference(window.inputs, State(*(part.detach() for part in state)))
+        before = State(*(part.detach() for part in state))
+        logits, state = reference(window.inputs, before, None, window.resets)
         optimizer.zero_grad()
         cross_entropy(logits, window.targets).backward()  # type: ignore[no-untyped-call]
+        expected = torch.nn.utils.get_total_norm([w.grad for w in weights if w.grad is not None])
+        assert stepper.gradient_norm == pytest.approx(float(expected), rel=1e-4)
         if value:
             torch.nn.utils.clip_grad_value_(weights, value)
-        expected = torch.nn.utils.clip_grad_norm_(weights, norm or 1e9)
-        assert stepper.gradient_norm == pytest.approx(float(expected), rel=1e-4)
+        torch.nn.utils.clip_grad_norm_(weights, norm or 1e9)
         optimizer.step()
     for a, b in zip(model.parameters(), reference.parameters(), strict=True):
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_an_update_that_overflows_is_left_out(kind: str) -> None:
+    settings = {"optimizer": OptimizerConfig(kind=kind), "clip_norm": 1.0}
+    model, stepper = step(Plan("fp32", False, B), **settings)  # type: ignore[arg-type]
+    scaled(stepper, torch.finfo(torch.float32).max)
+    before = [value.detach().clone() for value in model.parameters()]
+    stepper.run(0, 0.01)
+    assert not np.isfinite(stepper.gradient_norm)
+    assert float(stepper._scale) == torch.finfo(torch.float32).max / 2
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert all(bool((m == 0).all()) for m in stepper._moments().values())
+    stepper._scale.fill_(1024.0)
+    stepper._growth.fill_(1999)
+    stepper.run(1, 0.01)
+    assert float(stepper._scale) == 2048.0
+    assert int(stepper._growth) == 0
+    assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert all(bool(value.isfinite().all()) for value in model.parameters())
+
+
+def test_a_loss_scale_goes_on_only_where_there_was_one() -> None:
+    _, plain = step(Plan("fp32", False, B))
+    _, half = step(Plan("fp32", False, B))
+    scaled(half, 512.0)
+    half._growth.fill_(7)
+    _, other = step(Plan("fp32", False, B))
+    scaled(other, 65536.0).restore(plain.state())
+    assert float(other._scale) == 65536.0
+    other.restore(half.state())
+    assert (float(other._scale), int(other._growth)) == (512.0, 7)
+    plain.restore(half.state())
+    assert float(plain._scale) == 1.0
 
 
 def test_one_call_for_all_layers_changes_nothing() -> None:
@@ -139,13 +189,19 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
     expected = trained(*step(Plan(precision, False, 8), "cuda"))
     model, stepper = step(Plan(precision, False, 8), "cuda")
 
-    def fail(*_: object) -> None:
-        raise RuntimeError("cannot be captured")
+    update = stepper._optimizer.step
 
+    def fail(*_: object) -> None:
+        if torch.cuda.is_current_stream_capturing():
+            raise RuntimeError("cannot be captured")
+        update()
+
+    before = torch.cuda.current_stream()
     with monkeypatch.context() as patch:
         patch.setattr(stepper._optimizer, "step", fail)
         with pytest.raises(RuntimeError, match="cannot be captured"):
             stepper.capture()
+    assert torch.cuda.current_stream() == before
     for a, b in zip(expected, trained(model, stepper), strict=True):
         torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
 

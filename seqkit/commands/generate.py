@@ -28,14 +28,18 @@ def run(config: Config, console: Console) -> None:
     without `out` goes to new files, whose names are printed.
     """
 
+    came: list[str] = []
+
     def end(received: int) -> None:
-        raise _Ended(signal.Signals(received).name)
+        came.append(signal.Signals(received).name)
+        if len(came) == 1:  # those that follow must not disturb the saving
+            raise _Ended
 
     try:
         with on_signals(["SIGTERM", "SIGHUP"], end):
             _run(config, console)
     except _Ended as error:
-        raise StoppedError(f"stopped by {error}; what was made so far is kept") from error
+        raise StoppedError(f"stopped by {came[0]}; what was made by then is kept") from error
 
 
 class _Ended(KeyboardInterrupt):

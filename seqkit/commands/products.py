@@ -17,7 +17,7 @@ Steps = Iterator[npt.NDArray[np.int64]]
 """The symbols (S,) of all streams, one step after the other."""
 
 _PIECES = 10  # in which a second of sound is written
-_NEWS = 50  # symbols after which the progress of text is shown anew
+_REPORT_EVERY = 50  # symbols, in the progress of text
 
 
 def free_files(config: Config) -> list[Path]:
@@ -61,13 +61,17 @@ def print_text(steps: Steps, codec: TextCodec, prompt: Symbols) -> None:
 
 
 def print_blocks(steps: Steps, codec: TextCodec, prompt: Symbols) -> None:
-    """Write several streams to stdout, one below the other."""
-    product = Product()
-    for index, symbols in enumerate(np.stack(list(steps), axis=1)):
-        product.write("\n\n" if index else "")
-        product.write(codec.decode(prompt))
-        product.write(codec.decode(symbols))
-    product.end()
+    """Write several streams to stdout, one below the other; on Ctrl-C as far as they came."""
+    rows: list[npt.NDArray[np.int64]] = []
+    try:
+        rows.extend(steps)
+    finally:
+        product = Product()
+        for index, symbols in enumerate(np.stack(rows, axis=1) if rows else ()):
+            product.write("\n\n" if index else "")
+            product.write(codec.decode(prompt))
+            product.write(codec.decode(symbols))
+        product.end()
 
 
 def write_texts(
@@ -86,7 +90,7 @@ def write_texts(
             begun = time.monotonic()
             for symbols in steps:
                 rows.append(symbols)
-                if len(rows) % _NEWS == 0:
+                if len(rows) % _REPORT_EVERY == 0:
                     speed = len(rows) * len(symbols) / max(time.monotonic() - begun, 1e-9)
                     bar.update(len(rows), f"{speed:,.0f} symbols/s")
     except KeyboardInterrupt as error:

@@ -1,7 +1,10 @@
 """Generation as a user runs it."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -161,6 +164,38 @@ def test_a_terminal_shows_what_stdout_holds(trained: Path, tmp_path: Path) -> No
     ).stdout
     plain = process("generate", f"checkpoint={trained}", "length=15", "seed=2", cwd=tmp_path).stdout
     assert shown.replace("\r\n", "\n") == plain + "\n"
+
+
+@pytest.mark.parametrize("out", ["long.txt", "stdout"])
+def test_a_terminal_that_is_closed_leaves_what_was_made(
+    out: str, trained: Path, tmp_path: Path
+) -> None:
+    terminal, side = os.openpty()
+    more = ["streams=2", "length=10000000", *(["out=long.txt"] if out == "long.txt" else [])]
+    with (
+        (tmp_path / "stdout").open("wb") as stdout,
+        subprocess.Popen(
+            [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
+            cwd=tmp_path, env=environment(), stdout=stdout, stderr=side,
+        ) as making,
+    ):  # fmt: skip
+        try:
+            os.close(side)
+            if out == "long.txt":
+                said = b""
+                while b"symbols/s" not in said:
+                    said += os.read(terminal, 1000)
+            else:
+                time.sleep(6)  # nothing is shown beside text on stdout
+            os.close(terminal)
+            making.send_signal(signal.SIGHUP)
+            making.send_signal(signal.SIGTERM)  # more of them disturb nothing
+            assert making.wait(60) == 75
+        finally:
+            making.kill()
+    made = [tmp_path / "long_1.txt", tmp_path / "long_2.txt"]
+    texts = [f.read_text() for f in (made if out == "long.txt" else [tmp_path / "stdout"])]
+    assert all(50 <= len(text) < 10_000_000 for text in texts)
 
 
 def test_it_works_from_any_folder(trained: Path, tmp_path: Path) -> None:
