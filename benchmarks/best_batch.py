@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from seqkit import benchmark, compose, device, paths
+from seqkit.errors import ConfigError, SeqkitError
 from seqkit.timing import interleave
 
 ROWS = ("seqkit", "plain")
@@ -22,9 +23,10 @@ def rates(
     config = compose.compose([*overrides, f"train.batch_size={lanes}"], [])
     chosen = device.choose(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
-    built, choice = benchmark.rows(config, chosen, precisions, paths.cache_dir())
-    rows = {name: built[name] for name in ROWS}
-    timings = interleave(rows, chosen, rounds=rounds, calls=calls)
+    with device.memory_errors(lambda: "Give fewer lanes."):
+        built, choice = benchmark.rows(config, chosen, precisions, paths.cache_dir())
+        rows = {name: built[name] for name in ROWS}
+        timings = interleave(rows, chosen, rounds=rounds, calls=calls)
     symbols = lanes * config.train.sequence_length
     return {n: symbols / t.quantile(0.5) * 1000 for n, t in timings.items()}, str(choice.plan)
 
@@ -32,12 +34,15 @@ def rates(
 def table(arguments: Sequence[str], rounds: int = 5, calls: int = 10) -> str:
     """The table for `lanes=…` and overrides of `bench`."""
     given = next((a.partition("=")[2] for a in arguments if a.startswith("lanes=")), "")
-    if not given:
-        raise SystemExit("give lanes=B1,B2,... and shape=NAME")
+    counts = given.split(",")
+    if not all(count.isdecimal() for count in counts):
+        raise ConfigError(f"lanes={given}: give shape=NAME and lanes=B1,B2,...")
     overrides = [a for a in arguments if not a.startswith("lanes=")]
+    if not any(a.startswith("shape=") for a in overrides):
+        raise ConfigError("no shape: give shape=NAME")
     best = dict.fromkeys(ROWS, 0.0)
     lines = [f"{'B':>6}{'seqkit':>16}{'plain':>16}  symbols/s"]
-    for lanes in map(int, given.split(",")):
+    for lanes in map(int, counts):
         found, plan = rates(overrides, lanes, rounds, calls)
         best = {name: max(best[name], found[name]) for name in ROWS}
         lines.append(f"{lanes:>6}{found['seqkit']:>16,.0f}{found['plain']:>16,.0f}  {plan}")
@@ -47,4 +52,8 @@ def table(arguments: Sequence[str], rounds: int = 5, calls: int = 10) -> str:
 
 
 if __name__ == "__main__":
-    print(table(sys.argv[1:]))
+    try:
+        print(table(sys.argv[1:]))
+    except SeqkitError as error:
+        print(f"best_batch: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -27,6 +27,7 @@ Step = Callable[[Integers, Any], tuple[Floats, Any]]
 _FIRST = 8  # symbols of the first block
 _MOMENT = 0.2  # seconds that a block may take, so that one sees it come
 _BLOCK = 1024  # symbols of a block in a long run, and of the prompt
+_COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no float32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Sampling:
 def sampling_of(config: Config) -> Sampling:
     """The rule that a config asks for."""
     temperature = TEMPERATURE if config.temperature is None else config.temperature
+    if temperature < _COLDEST:
+        temperature = 0.0
     return Sampling(temperature, config.top_k, config.top_p, config.seed)
 
 

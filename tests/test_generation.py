@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.config import ModelConfig
+from seqkit.config import Config, ModelConfig
 from seqkit.engines.pytorch import TorchEngine
 from seqkit.generation import (
     Floats,
@@ -16,6 +16,7 @@ from seqkit.generation import (
     generate,
     probabilities,
     read_prompt,
+    sampling_of,
 )
 from seqkit.model import CharRNN, State
 from seqkit.randomness import uniforms
@@ -136,3 +137,8 @@ def test_a_prompt_is_read_as_if_it_were_generated(model: CharRNN) -> None:
     stepped, after = TorchEngine(model, 7).score(np.array([[1], [4]]), begun)
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)
+
+
+def test_a_temperature_next_to_zero_is_zero() -> None:
+    assert sampling_of(Config(temperature=1e-320)) == sampling_of(Config(temperature=0.0))
+    assert sampling_of(Config(temperature=1e-20)).temperature == 1e-20

@@ -11,6 +11,9 @@ from seqkit.errors import ConfigError
 from seqkit.plans import Choice
 from seqkit.timing import ROUNDS, Timing, interleave
 
+_SIZES = {"mycaffe": (512, 25, 75), "torch_rnn": (512, 50, 50), "caffe_lstm": (2048, 20, 100)}
+"""H, B and T of what is published for a shape."""
+
 _PUBLISHED: dict[str, list[tuple[dict[str, int], str, str, float]]] = {
     "mycaffe": [
         ({"num_layers": 2}, "MyCaffe, its unrolled engine", "Titan Xp", 64.0),
@@ -89,8 +92,10 @@ def _result(
 
 
 def _published(config: Config) -> list[dict[str, Any]]:
+    sizes = _SIZES.get(config.shape or "", ())
+    at = dict(zip(("hidden_size", "batch_size", "sequence_length"), sizes, strict=False))
     return [
-        {"name": name, "gpu": gpu, "forward_backward_ms": milliseconds}
+        {"name": name, "gpu": gpu, "forward_backward_ms": milliseconds, **at}
         for where, name, gpu, milliseconds in _PUBLISHED.get(config.shape or "", [])
         if all(getattr(config.model, key) == value for key, value in where.items())
     ]
@@ -113,7 +118,8 @@ def _table(result: dict[str, Any]) -> str:
         )
     lines += [f"{name:40}{value:>8.2f}" for name, value in result["ratios"].items()]
     if result["published"]:
-        lines.append("published by their authors for forward + backward, on GPUs of their time:")
+        at = "H {hidden_size}, T {sequence_length}, B {batch_size}".format(**result["published"][0])
+        lines.append(f"published for forward + backward at {at}, on GPUs of their time:")
     for row in result["published"]:
         lines.append(f"  {row['name']}, {row['gpu']}: {row['forward_backward_ms']:g} ms")
     return "\n".join(lines)

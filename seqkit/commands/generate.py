@@ -56,7 +56,8 @@ def _run(config: Config, console: Console) -> None:
     if isinstance(codec, Quantiser):
         products.check_sound(config, files, prompt.size + length)
     chosen = device.choose(config.device)
-    with device.memory_errors(lambda: "Try fewer streams, or device=cpu."):
+    advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
+    with device.memory_errors(lambda: advice):
         steps = continue_prompt(saved.build(chosen), codec, prompt, config, length, console)
         if isinstance(codec, Quantiser):
             _sound(steps, codec, prompt, files, length, config, console)

@@ -105,10 +105,14 @@ def _data_config(saved: Checkpoint) -> DataConfig:
 
 
 def length(config: Config, codec: Codec) -> int:
-    """How many symbols to generate. Raises ConfigError for seconds of text."""
+    """How many symbols to generate. Raises ConfigError for seconds of text, or too few."""
     if isinstance(codec, Quantiser):
-        seconds = config.seconds or _SECONDS
-        return config.length or max(1, round(seconds * codec.sample_rate))
+        samples = round((config.seconds or _SECONDS) * codec.sample_rate)
+        if not config.length and samples < 1:
+            raise ConfigError(
+                f"seconds={config.seconds:g}: less than one sample at {codec.sample_rate} Hz"
+            )
+        return config.length or samples
     if config.seconds is not None:
         raise ConfigError(f"seconds={config.seconds:g}: this model writes text: give length")
     return config.length or _LENGTH

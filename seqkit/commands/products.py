@@ -84,22 +84,22 @@ def write_texts(
 ) -> None:
     """Write each stream to its file when all are made; what is there when Ctrl-C comes is kept."""
     rows: list[npt.NDArray[np.int64]] = []
-    interrupted = None
+    interrupted, pace = None, _Pace()
     try:
         with console.progress("generate", length) as bar:
-            begun = time.monotonic()
             for symbols in steps:
                 rows.append(symbols)
                 if len(rows) % _REPORT_EVERY == 0:
-                    speed = len(rows) * len(symbols) / max(time.monotonic() - begun, 1e-9)
-                    bar.update(len(rows), f"{speed:,.0f} symbols/s")
+                    rate = pace.rate(len(rows) * len(symbols))
+                    bar.update(len(rows), f"{rate:,.0f} symbols/s" if rate else "symbols")
     except KeyboardInterrupt as error:
         interrupted = error
     for stream, file in enumerate(files):
         with paths.atomic_write(file) as output:
             output.write(to_bytes(codec.decode(prompt)))
             output.write(to_bytes(codec.decode([row[stream] for row in rows])))
-    console.notice(f"written: {', '.join(map(str, files))}")
+    speed = f"; {pace.last:,.0f} symbols/s" if pace.last else ""
+    console.notice(f"written: {', '.join(map(str, files))}{speed}")
     if interrupted:
         raise interrupted
 
@@ -201,7 +201,11 @@ def _in_pieces(
 ) -> None:
     """Hand symbols (n, S) on, a fraction of a second at a time; what was begun goes on, too."""
     rows: list[npt.NDArray[np.int64]] = []
-    done, begun = 0, time.monotonic()
+    done, pace = 0, _Pace()
+
+    def told() -> str:
+        return f"{pace.last:,.0f} samples/s, {pace.last / codec.sample_rate:.2f} x real time"
+
     try:
         with console.progress("generate", length) as bar:
             for symbols in steps:
@@ -211,9 +215,26 @@ def _in_pieces(
                     rows.clear()  # whatever happens now, nothing is written twice
                     write(block)
                     done += len(block)
-                    rate = done / max(time.monotonic() - begun, 1e-9)
-                    heard = rate / codec.sample_rate
-                    bar.update(done, f"{rate:,.0f} samples/s, {heard:.2f} x real time")
+                    bar.update(done, told() if pace.rate(done) else "samples")
     finally:
         if rows:
             write(np.stack(rows))
+        if pace.last:
+            console.notice(f"generated at {told()}")
+
+
+class _Pace:
+    """How many symbols a second, the first report left out: what is set up counts as no speed."""
+
+    def __init__(self) -> None:
+        self._first: tuple[int, float] | None = None
+        self.last = 0.0
+
+    def rate(self, done: int) -> float:
+        """The rate by now; 0 at the first report."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (done, now)
+        else:
+            self.last = (done - self._first[0]) / max(now - self._first[1], 1e-9)
+        return self.last

@@ -69,10 +69,11 @@ class Network:
     def __init__(self, model: CharRNN, size: int, int8: bool = False) -> None:
         """`size` is the codec's: logits that the model has beyond it are left out."""
         self._model = model
-        self._size = size
+        self.size = size
         self.int8 = int8
         self.cell = model.config.cell
         self.layers = model.config.num_layers
+        self.hidden = model.config.hidden_size
 
     def step(
         self, graph: Graph, symbols: str, state: list[tuple[str, str]]
@@ -108,7 +109,7 @@ class Network:
                 after.append((graph.one(kind, sums), c))
             x = after[-1][0]
         head = self._model.head
-        weight, bias = _numpy(head.weight)[: self._size], _numpy(head.bias)[: self._size]
+        weight, bias = _numpy(head.weight)[: self.size], _numpy(head.bias)[: self.size]
         return self._product(graph, x, weight, bias), after
 
     def _ordered(self, rows: Floats) -> Floats:
@@ -237,10 +238,12 @@ def one_step(network: Network) -> onnx.ModelProto:
         stacked = [graph.one("Unsqueeze", layer[place], axis) for layer in after]
         graph.rename(graph.one("Concat", *stacked, axis=0), f"new_{name}")
     names = "hc" if lstm else "h"
-    state = [_value(name, TensorProto.FLOAT, 3) for name in names]
-    new = [_value(f"new_{name}", TensorProto.FLOAT, 3) for name in names]
-    inputs = [_value("symbols", TensorProto.INT64, 1), *state]
-    outputs = [_value("logits", TensorProto.FLOAT, 2), *new]
+    shape: list[str | int | None] = [network.layers, "S", network.hidden]
+    tensor = helper.make_tensor_value_info
+    state = [tensor(name, TensorProto.FLOAT, shape) for name in names]
+    new = [tensor(f"new_{name}", TensorProto.FLOAT, shape) for name in names]
+    inputs = [tensor("symbols", TensorProto.INT64, ["S"]), *state]
+    outputs = [tensor("logits", TensorProto.FLOAT, ["S", network.size]), *new]
     return _model(graph.finish(inputs, outputs), network)
 
 

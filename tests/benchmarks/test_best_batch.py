@@ -1,8 +1,14 @@
 """The comparison at the best number of lanes runs, and divides the best by the best."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 from benchmarks import best_batch
+from tests.conftest import environment
 
 
 def test_the_ratio_is_of_the_best() -> None:
@@ -14,3 +20,17 @@ def test_the_ratio_is_of_the_best() -> None:
     ratio = re.search(r"best: ([\d.]+)", text)
     assert ratio is not None
     assert abs(float(ratio[1]) - seqkit / plain) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["lanes=1"], 2), (["shape=toy"], 2), (["shape=toy", "lanes=a"], 2)],
+)
+def test_bad_arguments_are_told_in_a_line(arguments: list[str], code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "benchmarks/best_batch.py", *arguments],
+        cwd=Path(__file__).parents[2], env=environment(),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert done.stderr.count("\n") == 1

@@ -26,6 +26,7 @@ def test_json_has_all_rows_and_ratios(run: Run, shape: str) -> None:
     assert [row["forward_backward_ms"] for row in found["published"]] == (
         [64.0, 12.8] if shape == "mycaffe" else []
     )
+    assert all(row["hidden_size"] == 512 for row in found["published"])  # not what was timed here
 
 
 @pytest.mark.parametrize("shape", ["generate_text", "generate_audio"])
@@ -54,6 +55,7 @@ def test_the_table_names_what_others_published_for_this_depth(run: Run) -> None:
     assert result.code == 0, result.err
     text = result.out.decode()
     assert "3 x 8 lstm, T 4, B 2, V 65" in text
+    assert "at H 512, T 50, B 50" in text
     assert "torch-rnn, Titan X: 117 ms" in text
     assert "torch-rnn, Titan X: 38 ms" not in text
 

@@ -195,6 +195,7 @@ def test_what_does_not_fit_is_refused(
         (2, "writes text", ("generate", text, f"prompt_audio={tmp_path / 'a.wav'}")),
         (2, "give length", ("generate", text, "seconds=1")),
         (2, "not both", ("generate", sound, "seconds=1", "length=5")),
+        (2, "less than one sample", ("generate", sound, "seconds=0.0001")),
         (2, ".flac", ("generate", sound, f"out={tmp_path / 'a.mp3'}")),
         (2, "one stream", ("generate", sound, "out=-", "streams=2")),
         (3, "text.wav", ("generate", sound, f"prompt_audio={tmp_path / 'text.wav'}")),
