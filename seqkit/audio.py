@@ -21,8 +21,8 @@ from seqkit.corpus import Corpus
 from seqkit.corpus_cache import Encoded
 from seqkit.datasets import Located
 from seqkit.errors import ConfigError, DataError
-from seqkit.signals import Resampler
-from seqkit.sound_files import BadFileError, Reader, Wave
+from seqkit.signals import Resampler, Wave
+from seqkit.sound_files import BadFileError, Reader
 
 _SHORTEST = 0.02  # seconds; a clip below holds nothing to learn from
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale

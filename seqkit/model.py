@@ -37,10 +37,10 @@ class State(NamedTuple):
     h: Tensor
     c: Tensor
 
-    def reset(self, fresh: Tensor) -> "State":
-        """Zero the lanes in which `fresh` (B,) is true."""
-        lanes = fresh[None, :, None]
-        return State(self.h.masked_fill(lanes, 0), self.c.masked_fill(lanes, 0))
+    def reset_(self, fresh: Tensor) -> None:
+        """Zero the lanes in which `fresh` (B,) is true, in place."""
+        for values in self:
+            values.masked_fill_(fresh[:, None], 0)
 
 
 class Network(NamedTuple):
@@ -216,6 +216,11 @@ class CharRNN(nn.Module):
                     parameter[h : 2 * h] = 1.0  # rows i, f, g, o: the forget gate's
             else:
                 parameter.uniform_(-(h**-0.5), h**-0.5, generator=generator)
+
+    def input_table(self) -> Tensor:
+        """What every symbol adds to the gates of the bottom layer, (V, G·H), biases left out."""
+        w = recurrence.weights_of(self.layers[0]).w
+        return w.T if self.embedding is None else self.embedding.weight @ w.T
 
     def zero_state(self, batch_size: int) -> State:
         """The state before the first symbol, (L, B, H) of zeros."""

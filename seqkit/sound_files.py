@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import IO, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import soundfile
 
 from seqkit import paths
 from seqkit.errors import DataError, OutputError
-
-Wave = npt.NDArray[np.float32]
+from seqkit.signals import Wave
 
 SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}

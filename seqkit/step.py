@@ -135,8 +135,7 @@ class Step:
         if rate := self._model.config.dropout:
             shape = tuple(self._state.h.shape[1:])
             masks = dropout_masks(self._keys, shape, rate, self._leaves[-1].dtype)
-        for values in self._state:
-            values.masked_fill_(window.fresh[:, None], 0)
+        self._state.reset_(window.fresh)
         logits, after = self._network(window.inputs, self._state, masks, window.resets)
         nats = cross_entropy(logits, window.targets, "sum")
         gradients = torch.autograd.grad(nats, self._leaves, self._scale / self._count)
@@ -270,7 +269,7 @@ def _optimizer(
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": config.weight_decay},
         {"params": [p for p in parameters if p.dim() == 1], "weight_decay": 0.0},
     ]
-    # A CUDA graph reads the rate from the device, where the groups share it.
+    # A CUDA graph reads the rate from the device.
     rate = torch.tensor(config.lr, device=device) if device.type == "cuda" else config.lr
     if config.kind == "sgd":
         sgd = torch.optim.SGD(groups, lr=rate, momentum=config.momentum, fused=True)

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from seqkit import signals
 from seqkit.codecs.symbols import Symbols, symbol_dtype
-
-Wave = npt.NDArray[np.float32]
+from seqkit.signals import Wave
 
 MOST_LEVELS = 2**16
 

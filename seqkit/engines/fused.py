@@ -161,8 +161,7 @@ class Weights:
         gates, units = torch.arange(4), torch.arange(plan.H)
         rows = (gates[None, :] * plan.H + units[:, None]).flatten().to(model.head.weight.device)
         wide = (plan.BLOCKS, plan.TILES * _ROWS)
-        table = layers[0].w.T if model.embedding is None else model.embedding.weight @ layers[0].w.T
-        table = (table + layers[0].b + layers[0].d)[: plan.V, rows]
+        table = (model.input_table() + layers[0].b + layers[0].d)[: plan.V, rows]
         self.table = table.reshape(plan.V, *wide).transpose(0, 1).contiguous()
         bias = torch.stack([layer.b + layer.d for layer in layers])[:, rows]
         self.bias = bias.reshape(plan.L, *wide).transpose(0, 1).contiguous()

@@ -86,9 +86,7 @@ class Network:
             w, u, b, d = (self._ordered(_numpy(part)) for part in weights)
             whole = b if self.cell == "gru" else b + d
             if index == 0:
-                table = w.T
-                if self._model.embedding is not None:
-                    table = _numpy(self._model.embedding.weight) @ table
+                table = self._ordered(_numpy(self._model.input_table().T)).T
                 inputs = graph.one("Gather", graph.constant(table + whole, np.float32), symbols)
             elif self.cell == "gru":
                 inputs = self._product(graph, x, w, whole)

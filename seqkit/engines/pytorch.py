@@ -30,8 +30,7 @@ class PreparedStep:
         self._clip = model.config.clip
         self._dtype = dtype
         layers = [recurrence.weights_of(layer) for layer in model.layers]
-        table = layers[0].w.T if model.embedding is None else model.embedding.weight @ layers[0].w.T
-        self._table = self._prepared(table)
+        self._table = self._prepared(model.input_table())
         self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._matrix(layer.w) for layer in layers]
         self._hidden = [self._matrix(layer.u) for layer in layers]

@@ -4,11 +4,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
+from seqkit.codecs import Characters
+from seqkit.commands import products
 from tests.conftest import TINY, Run, environment, process
 
 
@@ -166,36 +170,62 @@ def test_a_terminal_shows_what_stdout_holds(trained: Path, tmp_path: Path) -> No
     assert shown.replace("\r\n", "\n") == plain + "\n"
 
 
-@pytest.mark.parametrize("out", ["long.txt", "stdout"])
-def test_a_terminal_that_is_closed_leaves_what_was_made(
-    out: str, trained: Path, tmp_path: Path
-) -> None:
+def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path: Path) -> None:
     terminal, side = os.openpty()
-    more = ["streams=2", "length=10000000", *(["out=long.txt"] if out == "long.txt" else [])]
-    with (
-        (tmp_path / "stdout").open("wb") as stdout,
-        subprocess.Popen(
-            [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
-            cwd=tmp_path, env=environment(), stdout=stdout, stderr=side,
-        ) as making,
-    ):  # fmt: skip
+    more = ["streams=2", "length=10000000", "out=long.txt"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
+        cwd=tmp_path, env=environment(), stderr=side,
+    ) as making:  # fmt: skip
         try:
             os.close(side)
-            if out == "long.txt":
-                said = b""
-                while b"symbols/s" not in said:
-                    said += os.read(terminal, 1000)
-            else:
-                time.sleep(6)  # nothing is shown beside text on stdout
+            said = b""
+            while b"symbols/s" not in said:
+                said += os.read(terminal, 1000)
             os.close(terminal)
             making.send_signal(signal.SIGHUP)
             making.send_signal(signal.SIGTERM)  # more of them disturb nothing
             assert making.wait(60) == 75
         finally:
             making.kill()
-    made = [tmp_path / "long_1.txt", tmp_path / "long_2.txt"]
-    texts = [f.read_text() for f in (made if out == "long.txt" else [tmp_path / "stdout"])]
-    assert all(50 <= len(text) < 10_000_000 for text in texts)
+    for made in (tmp_path / "long_1.txt", tmp_path / "long_2.txt"):
+        assert 50 <= len(made.read_text()) < 10_000_000
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_text_on_stdout_in_a_line(
+    sent: signal.Signals, trained: Path, tmp_path: Path
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", "length=10000000"],
+        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as making:  # fmt: skip
+        try:
+            assert making.stdout is not None
+            begun = making.stdout.read(50)
+            making.send_signal(sent)
+            rest, said = making.communicate(timeout=60)
+            assert making.returncode == 75
+        finally:
+            making.kill()
+    assert 50 <= len(begun + rest) < 10_000_000
+    assert said.decode().endswith(f"stopped by {sent.name}; what was made by then is kept\n")
+    assert said.count(b"\n") == 1
+
+
+def test_streams_on_stdout_are_kept_when_they_are_interrupted(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    codec = Characters("abcd", 0)
+
+    def steps() -> Iterator[npt.NDArray[np.int64]]:
+        yield np.array([1, 2])
+        yield np.array([2, 3])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        products.print_blocks(steps(), codec, codec.encode("a"))
+    assert capfdbinary.readouterr().out == b"abc\n\nacd"
 
 
 def test_it_works_from_any_folder(trained: Path, tmp_path: Path) -> None:
