@@ -9,9 +9,10 @@ docs/performance.md. `shape`, and the keys that may follow it, are those of `ben
 import sys
 from collections.abc import Sequence
 
-from seqkit import benchmark, compose, device, paths
+from seqkit import compose, device, disk
+from seqkit.bench import training
 from seqkit.errors import ConfigError, SeqkitError
-from seqkit.timing import interleave
+from seqkit.kernels.timing import interleave
 
 ROWS = ("seqkit", "plain")
 
@@ -24,7 +25,7 @@ def rates(
     chosen = device.choose(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with device.memory_errors(lambda: "Give fewer lanes."):
-        built, choice = benchmark.rows(config, chosen, precisions, paths.cache_dir())
+        built, choice = training.rows(config, chosen, precisions, disk.cache_dir())
         rows = {name: built[name] for name in ROWS}
         timings = interleave(rows, chosen, rounds=rounds, calls=calls)
     symbols = lanes * config.train.sequence_length

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
-from seqkit.datasets.toy_sentence import SENTENCE
-from seqkit.model import CharRNN, State, cross_entropy
+from seqkit.data.datasets.toy_sentence import SENTENCE
+from seqkit.model.char_rnn import CharRNN, State, cross_entropy
 
 SUSPECTS = {
     "none": "nothing: w -= lr dw, state carried, y read, lr 0.5",

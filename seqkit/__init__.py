@@ -1,19 +1,16 @@
 """seqkit: character and sample-level sequence models on cuDNN's LSTM.
 
-config, errors, paths      keys and their ranges; failures and exit codes; where things are
-codecs, signals            symbols and what they stand for; sound as numbers
-randomness                 draws as functions of counters
-datasets                   finding, downloading or making named data
-text, audio, corpus        files of either kind to symbols, read once and kept in the cache
-lanes                      the windows that training reads
-recurrence, model          the cells as equations and as fused calls; CharRNN, its state explicit
-step, plans, training      one update; how it runs fastest; the loop that yields events
-evaluation, yardsticks     nats, streaming or in windows; what needs no training
-generation, engines        the sampler; what makes its steps
-guard, pictures            a watch over sound; what it looks like
-checkpoint, run_folder     self-contained files; the files of a run
-device, timing, benchmark  the choice of device and arithmetic; how long things take
-console, commands, cli     stderr and stdout; train, generate, evaluate …; arguments
+errors, disk, config, device, randomness, console    the ground, on which every room stands
+kernels       time what runs on a GPU
+model         the network: equations, fused calls, packing
+data          files become symbols, symbols become batches; codecs, data sets, sound
+evaluation    what a model is worth: protocols, baselines
+training      one update, the choice of kernels, the loop that yields events
+generation    symbols out of a model: the sampler, the watch over sound, the engines
+runs          what a run leaves: checkpoints and the folder
+bench         how long training and generation take
+commands      one file a verb
+compose, cli  arguments to a checked config; commands and exit codes
 """
 
 __version__ = "0.1.0"

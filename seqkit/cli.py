@@ -193,7 +193,7 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
 
 
 def _sweep_folder(config: Config) -> Path:
-    from seqkit.run_folder import RunFolder
+    from seqkit.runs.folder import RunFolder
 
     if config.run_dir:
         return Path(config.run_dir)

@@ -28,7 +28,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from seqkit import config as schema
-from seqkit import paths
+from seqkit import disk
 from seqkit.config import FREE_TEXT, Config
 from seqkit.errors import ConfigError
 
@@ -210,7 +210,7 @@ def _check_choice(override: Override) -> None:
 def _recipe_folders(config_dirs: list[Path]) -> list[Path]:
     """Where recipes are looked for, the first find counts."""
     own = [folder / name for folder in config_dirs for name in ("recipe", "recipes", "")]
-    return [folder for folder in (*own, paths.config_dir("recipes")) if folder.is_dir()]
+    return [folder for folder in (*own, disk.config_dir("recipes")) if folder.is_dir()]
 
 
 @contextlib.contextmanager
@@ -225,7 +225,7 @@ def _hydra(config_dirs: list[Path]) -> Iterator[None]:
     search_path.append("hydra", "pkg://hydra.conf")
     for folder in _recipe_folders(config_dirs):
         search_path.append("recipes", f"recipes://{folder.absolute()}")
-    search_path.append("seqkit", f"file://{paths.config_dir('conf')}")
+    search_path.append("seqkit", f"file://{disk.config_dir('conf')}")
     for folder in config_dirs:
         search_path.append("user", f"file://{folder.absolute()}")
     search_path.append("schema", "structured://")

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seqkit import compose, paths
+from seqkit import compose, disk
 from seqkit.config import FREE_TEXT, Config, options
 from seqkit.errors import ConfigError
 
-RECIPES = sorted(file.stem for file in paths.config_dir("recipes").glob("*.yaml"))
+RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -20,7 +20,7 @@ def test_every_recipe_composes(recipe: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "group", [path.parent.name + "=" + path.stem for path in paths.config_dir("conf").glob("*/*")]
+    "group", [path.parent.name + "=" + path.stem for path in disk.config_dir("conf").glob("*/*")]
 )
 def test_every_choice_of_a_group_composes(group: str) -> None:
     compose.compose(["recipe=shakespeare", group], [])

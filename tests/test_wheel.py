@@ -33,4 +33,4 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (empty / "run" / "summary.json").exists()
     assert (site / "seqkit" / "recipes" / "shakespeare.yaml").exists()
-    assert (site / "seqkit" / "datasets" / "verse.txt").stat().st_size > 60_000
+    assert (site / "seqkit" / "data" / "datasets" / "verse.txt").stat().st_size > 60_000

@@ -3,13 +3,14 @@
 import json
 from typing import Any
 
-from seqkit import benchmark, device, paths
+from seqkit import device, disk
+from seqkit.bench import training
 from seqkit.commands import bench_generation, material
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import ConfigError
-from seqkit.plans import Choice
-from seqkit.timing import ROUNDS, Timing, interleave
+from seqkit.kernels.timing import ROUNDS, Timing, interleave
+from seqkit.training.kernel_choice import Choice
 
 _SIZES = {"mycaffe": (512, 25, 75), "torch_rnn": (512, 50, 50), "caffe_lstm": (2048, 20, 100)}
 """H, B and T of what is published for a shape."""
@@ -49,10 +50,10 @@ def run(config: Config, console: Console) -> None:
     device.set_deterministic(config.train.deterministic)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with device.memory_errors(lambda: "Try a smaller train.batch_size."):
-        rows, choice = benchmark.rows(config, chosen, precisions, paths.cache_dir(), console.notice)
+        rows, choice = training.rows(config, chosen, precisions, disk.cache_dir(), console.notice)
         with console.progress("bench", len(rows) * (ROUNDS + 1)) as bar:
             timings = interleave(rows, chosen, bar.update)
-        peak = benchmark.matrix_peak(chosen, choice.plan.precision)
+        peak = training.matrix_peak(chosen, choice.plan.precision)
     result = _result(config, device.describe(chosen), choice, timings, peak)
     material.write_result(out, json.dumps(result) if config.json else _table(result))
 
@@ -61,7 +62,7 @@ def _result(
     config: Config, chosen: str, choice: Choice, timings: dict[str, Timing], peak: float
 ) -> dict[str, Any]:
     symbols = config.train.batch_size * config.train.sequence_length
-    operations = {name: benchmark.operations(config, name) for name in timings}
+    operations = {name: training.operations(config, name) for name in timings}
     medians = {name: timing.quantile(0.5) for name, timing in timings.items()}
     rows = []
     for name, timing in timings.items():

@@ -6,12 +6,13 @@ from typing import Any
 
 import torch
 
-from seqkit import device, generation_benchmark
+from seqkit import device
+from seqkit.bench import generation
+from seqkit.bench.generation import Row
 from seqkit.commands import material
 from seqkit.config import Config
 from seqkit.console import Console
-from seqkit.generation_benchmark import Row
-from seqkit.timing import ROUNDS, Timing, interleave
+from seqkit.kernels.timing import ROUNDS, Timing, interleave
 
 SHAPES = ("generate_text", "generate_audio")
 _SAMPLE_RATE = 16000  # that real time is measured against
@@ -30,7 +31,7 @@ _PUBLISHED = [
 def run(config: Config, chosen: torch.device, out: Path | None, console: Console) -> None:
     """Print median and spread of every row, and their ratios."""
     with device.memory_errors(lambda: "Try fewer streams."):
-        rows = generation_benchmark.rows(config, chosen, console.notice)
+        rows = generation.rows(config, chosen, console.notice)
         with console.progress("bench", len(rows) * (ROUNDS + 1)) as bar:
             builds = {name: row.build for name, row in rows.items()}
             timings = interleave(builds, chosen, bar.update)

@@ -3,11 +3,12 @@
 import dataclasses
 import json
 
-from seqkit import device, evaluation, yardsticks
-from seqkit.codecs import Quantiser
+from seqkit import device
 from seqkit.commands import material
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
+from seqkit.data.codecs import Quantiser
+from seqkit.evaluation import baselines, protocols
 
 
 def run(config: Config, console: Console) -> None:
@@ -24,14 +25,14 @@ def run(config: Config, console: Console) -> None:
             console.notice("without data.path the data are read as the checkpoint's own were")
         part, corpus = material.own_part(saved, config.part, console)
     if config.protocol == "windowed":
-        segments = evaluation.windowed(part, config.window)
+        segments = protocols.windowed(part, config.window)
     else:
-        segments = evaluation.streaming(part)
+        segments = protocols.streaming(part)
     with (
         device.memory_errors(lambda: "Try device=cpu."),
         console.progress("evaluate", len(part)) as bar,
     ):
-        score = evaluation.evaluate(
+        score = protocols.evaluate(
             saved.build(chosen),
             part,
             saved.codec.start,
@@ -47,7 +48,7 @@ def run(config: Config, console: Console) -> None:
         "data_sha256": corpus.sha256,
     }
     if isinstance(saved.codec, Quantiser):
-        result |= yardsticks.all_of(part, saved.codec)
+        result |= baselines.all_of(part, saved.codec)
         result["quantiser_snr_db"] = corpus.snr
     material.write_result(out, json.dumps(result) if config.json else _table(result))
 

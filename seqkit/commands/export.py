@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from seqkit import paths
+from seqkit import disk
 from seqkit.commands import material
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import ConfigError, OutputError
-from seqkit.model import CharRNN
+from seqkit.model.char_rnn import CharRNN
 
 _STEPS = 64  # over which the model is compared with PyTorch
 _TOLERANCE = 1e-3  # of logits
@@ -25,7 +25,7 @@ def run(config: Config, console: Console) -> None:
     try:
         from onnx import checker, helper
 
-        from seqkit.engines import onnx, onnx_graph
+        from seqkit.generation.engines import onnx, onnx_graph
     except ImportError as error:
         raise ConfigError("export needs ONNX Runtime: pip install 'seqkit[onnx]'") from error
     out = material.free_output(config)
@@ -41,7 +41,7 @@ def run(config: Config, console: Console) -> None:
     difference = _difference(onnx.open_session(content), network, saved.codec.size)
     if not difference < _TOLERANCE:
         raise OutputError(f"{out}: not written, its logits differ by {difference} from PyTorch's")
-    with paths.atomic_write(out) as stream:
+    with disk.atomic_write(out) as stream:
         stream.write(content)
     console.notice(
         f"written: {out}; over {_STEPS} steps its logits differ from PyTorch's by at most "

@@ -7,18 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from seqkit import checkpoint, device, guard
-from seqkit.checkpoint import Checkpoint
-from seqkit.codecs import Codec, Quantiser, Symbols, symbol_dtype
+from seqkit import device
 from seqkit.commands import material, products
 from seqkit.commands.interrupts import on_signals
 from seqkit.commands.products import Steps
 from seqkit.config import Config, check
 from seqkit.console import Console, Product
-from seqkit.engines.choose import choose
+from seqkit.data.codecs import Codec, Quantiser, Symbols, symbol_dtype
 from seqkit.errors import ConfigError, StoppedError
-from seqkit.generation import generate, read_prompt, sampling_of
-from seqkit.model import CharRNN
+from seqkit.generation import watch
+from seqkit.generation.engines.choose import choose
+from seqkit.generation.sampling import generate, read_prompt, sampling_of
+from seqkit.model.char_rnn import CharRNN
+from seqkit.runs import checkpoint
+from seqkit.runs.checkpoint import Checkpoint
 
 
 def run(config: Config, console: Console) -> None:
@@ -92,13 +94,13 @@ def continue_prompt(
     if not isinstance(codec, Quantiser):
         return steps
 
-    def again(heard: guard.Rows, stream: int, attempt: int) -> Steps:
-        seed = guard.seed_of(config.seed, stream, attempt)
+    def again(heard: watch.Rows, stream: int, attempt: int) -> Steps:
+        seed = watch.seed_of(config.seed, stream, attempt)
         alone = dataclasses.replace(config, streams=1, seed=seed)
         symbols = heard.astype(symbol_dtype(codec.size))
         return _draw(model, codec, symbols, alone, length, lambda said_before: None)
 
-    return guard.watched(steps, again, codec, prompt, config.sample.retry, console.notice)
+    return watch.watched(steps, again, codec, prompt, config.sample.retry, console.notice)
 
 
 def _draw(

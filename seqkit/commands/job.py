@@ -6,19 +6,20 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
-from seqkit import checkpoint, device
-from seqkit.checkpoint import Checkpoint
-from seqkit.codecs import Quantiser, Symbols
+from seqkit import device
 from seqkit.commands import material, products
 from seqkit.commands.generate import continue_prompt
 from seqkit.commands.interrupts import on_signals
 from seqkit.config import Config
 from seqkit.console import Bar, Console, Product, duration, to_bytes
-from seqkit.corpus import Corpus, Part
+from seqkit.data.codecs import Quantiser, Symbols
+from seqkit.data.corpus import Corpus, Part
 from seqkit.errors import InterruptedRunError, StoppedError
-from seqkit.model import CharRNN
-from seqkit.run_folder import RunFolder
-from seqkit.training import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
+from seqkit.model.char_rnn import CharRNN
+from seqkit.runs import checkpoint
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.folder import RunFolder
+from seqkit.training.trainer import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
 
 _GLIMPSE = 160  # symbols of the sample at a validation
 _GLIMPSE_SECONDS = 1.0  # of sound

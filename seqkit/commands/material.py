@@ -8,14 +8,17 @@ import numpy as np
 import torch
 
 import seqkit
-from seqkit import audio, checkpoint, datasets, paths, signals, sound_files, text
-from seqkit.checkpoint import Checkpoint
-from seqkit.codecs import Bytes, Codec, Quantiser, Symbols, UnknownSymbolError
+from seqkit import disk
 from seqkit.config import Config, DataConfig, check_section
 from seqkit.console import Console, Product
-from seqkit.corpus import Corpus, Part
-from seqkit.datasets import Located
+from seqkit.data import audio, datasets, text
+from seqkit.data.codecs import Bytes, Codec, Quantiser, Symbols, UnknownSymbolError
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.datasets import Located
+from seqkit.data.sound import signals, sound_files
 from seqkit.errors import CheckpointError, ConfigError, DataError, OutputError
+from seqkit.runs import checkpoint
+from seqkit.runs.checkpoint import Checkpoint
 
 _LENGTH = 500  # symbols of text, where nothing is said
 _SECONDS = 5.0  # of sound
@@ -27,7 +30,7 @@ def load_corpus(data: DataConfig, console: Console, codec: Codec | None = None) 
     Raises:
         DataError: there is none, or it cannot be read.
     """
-    cache = paths.cache_dir()
+    cache = disk.cache_dir()
     if data.path:
         path = Path(data.path)
         located = Located(path, path.name or str(path))
@@ -153,7 +156,7 @@ def _read_file(path: Path, codec: Codec) -> str | bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DataError(f"prompt_file={path}: cannot be read: {paths.describe(error)}") from error
+        raise DataError(f"prompt_file={path}: cannot be read: {disk.describe(error)}") from error
     if isinstance(codec, Bytes):
         return content
     try:
@@ -177,7 +180,7 @@ def free_output(config: Config) -> Path | None:
 def write_result(out: Path | None, text: str) -> None:
     """Write a command's result, a line or a table, to its file or to stdout."""
     if out:
-        with paths.atomic_write(out) as stream:
+        with disk.atomic_write(out) as stream:
             stream.write((text + "\n").encode())
     else:
         product = Product()

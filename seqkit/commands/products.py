@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit import paths, pictures, sound_files
-from seqkit.codecs import Quantiser, Symbols, TextCodec
+from seqkit import disk
 from seqkit.config import Config
 from seqkit.console import Console, Product, to_bytes
+from seqkit.data.codecs import Quantiser, Symbols, TextCodec
+from seqkit.data.sound import pictures, sound_files
 from seqkit.errors import ConfigError, OutputError
 
 Steps = Iterator[npt.NDArray[np.int64]]
@@ -95,7 +96,7 @@ def write_texts(
     except KeyboardInterrupt as error:
         interrupted = error
     for stream, file in enumerate(files):
-        with paths.atomic_write(file) as output:
+        with disk.atomic_write(file) as output:
             output.write(to_bytes(codec.decode(prompt)))
             output.write(to_bytes(codec.decode([row[stream] for row in rows])))
     speed = f"; {pace.last:,.0f} symbols/s" if pace.last else ""
@@ -130,7 +131,7 @@ def free_sounds(folder: Path, streams: int) -> list[Path]:
         while any(folder.glob(f"generated_{number}[._]*")):
             number += 1
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {paths.describe(error)}") from error
+        raise OutputError(f"{folder}: cannot be written: {disk.describe(error)}") from error
     return numbered(folder / f"generated_{number}.wav", streams)
 
 

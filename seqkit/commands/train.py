@@ -6,19 +6,21 @@ from pathlib import Path
 
 import torch
 
-from seqkit import checkpoint, device, paths, plans
-from seqkit.checkpoint import Checkpoint
+from seqkit import device, disk
 from seqkit.commands import material
 from seqkit.commands.job import Job
 from seqkit.config import Config, ModelConfig, check_model, default_of, options
 from seqkit.console import Console
-from seqkit.corpus import Corpus
+from seqkit.data.corpus import Corpus
+from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, ConfigError, OutputError
-from seqkit.lanes import Lanes
-from seqkit.model import CharRNN
-from seqkit.run_folder import RunFolder
-from seqkit.step import Plan
-from seqkit.training import Trainer
+from seqkit.model.char_rnn import CharRNN
+from seqkit.runs import checkpoint
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.folder import RunFolder
+from seqkit.training import kernel_choice
+from seqkit.training.step import Plan
+from seqkit.training.trainer import Trainer
 
 _END_KEYS = {
     f"train.{key}"
@@ -140,15 +142,15 @@ def _plan(
     console: Console,
 ) -> Plan:
     """How the network runs: as the run did before if it can, else as a search finds it fastest."""
-    if rule := plans.missed(model):
+    if rule := kernel_choice.missed(model):
         console.notice(rule)
     before = saved.training.get("plan") if saved is not None and saved.training else None
-    for plan in plans.candidates(model, lanes, precisions):
+    for plan in kernel_choice.candidates(model, lanes, precisions):
         if dataclasses.asdict(plan) == before:
             return plan
     # Two searches may end differently: what is to repeat bit by bit is not searched for.
     search = config.model.autotune and not config.train.deterministic
-    choice = plans.choose(model, lanes, precisions, paths.cache_dir(), search)
+    choice = kernel_choice.choose(model, lanes, precisions, disk.cache_dir(), search)
     if choice.milliseconds or before:
         console.notice(f"kernels: {choice}")
     return choice.plan
@@ -157,7 +159,7 @@ def _plan(
 def _smaller(config: Config, model: ModelConfig, precision: str, chosen: torch.device) -> str:
     """What to try when memory does not suffice."""
     if chosen.type == "cuda":
-        lanes = plans.fitting_lanes(model, config.train.sequence_length, precision, chosen)
+        lanes = kernel_choice.fitting_lanes(model, config.train.sequence_length, precision, chosen)
         if lanes := min(lanes, config.train.batch_size // 2):
             return f"By estimate train.batch_size={lanes} fits."
     return "Try a smaller train.batch_size or model.hidden_size."

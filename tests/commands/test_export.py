@@ -9,7 +9,8 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from seqkit import checkpoint, codecs
+from seqkit.data import codecs
+from seqkit.runs import checkpoint
 from tests.conftest import Run
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from seqkit.codecs import Characters
 from seqkit.commands import products
+from seqkit.data.codecs import Characters
 from tests.conftest import TINY, Run, environment, process
 
 

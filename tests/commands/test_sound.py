@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit import sound_files
-from seqkit.datasets import etude
+from seqkit.data.datasets import etude
+from seqkit.data.sound import sound_files
 from tests.conftest import SENTENCE, Run, environment, process
 from tests.pitch import on_scale
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqkit import checkpoint
+from seqkit.runs import checkpoint
 from tests.conftest import SENTENCE, TINY, Run, environment
 
 

@@ -1,0 +1,1 @@
+"""Files become symbols, and symbols become batches."""

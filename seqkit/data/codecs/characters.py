@@ -1,0 +1,170 @@
+"""Characters and bytes as symbols."""
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit.data.codecs.symbols import Symbols, symbol_dtype
+from seqkit.errors import DataError
+
+_CODE_POINTS = 0x110000
+_PLAIN = {
+    "\u2018": "'",
+    "\u2019": "'",
+    "\u201c": '"',
+    "\u201d": '"',
+    "\u2013": "-",
+    "\u2014": "-",
+    "\u00a0": " ",
+}
+
+
+class UnknownSymbolError(DataError):
+    """A character outside the vocabulary, with the place where it stands."""
+
+    def __init__(self, character: str, offset: int) -> None:
+        self.character = character
+        self.offset = offset
+        name = unicodedata.name(character, "unnamed")
+        super().__init__(
+            f"character {character!r} (U+{ord(character):04X}, {name}) at offset {offset} "
+            "is not in the vocabulary"
+        )
+
+
+def code_points(text: str) -> npt.NDArray[np.uint32]:
+    """The Unicode code points (N,) of a text, surrogates included."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
+class Characters:
+    """One symbol for each distinct character, in the order of their code points.
+
+    Nothing is normalised: carriage returns, byte order marks, NUL and characters outside the
+    basic plane are characters like any other.
+    """
+
+    def __init__(self, vocabulary: str, start: int) -> None:
+        """`vocabulary` holds each character once, in rising order; `start` is an index into it."""
+        points = code_points(vocabulary)
+        if not points.size or (points[1:] <= points[:-1]).any():
+            raise ValueError("a vocabulary is not empty, and its characters rise")
+        if not 0 <= start < points.size:
+            raise ValueError(f"start {start} is outside the vocabulary of {points.size}")
+        self.vocabulary = vocabulary
+        self._points = points
+        self._start = start
+        self._table = np.full(_CODE_POINTS, -1, dtype=np.int32)
+        self._table[points] = np.arange(points.size, dtype=np.int32)
+
+    @classmethod
+    def from_counts(cls, counts: npt.NDArray[np.int64], most: int = 0) -> "Characters":
+        """The codec of a text in which code point `p` occurs `counts[p]` times.
+
+        `most` keeps only so many characters, the most frequent (0: all). A document starts after
+        a newline if there is one, else after the most frequent character.
+        """
+        present = np.flatnonzero(counts)
+        if most and present.size > most:
+            order = np.argsort(-counts[present], kind="stable")
+            present = np.sort(present[order[:most]])
+        vocabulary = present.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+        newline = vocabulary.find("\n")
+        start = newline if newline >= 0 else int(np.argmax(counts[present]))
+        return cls(vocabulary, start)
+
+    @classmethod
+    def from_text(cls, text: str) -> "Characters":
+        """The codec of all characters of one text."""
+        return cls.from_counts(np.bincount(code_points(text), minlength=_CODE_POINTS))
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> "Characters":
+        """Rebuild one from `to_spec()`. Raises ValueError."""
+        points, start = spec.get("vocabulary"), spec.get("start")
+        if not isinstance(start, int) or not isinstance(points, list):
+            raise ValueError("a spec of characters has a vocabulary and a start")
+        if not all(isinstance(point, int) and 0 <= point < _CODE_POINTS for point in points):
+            raise ValueError("a vocabulary is a list of code points")
+        return cls("".join(map(chr, points)), start)
+
+    @property
+    def size(self) -> int:
+        """V, the number of characters."""
+        return int(self._points.size)
+
+    @property
+    def start(self) -> int:
+        """The symbol that stands before the first one of a document."""
+        return self._start
+
+    def encode(self, material: str | bytes, unknown: str = "error") -> Symbols:
+        """The symbols (N,) of a text.
+
+        Raises:
+            UnknownSymbolError: with unknown=error, for the first character that is not known.
+        """
+        if isinstance(material, bytes):
+            raise TypeError("Characters encodes text; decode the bytes first")
+        points = code_points(material)
+        indices = self._table[points]
+        missing = indices < 0
+        if missing.any():
+            if unknown == "error":
+                offset = int(np.argmax(missing))
+                raise UnknownSymbolError(material[offset], offset)
+            if unknown == "skip":
+                indices = indices[~missing]
+            else:
+                for point in np.unique(points[missing]):
+                    indices[points == point] = self._nearest(chr(point))
+        return indices.astype(symbol_dtype(self.size))
+
+    def decode(self, symbols: npt.ArrayLike) -> str:
+        """The text of the symbols (N,)."""
+        points = self._points[np.asarray(symbols, dtype=np.int64)]
+        return points.tobytes().decode("utf-32-le", "surrogatepass")
+
+    def to_spec(self) -> dict[str, Any]:
+        """A JSON object from which `from_spec` rebuilds this codec."""
+        return {
+            "name": "characters",
+            "vocabulary": [int(point) for point in self._points],
+            "start": self._start,
+        }
+
+    def _nearest(self, character: str) -> int:
+        """The closest known symbol: plain punctuation, base letter, other case, code point."""
+        plain = _PLAIN.get(character, character)
+        base = unicodedata.normalize("NFKD", plain)[:1]
+        candidates = [plain, base, plain.swapcase(), base.swapcase()]
+        if character.isspace():
+            candidates += [" ", "\n"]
+        for candidate in candidates:
+            if len(candidate) == 1 and (index := int(self._table[ord(candidate)])) >= 0:
+                return index
+        return int(np.argmin(np.abs(self._points.astype(np.int64) - ord(character))))
+
+
+class Bytes:
+    """One symbol for each of the 256 byte values; any file at all can be read this way."""
+
+    size = 256
+    start = ord("\n")
+
+    def encode(self, material: str | bytes, unknown: str = "error") -> Symbols:
+        """The symbols (N,) of bytes, or of a text in UTF-8; no byte is unknown."""
+        if isinstance(material, str):
+            material = material.encode("utf-8", "surrogateescape")
+        return np.frombuffer(material, dtype=np.uint8)
+
+    def decode(self, symbols: npt.ArrayLike) -> bytes:
+        """The bytes of the symbols (N,)."""
+        return np.asarray(symbols, dtype=np.uint8).tobytes()
+
+    def to_spec(self) -> dict[str, Any]:
+        """A JSON object from which `from_spec` rebuilds this codec."""
+        return {"name": "bytes"}

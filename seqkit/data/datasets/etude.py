@@ -1,0 +1,106 @@
+"""An étude for one plucked string after the other, composed and rendered here.
+
+The strings follow Karplus and Strong ("Digital synthesis of plucked-string and drum timbres",
+1983): a burst of noise goes round a delay line and is smoothed a little at every turn.
+"""
+
+import wave
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit import disk
+from seqkit.data.datasets import Folders, Located
+from seqkit.randomness import uniforms
+
+Wave = npt.NDArray[np.float64]
+
+SAMPLE_RATE = 16000
+SECONDS = 160.0
+SCALE = (220.0, 246.94, 277.18, 329.63, 369.99, 440.0)
+"""Hertz: the pentatonic scale on A, equally tempered."""
+
+_VERSION = 1  # of the music: a change of it changes the file's name
+_BEAT = 0.25  # seconds
+_RING = 2.0  # seconds in which a string's loop loses 60 dB
+_LEVEL = 0.6  # of the loudest sample
+_HISS = 0.01  # amplitude of the noise that a recording has
+_STEPS = (-2, -1, -1, 1, 1, 2)  # along the scale, from note to note
+
+
+def locate(folders: Folders) -> Located:
+    """The étude as a WAV in the cache."""
+    path = folders.cache / "made" / f"etude_{_VERSION}.wav"
+    if not path.exists():
+        write(path, render(compose(SECONDS), SAMPLE_RATE), SAMPLE_RATE)
+    return Located(path, "etude")
+
+
+def compose(seconds: float) -> list[tuple[int, int]]:
+    """Notes as (place on the scale, beats): phrases of a random walk, each played twice."""
+    beats = round(seconds / _BEAT)
+    draws = iter(uniforms(0, 0, 0, 4 * beats).tolist())
+    notes: list[tuple[int, int]] = []
+    place, written = 2, 0
+    while written < beats:
+        phrase = []
+        left = 8
+        while left:
+            length = min(left, 2 if next(draws) < 0.5 else 1)
+            step = _STEPS[int(next(draws) * len(_STEPS))]
+            place = place + step if 0 <= place + step < len(SCALE) else place - step
+            phrase.append((place, length))
+            left -= length
+        notes += phrase * 2
+        written += 16
+    return notes
+
+
+def render(notes: list[tuple[int, int]], sample_rate: int) -> Wave:
+    """The wave (N,) of a melody; a string is damped when the next one is plucked.
+
+    Without the hiss every sample would follow from those before it, and a model that learns this
+    has not learnt to find back to the tone from samples that it drew itself.
+    """
+    pieces = [
+        pluck(SCALE[place], round(beats * _BEAT * sample_rate), sample_rate)
+        for place, beats in notes
+    ]
+    melody = np.concatenate(pieces)
+    return melody + _HISS * (2 * uniforms(2, 0, 0, melody.size) - 1)
+
+
+def pluck(hertz: float, samples: int, sample_rate: int) -> Wave:
+    """One string (samples,), faded out in its last hundredth of a second.
+
+    y[t] = g * ((1-s)/2 y[t-n] + 1/2 y[t-n-1] + s/2 y[t-n-2]): the smoothing delays by half a
+    sample and linear interpolation by s, so that n + s + 1/2 samples are one period.
+    """
+    period = sample_rate / hertz
+    n = int(period - 0.5)
+    s = period - 0.5 - n
+    turn = 10 ** (-3 * period / (_RING * sample_rate))
+    # The same burst for every pluck of a string, without its sharpest edges.
+    burst = 2 * uniforms(1, n, 0, n + 2) - 1
+    burst = (burst + np.roll(burst, 1) + np.roll(burst, -1)) / 3
+    burst -= burst.mean()
+    y = np.zeros(n + 2 + samples)
+    y[: n + 2] = burst / np.abs(burst).max()
+    for begin in range(n + 2, len(y), n):
+        end = min(begin + n, len(y))
+        past = y[begin - n - 2 : end - n]
+        y[begin:end] = turn * ((1 - s) / 2 * past[2:] + past[1:-1] / 2 + s / 2 * past[:-2])
+    # A constant would ring longest; the mean of a period is taken away, which leaves the tone.
+    tone = y[n + 2 :] - np.convolve(y, np.full(n, 1 / n))[n + 2 : n + 2 + samples]
+    fade = min(samples, sample_rate // 100)
+    tone[samples - fade :] *= np.linspace(1, 0, fade)
+    loud: Wave = tone * (_LEVEL / np.abs(tone).max())
+    return loud
+
+
+def write(path: Path, samples: Wave, sample_rate: int) -> None:
+    """A mono 16-bit WAV, whole or absent."""
+    with disk.atomic_write(path) as stream, wave.open(stream, "wb") as file:
+        file.setparams((1, 2, sample_rate, 0, "NONE", ""))
+        file.writeframes(np.round(samples * 32767).astype("<i2").tobytes())

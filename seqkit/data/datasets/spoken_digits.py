@@ -1,0 +1,19 @@
+"""The Free Spoken Digit Dataset: 3000 clips, 22 minutes, six speakers, 8 kHz."""
+
+from seqkit.data.datasets import Archive, Folders, Located
+
+COMMIT = "26eb9aaf76e81b692f806f9140c2d2777410d7a1"
+ARCHIVE = Archive(
+    name="spoken_digits",
+    folder="fsdd/recordings",
+    url=f"https://github.com/Jakobovski/free-spoken-digit-dataset/archive/{COMMIT}.tar.gz",
+    member="recordings",
+    sha256="1801eae019c063377d98f831d3f93574f259475df7332bb0e3d1b080fb5e6959",
+)
+TEST = "*_[0-4].wav"
+"""The official test set: DIGIT_SPEAKER_INDEX.wav with an index of 0 to 4."""
+
+
+def locate(folders: Folders) -> Located:
+    """The folder of clips; there is no sample of it in this package."""
+    return Located(ARCHIVE.locate(folders), ARCHIVE.name, TEST)

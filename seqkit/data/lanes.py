@@ -1,0 +1,198 @@
+"""Lanes: a part of a corpus laid out for training, and the windows that are read from it."""
+
+import mmap
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqkit.data.corpus import Part
+from seqkit.errors import DataError
+from seqkit.model.char_rnn import IGNORED
+
+_FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
+_BLOCK = 1 << 24  # symbols copied to a device at a time
+
+
+@dataclass(frozen=True)
+class Window:
+    """What one training step sees: inputs and targets (T, B), and where the state is zeroed.
+
+    B counts the idle lanes, too, if there are any (see `Lanes.widen`).
+
+    `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
+    lanes that start from the zero state, `resets` (T, B) the separators between documents; it is
+    None where the part is one document.
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    fresh: Tensor
+    resets: Tensor | None
+
+
+class Lanes:
+    """A part laid out as B contiguous lanes that are read T symbols at a time.
+
+    The documents stand one after the other with a separator between them, a place without a
+    target at which the state is zeroed. This row is cut into B runs, the last one padded. So
+    every symbol is a target exactly once in an epoch, nothing of one document reaches another,
+    and a lane goes on from what it read in the step before. The input before a document's first
+    symbol is the codec's start symbol.
+    """
+
+    def __init__(self, part: Part, start: int, batch_size: int, sequence_length: int) -> None:
+        """`start` is the codec's start symbol; batch_size is B, sequence_length T.
+
+        Raises:
+            DataError: the part holds fewer than two windows.
+        """
+        if len(part) < 2 * sequence_length:
+            raise DataError(
+                f"the training part has {len(part)} symbols, fewer than two windows of "
+                f"train.sequence_length={sequence_length}: give more data or shorter windows"
+            )
+        self._start = start
+        self.sequence_length = sequence_length
+        # Where each document begins and ends in the row: one separator before all but the first.
+        before = np.arange(len(part.starts))
+        ends = np.append(part.starts[1:], len(part)) + before
+        self._separators = ends[:-1]
+        self._begins, self._ends = torch.from_numpy(part.starts + before), torch.from_numpy(ends)
+        self._length = int(ends[-1])
+        windows = -(-self._length // sequence_length)
+        lanes = min(batch_size, max(1, windows // _FEWEST_STEPS))
+        self.steps = -(-windows // lanes)
+        """Windows that each lane reads in one epoch."""
+        self.batch_size = -(-windows // self.steps)
+        """B; less than was asked for where the part is small, so that lanes have state to carry."""
+        self.has_separators = len(part.starts) > 1
+        """Whether any window has resets."""
+        self._part = part
+        self._symbols = _as_tensor(part)
+        self.widen(self.batch_size)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the windows are made."""
+        return self._symbols.device
+
+    def count(self, step: int) -> int:
+        """The targets of a step; steps run on through the epochs."""
+        begins = self._lane_begins(step % self.steps)
+        ends = np.minimum(begins + self.sequence_length, self._length)
+        first, last = np.searchsorted(self._separators, [begins, np.maximum(begins, ends)])
+        return int((np.maximum(ends - begins, 0) - (last - first)).sum())
+
+    def _lane_begins(self, step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        return (np.arange(self.batch_size) * self.steps + step) * self.sequence_length
+
+    def window(self, step: int | Tensor) -> Window:
+        """The window of a step, made on `device`; steps run on through the epochs.
+
+        `step` may be an int64 tensor of no dimension, so that a CUDA graph can replay this.
+        """
+        step = step % self.steps
+        # Of every lane the T places that are predicted, and the one before them.
+        places = torch.add(self._places, step, alpha=self.sequence_length)
+        index, begins, ends = places, self._begins, self._ends
+        if self.has_separators:
+            document = (torch.searchsorted(self._begins, places, right=True) - 1).clamp_(min=0)
+            index = places - document
+            begins, ends = begins[document[1:]], ends[document[1:]]
+        symbols = self._gather(index.clamp(0, len(self._symbols) - 1))
+        places = places[1:]
+        inputs = symbols[:-1].masked_fill(places == begins, self._start)
+        over = places >= ends  # a separator, or beyond the row
+        targets = symbols[1:].masked_fill(over, IGNORED)
+        resets = over & (places < self._length) if self.has_separators else None
+        return Window(inputs, targets, self._idle | (step == 0), resets)
+
+    def _gather(self, index: Tensor) -> Tensor:
+        size = self._symbols.element_size()
+        values = self._symbols[index].long()
+        return values if size == 1 else values & (2 ** (8 * size) - 1)
+
+    def widen(self, width: int) -> None:
+        """Make windows of so many lanes, the added ones idle: without targets, always fresh."""
+        lane = torch.arange(width, device=self.device)
+        offset = torch.arange(-1, self.sequence_length, device=self.device)
+        self._places = lane * self.steps * self.sequence_length + offset[:, None]
+        self._idle = lane >= self.batch_size
+
+    def move(self, device: torch.device) -> None:
+        """Keep the symbols on a device, and make the windows there."""
+        kept = torch.empty(len(self._symbols), dtype=self._symbols.dtype, device=device)
+        for begin in range(0, len(kept), _BLOCK):
+            kept[begin : begin + _BLOCK] = self._symbols[begin : begin + _BLOCK]
+            self.release()
+        self._symbols = kept
+        self._begins, self._ends = self._begins.to(device), self._ends.to(device)
+        self.widen(len(self._idle))
+
+    @property
+    def nbytes(self) -> int:
+        """What `move` takes on a device."""
+        return self._symbols.nbytes
+
+    def release(self) -> None:
+        """Give back the memory of what was read of a file so far; it is read again when needed."""
+        mapped = getattr(self._part.symbols, "_mmap", None)
+        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class Stage:
+    """Windows of a corpus that stays on the host, fetched ahead on a stream of its own."""
+
+    def __init__(self, lanes: Lanes, device: torch.device) -> None:
+        self._lanes = lanes
+        self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self._free = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        self.window = _each(lanes.window(0), lambda values: values.to(device))
+        """The one that was loaded last, always in the same memory."""
+        self._stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(self._stream):
+            self._next = _each(self.window, torch.empty_like)
+        self._fetched: int | None = None
+
+    def load(self, step: int) -> None:
+        """Put the window of a step where a graph reads it."""
+        if step != self._fetched:
+            self.prefetch(step)
+        torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
+        for own, fetched in _pairs(self.window, self._next):
+            own.copy_(fetched)
+        self._free.record()
+
+    def prefetch(self, step: int) -> None:
+        """Read the window of a step and send it to the device, which need not wait for it."""
+        window = self._lanes.window(step)
+        self._stream.wait_event(self._free)
+        with torch.cuda.stream(self._stream):
+            for own, read in _pairs(self._next, window):
+                own.copy_(read.pin_memory(), non_blocking=True)
+        self._fetched = step
+
+
+def _each(window: Window, function: Callable[[Tensor], Tensor]) -> Window:
+    resets = None if window.resets is None else function(window.resets)
+    return Window(function(window.inputs), function(window.targets), function(window.fresh), resets)
+
+
+def _pairs(one: Window, other: Window) -> list[tuple[Tensor, Tensor]]:
+    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
+    return [(a, b) for a, b in pairs if a is not None]
+
+
+def _as_tensor(part: Part) -> Tensor:
+    """The symbols as a tensor over the same memory; unsigned ones are read as signed."""
+    symbols = part.symbols
+    with warnings.catch_warnings():
+        # A memory map is read-only, and nothing here writes to it.
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        kind = {1: np.uint8, 2: np.int16, 4: np.int32}[symbols.itemsize]
+        return torch.from_numpy(symbols.view(kind))

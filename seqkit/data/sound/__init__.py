@@ -1,0 +1,1 @@
+"""Sound: as numbers, in files, in pictures."""

@@ -1,0 +1,59 @@
+"""Pictures of sound: the waveform above its mel spectrogram."""
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from seqkit import disk
+from seqkit.data.sound import signals
+from seqkit.data.sound.signals import Wave
+
+_DECIBELS = 70  # from the loudest to the darkest
+_SHOWN = 4000  # points of a waveform
+
+
+def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
+    """A PNG with one column for each wave (N,), under its name; scales are shared.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    # matplotlib is slow to import, and few commands draw.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4 * len(waves), 4.8), dpi=64, layout="constrained")
+    axes = figure.subplots(
+        2, len(waves), squeeze=False, sharex="col", sharey="row", height_ratios=(1, 2)
+    )
+    mels = [signals.log_mel(wave, sample_rate) for wave in waves.values()]
+    top = max(float(mel.max()) for mel in mels)
+    for column, (name, wave) in enumerate(waves.items()):
+        seconds = wave.size / sample_rate
+        above, below = axes[0][column], axes[1][column]
+        above.set_title(name)
+        step = max(1, wave.size // _SHOWN)
+        rows = wave[: wave.size // step * step].reshape(-1, step)
+        times = np.arange(len(rows)) * step / sample_rate
+        above.fill_between(times, rows.min(1), rows.max(1), linewidth=0.5)
+        image = below.imshow(
+            mels[column],
+            origin="lower",
+            aspect="auto",
+            extent=(0, seconds, 0, len(mels[column])),
+            vmin=top - _DECIBELS,
+            vmax=top,
+            cmap="magma",
+        )
+        ticks = np.linspace(0, len(mels[column]), 5)
+        hertz = signals.mel_hertz(ticks / len(mels[column]), sample_rate)
+        below.set_yticks(ticks, [f"{value:.0f}" for value in hertz])
+        below.set_xlabel("seconds")
+    axes[0][0].set_ylabel("amplitude")
+    axes[1][0].set_ylabel("hertz, mel scale")
+    figure.colorbar(image, ax=list(axes[1]), label="dB")
+    content = io.BytesIO()
+    figure.savefig(content, format="png")
+    with disk.atomic_write(path) as stream:
+        stream.write(content.getvalue())

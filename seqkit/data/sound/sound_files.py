@@ -1,0 +1,245 @@
+"""Files of sound: read in blocks, checked; written so that they are whole at every moment."""
+
+import struct
+import wave
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Protocol
+
+import numpy as np
+import soundfile
+
+from seqkit import disk
+from seqkit.data.sound.signals import Wave
+from seqkit.errors import DataError, OutputError
+
+SUFFIXES = frozenset(
+    {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
+    | {".wave", ".aif", ".aifc", ".oga", ".opus"}
+)
+"""Endings under which files of a folder are taken for sound."""
+WRITTEN = (".wav", ".flac", ".ogg")
+"""Endings of the files that can be written."""
+MOST_SAMPLES = (2**32 - 64) // 2
+"""Of 16 bits, in a WAV."""
+
+_FRAMES = 1 << 13  # of a block; larger ones leave holes in the memory of the process
+_OPEN_LENGTHS = (0x7FFFF000, 0x7FFFFFFF, 0x80000000)  # data sizes that say: until the file ends
+_HEADER = 1 << 10  # bytes; 0xFFFFFFFF less a header says the same
+_LAST_PAGE = 1 << 16  # bytes at the end of an OGG that hold its last page
+_OGG_RATE = 192_000  # hertz that libvorbis takes
+_UNKNOWN = 1 << 62  # frames that libsndfile reports where the header does not say
+
+
+class BadFileError(DataError):
+    """A file of sound that cannot be read, or not whole; `reason` leaves the file's name out."""
+
+    def __init__(self, file: Path, reason: str) -> None:
+        self.file = file
+        self.reason = reason
+        super().__init__(f"{file}: {reason}")
+
+
+def is_sound(file: Path) -> bool:
+    """Whether a file can be opened as sound, whatever its name."""
+    try:
+        soundfile.info(str(file))
+    except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: taken for headerless
+        return False
+    return True
+
+
+class Reader:
+    """One file of sound, checked as it is read."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a file. Raises BadFileError."""
+        self.path = path
+        try:
+            with path.open("rb") as stream:
+                _check_length(path, stream)
+            self._file = soundfile.SoundFile(str(path))
+        except soundfile.SoundFileError as error:
+            reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
+            raise BadFileError(path, f"cannot be read as sound: {reason}") from error
+        except TypeError as error:
+            raise BadFileError(path, "samples without a header: name it otherwise") from error
+        except OSError as error:
+            raise BadFileError(path, f"cannot be read: {disk.describe(error)}") from error
+        self.sample_rate: int = self._file.samplerate
+        self.channels: int = self._file.channels
+        self.frames: int = self._file.frames
+
+    def blocks(self, channel: str = "mix") -> Iterator[Wave]:
+        """The samples (n,) of one channel, or the mean of all, some thousand at a time.
+
+        Raises:
+            BadFileError: no such channel, a sample that is not finite, or fewer than the header
+                promises.
+        """
+        if channel != "mix" and int(channel) >= self.channels:
+            raise BadFileError(
+                self.path, f"data.channel={channel}: it has {self.channels} channel(s), from 0"
+            )
+        weights = np.full(self.channels, 1 / self.channels, np.float32)
+        read = 0
+        with self._file as file:
+            while True:
+                try:
+                    frames = file.read(_FRAMES, dtype="float32", always_2d=True)
+                except soundfile.SoundFileError as error:
+                    raise BadFileError(self.path, f"damaged after {read} samples") from error
+                if not len(frames):
+                    break
+                if channel != "mix":
+                    frames = frames[:, int(channel), None]
+                finite = np.isfinite(frames)
+                if not finite.all():
+                    index, place = map(int, np.argwhere(~finite)[0])
+                    value = frames[index, place]
+                    raise BadFileError(self.path, f"sample {read + index} is not finite ({value})")
+                mono = frames @ weights if channel == "mix" else frames[:, 0].copy()
+                read += len(frames)
+                yield mono
+        if read == 0:
+            raise BadFileError(self.path, "it holds no samples")
+        if read < self.frames < _UNKNOWN:
+            raise BadFileError(
+                self.path, f"truncated: the header promises {self.frames} samples, {read} are there"
+            )
+
+
+def _check_length(path: Path, stream: IO[bytes]) -> None:
+    """Refuse a WAV, AIFF, AU or OGG of which the end is missing: it would be read short."""
+    head = stream.read(12)
+    size = stream.seek(0, 2)
+    if head[:4] in (b"RIFF", b"RIFX", b"RF64") and head[8:] == b"WAVE":
+        _check_chunks(path, stream, size, ">" if head[:4] == b"RIFX" else "<", b"data")
+    elif head[:4] == b"FORM" and head[8:] in (b"AIFF", b"AIFC"):
+        _check_chunks(path, stream, size, ">", b"SSND")
+    elif head[:4] == b".snd":
+        begin, length = struct.unpack(">II", head[4:])
+        if length != 0xFFFFFFFF and begin + length > size:
+            raise _truncated(path, length, size - begin)
+    elif head[:4] == b"OggS":
+        stream.seek(max(0, size - _LAST_PAGE))
+        page = stream.read()
+        page = page[page.rfind(b"OggS") :]
+        if len(page) < 6 or not page[5] & 4:
+            raise BadFileError(path, "truncated: its last page is missing")
+
+
+def _truncated(path: Path, promised: int, there: int) -> BadFileError:
+    return BadFileError(
+        path, f"truncated: the header promises {promised} bytes of sound, {there} are there"
+    )
+
+
+def _check_chunks(path: Path, stream: IO[bytes], size: int, order: str, wanted: bytes) -> None:
+    """Look for the chunk that holds the samples, and whether it is whole."""
+    stream.seek(12)
+    long_length = None
+    while len(chunk := stream.read(8)) == 8:
+        name, length = chunk[:4], struct.unpack(f"{order}I", chunk[4:])[0]
+        place = stream.tell()
+        if name == b"ds64":
+            fields = stream.read(16)
+            if len(fields) == 16:
+                long_length = struct.unpack("<Q", fields[8:])[0]
+        if name == wanted:
+            there = size - place
+            if long_length is not None and length == 0xFFFFFFFF:
+                length = long_length
+            elif length in _OPEN_LENGTHS or length > 0xFFFFFFFF - _HEADER:
+                return
+            if length == 0:
+                raise BadFileError(
+                    path, f"its header says that it holds no sound (data size 0, {there} follow)"
+                )
+            if length > there:
+                raise _truncated(path, length, there)
+            return
+        stream.seek(place + length + length % 2)
+    raise BadFileError(path, f"truncated: it has no {wanted.decode()} chunk")
+
+
+def read_whole(path: Path) -> tuple[Wave, int]:
+    """A whole file, mixed to mono, and its sample rate. Raises BadFileError."""
+    reader = Reader(path)
+    return np.concatenate(list(reader.blocks())), reader.sample_rate
+
+
+class Writer(Protocol):
+    """Something that a wave is written to."""
+
+    def write(self, wave: Wave) -> None:
+        """Append samples (n,); what exceeds ±1 is clipped."""
+
+    def close(self) -> None:
+        """Finish the file."""
+
+
+def create(path: Path, sample_rate: int, overwrite: bool = False) -> Writer:
+    """A new mono file: WAV (16 bit), FLAC or OGG by its ending.
+
+    A WAV is whole after every `write`; the others are when they are closed.
+
+    Raises:
+        OutputError: the file cannot be written, or is there and `overwrite` is false.
+    """
+    if path.suffix.lower() == ".ogg" and sample_rate > _OGG_RATE:
+        raise OutputError(f"cannot write {path}: OGG takes at most {_OGG_RATE} Hz; write a WAV")
+    try:
+        # The name is taken at once, so that nobody else's file is replaced.
+        stream = path.open("wb" if overwrite else "xb")
+        if path.suffix.lower() == ".wav":
+            return _Wav(stream, sample_rate)
+        stream.close()
+        return _Encoded(path, sample_rate)
+    except FileExistsError as error:
+        raise OutputError(f"{path} exists: give another out, or overwrite=true") from error
+    except (OSError, soundfile.SoundFileError) as error:
+        raise OutputError(f"cannot write {path}: {error}") from error
+
+
+def pcm16(samples: Wave) -> bytes:
+    """Samples as little-endian 16-bit integers."""
+    return np.clip(np.round(samples * 32768.0), -32768, 32767).astype("<i2").tobytes()
+
+
+def open_header(sample_rate: int) -> bytes:
+    """The header of a mono 16-bit WAV that goes on until the stream ends."""
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, sample_rate, 2 * sample_rate, 2, 16)
+    return b"RIFF\xff\xff\xff\xffWAVE" + form + b"data\xff\xff\xff\xff"
+
+
+class _Wav:
+    def __init__(self, stream: IO[bytes], sample_rate: int) -> None:
+        self._stream = stream
+        self._wave = wave.Wave_write(stream)
+        self._wave.setparams((1, 2, sample_rate, 0, "NONE", ""))
+        self._wave.writeframes(b"")  # the header at once
+        self._stream.flush()
+
+    def write(self, samples: Wave) -> None:
+        self._wave.writeframes(pcm16(samples))  # puts the header right, too
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._wave.close()
+        self._stream.close()
+
+
+class _Encoded:
+    def __init__(self, path: Path, sample_rate: int) -> None:
+        self._file = soundfile.SoundFile(
+            str(path), "w", sample_rate, 1, format=path.suffix[1:].upper()
+        )
+
+    def write(self, samples: Wave) -> None:
+        # libvorbis lays what it is given on its stack.
+        for begin in range(0, len(samples), _FRAMES):
+            self._file.write(np.clip(samples[begin : begin + _FRAMES], -1, 1))
+
+    def close(self) -> None:
+        self._file.close()

@@ -1,0 +1,1 @@
+"""Symbols out of a model."""

@@ -1,0 +1,131 @@
+"""The cuda_graph engine: many steps in one replay of a CUDA graph, the draw included."""
+
+import ctypes
+import functools
+from collections.abc import Iterable, Iterator
+
+import torch
+from torch import Tensor
+
+from seqkit.device import DTYPES, Recording
+from seqkit.errors import ConfigError, DeviceError
+from seqkit.generation.engines.cuda import Copy, Kernel, Rule, rule_of
+from seqkit.generation.engines.pytorch import Layers, PreparedStep, score
+from seqkit.generation.sampling import Floats, Integers, Sampling
+from seqkit.model.char_rnn import CharRNN, State
+
+_SIZES = (64, 8, 1)  # steps of a graph
+_MOST_SYMBOLS = 16384
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("logits", "draws", "symbols")),
+        ("rule", Rule),
+    )
+
+
+class CudaGraphEngine:
+    """Generates with PyTorch's operations, replayed: any cell, any number of streams."""
+
+    @torch.inference_mode()
+    def __init__(self, model: CharRNN, size: int, streams: int, precision: str) -> None:
+        """`size` is the codec's, `precision` fp32 or fp16.
+
+        Raises:
+            ConfigError, DeviceError: what this engine, or this machine, cannot run.
+        """
+        device = model.head.weight.device
+        if device.type != "cuda":
+            raise DeviceError(
+                "sample.engine=cuda_graph needs a GPU: use device=cuda, or another engine"
+            )
+        if size > _MOST_SYMBOLS:
+            raise ConfigError(
+                f"sample.engine=cuda_graph takes up to {_MOST_SYMBOLS} symbols, not {size}"
+            )
+        self._device = device
+        self._loop = _Loop(model, size, streams, DTYPES[precision], device)
+        self._graphs: dict[tuple[float | int | None, ...], Recording] = {}
+        self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+    @torch.inference_mode()
+    def sample(
+        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+    ) -> Iterator[Integers]:
+        """See generation.Engine. A block's symbols are copied out while the next block runs."""
+        graphs = {size: self._graph(size, sampling) for size in _SIZES}
+        loop = self._loop
+        loop.set(torch.from_numpy(symbols), state)
+        waiting: Copy | None = None
+        for block in draws:
+            uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
+            drawn = torch.empty(block.shape, dtype=torch.int64, device=self._device)
+            begin = 0
+            for size in _SIZES:
+                while begin + size <= len(block):
+                    loop.draws[:size].copy_(uniforms[begin : begin + size])
+                    graphs[size]()
+                    drawn[begin : begin + size].copy_(loop.drawn[:size])
+                    begin += size
+            copy = Copy(drawn, self._copies)
+            if waiting is not None:
+                yield waiting.wait()
+            waiting = copy
+        if waiting is not None:
+            yield waiting.wait()
+
+    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """See generation.Engine. The same step, without the graph."""
+        return score(self._loop.step, symbols, state, self._device)
+
+    def _graph(self, steps: int, sampling: Sampling) -> Recording:
+        """A graph of so many steps."""
+        key = (steps, sampling.temperature, sampling.top_k, sampling.top_p)
+        if key not in self._graphs:
+            # Recorded is what has no reference to this engine: a graph must not be part of a
+            # cycle, because it cannot be freed while another one is recorded.
+            run = functools.partial(self._loop.advance, steps, rule_of(sampling, self._loop.size))
+            self._graphs[key] = Recording(run, self._device)
+        return self._graphs[key]
+
+
+class _Loop:
+    """Steps between tensors that stay in their places, as graphs need it."""
+
+    def __init__(
+        self, model: CharRNN, size: int, streams: int, dtype: torch.dtype, device: torch.device
+    ) -> None:
+        self.step = PreparedStep(model, size, dtype)
+        self.size = size
+        self.draws = torch.zeros(_SIZES[0], streams, dtype=torch.float64, device=device)
+        self.drawn = torch.zeros(_SIZES[0], streams, dtype=torch.int64, device=device)
+        self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
+        self._layers = self.step.split(model.zero_state(streams))
+        self._draw = Kernel(["draw.cu"], "draw_streams", {"V": size}, device)
+
+    def set(self, symbols: Tensor, state: State) -> None:
+        """Where the next steps go on from."""
+        self._symbols.copy_(symbols)
+        self._keep(self.step.split(state))
+
+    def advance(self, steps: int, rule: Rule) -> None:
+        """Make steps with the first rows of `draws`, into the first rows of `drawn`."""
+        fed, layers = self._symbols, self._layers
+        for index in range(steps):
+            logits, layers = self.step(fed, layers)
+            fed = self.drawn[index]
+            arguments = _Arguments(
+                logits=logits.data_ptr(),
+                draws=self.draws[index].data_ptr(),
+                symbols=fed.data_ptr(),
+                rule=rule,
+            )
+            self._draw.launch(len(fed), 32, arguments)
+        self._symbols.copy_(fed)
+        self._keep(layers)
+
+    def _keep(self, layers: Layers) -> None:
+        for own, values in zip(self._layers, layers, strict=True):
+            for target, value in zip(own, values, strict=True):
+                target.copy_(value)

@@ -1,0 +1,117 @@
+"""A step of the network from weights that are prepared once, and the torch engine around it.
+
+What a call of the model does again for every step is gone: the product of a one-hot input is a row
+of a table, and the weights lie as the products read them.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqkit.generation.sampling import Floats, Integers, Sampling, Stepwise
+from seqkit.model import cells
+from seqkit.model.char_rnn import CharRNN, State
+
+_TRANSPOSED = 768  # hidden units from which products are faster with the matrices transposed
+
+Layers = list[tuple[Tensor, Tensor]]
+"""The state layer by layer: h and c, each (S, H)."""
+
+
+class PreparedStep:
+    """Makes steps on the model's device, in any dtype."""
+
+    @torch.inference_mode()
+    def __init__(self, model: CharRNN, size: int, dtype: torch.dtype = torch.float32) -> None:
+        """`size` is the codec's: logits that the model has beyond it are left out."""
+        self._cell = model.config.cell
+        self._clip = model.config.clip
+        self._dtype = dtype
+        layers = [cells.weights_of(layer) for layer in model.layers]
+        self._table = self._prepared(model.input_table())
+        self._transposed = model.config.hidden_size >= _TRANSPOSED
+        self._inputs = [self._matrix(layer.w) for layer in layers]
+        self._hidden = [self._matrix(layer.u) for layer in layers]
+        self._biases = [(self._prepared(layer.b), self._prepared(layer.d)) for layer in layers]
+        self._head = self._matrix(model.head.weight[:size])
+        self._head_bias = self._prepared(model.head.bias[:size])
+
+    def _prepared(self, tensor: Tensor) -> Tensor:
+        return tensor.to(self._dtype).contiguous()
+
+    def _matrix(self, weight: Tensor) -> Tensor:
+        return self._prepared(weight.T if self._transposed else weight)
+
+    def _columns(self, matrix: Tensor) -> Tensor:
+        return matrix if self._transposed else matrix.T
+
+    def split(self, state: State) -> Layers:
+        """The state as the steps take it."""
+        h, c = (self._prepared(values) for values in state)
+        return list(zip(h.unbind(), c.unbind(), strict=True))
+
+    @staticmethod
+    def join(layers: Layers) -> State:
+        """The state as the rest of seqkit knows it."""
+        h, c = zip(*layers, strict=True)
+        return State(torch.stack(h).float(), torch.stack(c).float())
+
+    @torch.inference_mode()
+    def __call__(self, symbols: Tensor, layers: Layers) -> tuple[Tensor, Layers]:
+        """Symbols (S,) and state in, fp32 logits (S, V) of what follows and state out."""
+        after: Layers = []
+        x = torch.index_select(self._table, 0, symbols)
+        for index, (h, c) in enumerate(layers):
+            inputs = x @ self._columns(self._inputs[index]) if index else x
+            hidden = h @ self._columns(self._hidden[index])
+            after.append(self._advance(index, inputs, hidden, h, c))
+            x = after[-1][0]
+        return torch.addmm(self._head_bias, x, self._columns(self._head)).float(), after
+
+    def _advance(
+        self, index: int, inputs: Tensor, hidden: Tensor, h: Tensor, c: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        b, d = self._biases[index]
+        if inputs.is_cuda and self._cell == "lstm" and not self._clip:
+            # PyTorch's own cell: biases, gates and both new values in one kernel.
+            h, c, _ = torch.ops.aten._thnn_fused_lstm_cell(inputs, hidden, c, b, d)
+            return h, c
+        return cells.step(self._cell, inputs + b, hidden + d, h, c, self._clip)
+
+
+class TorchEngine:
+    """Generates step by step, on any device: the reference."""
+
+    def __init__(self, model: CharRNN, size: int) -> None:
+        """`size` is the codec's."""
+        self._step = PreparedStep(model, size)
+        self._device = model.head.weight.device
+
+    def sample(
+        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+    ) -> Iterator[Integers]:
+        """See generation.Engine."""
+        stepwise = Stepwise(self._advance)
+        return stepwise.sample(symbols, self._step.split(state), draws, sampling)
+
+    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """See generation.Engine."""
+        return score(self._step, symbols, state, self._device)
+
+    def _advance(self, symbols: Integers, layers: Layers) -> tuple[Floats, Layers]:
+        logits, layers = self._step(torch.from_numpy(symbols).to(self._device), layers)
+        return logits.cpu().numpy(), layers
+
+
+def score(
+    step: PreparedStep, symbols: Integers, state: State, device: torch.device
+) -> tuple[Floats, State]:
+    """Feed symbols (N, S) one step after the other: see generation.Engine."""
+    layers, rows = step.split(state), []
+    for row in torch.from_numpy(symbols).to(device):
+        logits, layers = step(row, layers)
+        rows.append(logits)
+    scores: Floats = np.stack([row.cpu().numpy() for row in rows])
+    return scores, step.join(layers)

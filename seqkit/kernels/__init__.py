@@ -1,0 +1,1 @@
+"""GPU kernels: compiling, recording and timing them."""

@@ -1,0 +1,175 @@
+"""Checkpoints: one safetensors file with all that generation, and training, needs.
+
+The header is one JSON object in the file's metadata; a sha256 over the whole file, taken with the
+digest's own 64 characters zeroed, stands beside it. Reading one imports and executes nothing.
+"""
+
+import dataclasses
+import hashlib
+import json
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from seqkit import disk
+from seqkit.config import ModelConfig, check_section
+from seqkit.data import codecs
+from seqkit.data.codecs import Codec
+from seqkit.errors import CheckpointError, ConfigError
+from seqkit.model.char_rnn import CharRNN
+
+FORMAT = 1
+_ZEROS = "0" * 64
+_WEIGHTS = "model."
+
+
+@dataclass
+class Checkpoint:
+    """What a checkpoint holds.
+
+    `training` and the tensors under training names are there in `last` and `previous` only.
+    """
+
+    model: ModelConfig
+    codec: Codec
+    weights: dict[str, Tensor]
+    config: dict[str, Any]
+    data: dict[str, Any]
+    metrics: dict[str, Any]
+    versions: dict[str, str]
+    training: dict[str, Any] | None = None
+    training_tensors: dict[str, Tensor] = field(default_factory=dict)
+
+    def save(self, path: Path) -> None:
+        """Write the file: afterwards it is there and whole, or the old one is untouched."""
+        header = {
+            "format": FORMAT,
+            "model": dataclasses.asdict(self.model),
+            "codec": self.codec.to_spec(),
+            "config": self.config,
+            "data": self.data,
+            "metrics": self.metrics,
+            "versions": self.versions,
+            "training": self.training,
+        }
+        tensors = {_WEIGHTS + name: value for name, value in self.weights.items()}
+        tensors |= self.training_tensors
+        content = safetensors.torch.save(
+            {name: value.detach().cpu().contiguous() for name, value in tensors.items()},
+            {"digest": _ZEROS, "seqkit": json.dumps(header)},
+        )
+        place = _digest_place(content)
+        digest = hashlib.sha256(content).hexdigest().encode()
+        with disk.atomic_write(path) as stream:
+            stream.write(content[:place] + digest + content[place + 64 :])
+
+    def build(self, device: torch.device) -> CharRNN:
+        """The network with its weights, on a device."""
+        model = CharRNN(self.model)
+        try:
+            model.load_state_dict(self.weights)
+        except RuntimeError as error:
+            raise CheckpointError(
+                f"the checkpoint's weights do not fit its own model: {error}"
+            ) from error
+        return model.to(device)
+
+
+def load(path: Path) -> Checkpoint:
+    """Read a checkpoint and check it whole.
+
+    Raises:
+        CheckpointError: missing, unreadable, damaged, foreign or of a newer format.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path}: no such checkpoint") from error
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read: {disk.describe(error)}") from error
+    header = _verified_header(path, content)
+    if header.get("format") != FORMAT:
+        raise CheckpointError(
+            f"{path}: format {header.get('format')!r}, and this seqkit reads format {FORMAT}: "
+            "use the version of seqkit that wrote it"
+        )
+    try:
+        tensors = safetensors.torch.load(content)
+        model = ModelConfig(**header["model"])
+        check_section(model, "model.")
+        codec = codecs.from_spec(header["codec"])
+        if model.vocabulary_size < codec.size:
+            raise ValueError(f"{model.vocabulary_size} logits for {codec.size} symbols")
+        weights = {
+            name.removeprefix(_WEIGHTS): value
+            for name, value in tensors.items()
+            if name.startswith(_WEIGHTS)
+        }
+        others = {name: value for name, value in tensors.items() if not name.startswith(_WEIGHTS)}
+        return Checkpoint(
+            model=model,
+            codec=codec,
+            weights=weights,
+            config=dict(header["config"]),
+            data=dict(header["data"]),
+            metrics=dict(header["metrics"]),
+            versions=dict(header["versions"]),
+            training=header["training"],
+            training_tensors=others,
+        )
+    except (KeyError, TypeError, ValueError, ConfigError, safetensors.SafetensorError) as error:
+        raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
+
+
+def find(place: Path) -> Path:
+    """The checkpoint that `checkpoint=` means: a file, or a run folder's best one.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    try:
+        if not place.is_dir():
+            return place
+        for name in ("best", "last", "previous"):
+            if (file := place / "checkpoints" / f"{name}.safetensors").is_file():
+                return file
+    except OSError as error:
+        raise CheckpointError(f"{place}: cannot be read: {disk.describe(error)}") from error
+    raise CheckpointError(
+        f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file"
+    )
+
+
+def _digest_place(content: bytes) -> int:
+    """Where the digest's 64 characters begin: in the metadata, which stands in the header."""
+    length = struct.unpack("<Q", content[:8])[0]
+    mark = b'"digest":"'
+    place = content.find(mark, 8, 8 + length)
+    return place + len(mark) if place >= 0 else -1
+
+
+def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
+    foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
+    try:
+        length = struct.unpack("<Q", content[:8])[0]
+        metadata = json.loads(content[8 : 8 + length])["__metadata__"]
+        digest, text = metadata["digest"], metadata["seqkit"]
+    except (struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
+        raise foreign from error
+    place = _digest_place(content)
+    zeroed = content[:place] + _ZEROS.encode() + content[place + 64 :]
+    if place < 0 or hashlib.sha256(zeroed).hexdigest() != digest:
+        raise CheckpointError(
+            f"{path}: the checkpoint is damaged, its digest does not match: use another one, "
+            "previous.safetensors for instance"
+        )
+    header = json.loads(text)
+    if not isinstance(header, dict):
+        raise foreign
+    return header

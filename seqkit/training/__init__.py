@@ -1,0 +1,1 @@
+"""One update of the weights, and the loop around it."""

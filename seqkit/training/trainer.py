@@ -1,0 +1,255 @@
+"""The training loop: it computes and yields events; it prints nothing and writes no file."""
+
+import dataclasses
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from seqkit.config import OptimizerConfig, TrainConfig
+from seqkit.data.corpus import Part
+from seqkit.data.lanes import Lanes
+from seqkit.errors import CheckpointError, DivergedError
+from seqkit.evaluation import protocols
+from seqkit.model.char_rnn import CharRNN
+from seqkit.training.step import Plan, Step
+
+_REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wait
+_RELEASE_EVERY = 20  # steps after which what was read of a file gives its memory back
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """One update is done, and all that was due after it: the moment to stop at."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The mean loss (nats per symbol) of the updates since the last such event.
+
+    `gradient_norm` is that of the last update, before it was clipped; None if it overflowed fp16.
+    """
+
+    step: int
+    symbols: int
+    seconds: float
+    loss: float
+    symbols_per_second: float
+    gradient_norm: float | None
+
+
+@dataclass(frozen=True)
+class Validated:
+    """The loss on the whole validation part; `improved` if it is the best so far."""
+
+    step: int
+    seconds: float
+    loss: float
+    bits_per_symbol: float
+    improved: bool
+
+
+@dataclass(frozen=True)
+class CheckpointDue:
+    """A good moment to save."""
+
+    step: int
+
+
+Event = Stepped | Trained | Validated | CheckpointDue
+
+
+@dataclass
+class Progress:
+    """Where a training stands, beside its tensors."""
+
+    step: int = 0
+    symbols: int = 0
+    seconds: float = 0.0
+    reported_symbols: int = 0
+    reported_seconds: float = 0.0
+    best_loss: float | None = None
+    best_step: int = 0
+    without_improvement: int = 0
+
+
+class Trainer:
+    """Truncated backpropagation through time over contiguous lanes, with carried state."""
+
+    def __init__(
+        self,
+        model: CharRNN,
+        lanes: Lanes,
+        validation: Part,
+        start: int,
+        optimizer: OptimizerConfig,
+        train: TrainConfig,
+        seed: int,
+        plan: Plan,
+    ) -> None:
+        """Args:
+        model: on its device.
+        lanes: the training part.
+        validation: the validation part; empty for none.
+        start: the codec's start symbol.
+        seed: of the dropout masks.
+        plan: how the network runs.
+        """
+        self.model = model
+        self.progress = Progress()
+        self._lanes = lanes
+        self._validation = validation
+        self._start = start
+        self._config = train
+        self._schedule = optimizer
+        self._plan = plan
+        self._step = Step(model, lanes, optimizer, train, seed, plan)
+
+    @property
+    def total_steps(self) -> int:
+        """The step at which the training ends at the latest."""
+        if self._config.max_epochs:
+            return min(self._config.max_steps, self._config.max_epochs * self._lanes.steps)
+        return self._config.max_steps
+
+    @property
+    def finished(self) -> bool:
+        """Whether all steps are done, or patience has run out."""
+        patience = self._config.patience
+        spent = patience > 0 and self.progress.without_improvement >= patience
+        return spent or self.progress.step >= self.total_steps
+
+    def learning_rate(self, step: int) -> float:
+        """Linear warm-up, then half a cosine down to `final_lr` (Loshchilov and Hutter, 2017)."""
+        schedule = self._schedule
+        if step < schedule.warmup_steps:
+            return schedule.lr * (step + 1) / schedule.warmup_steps
+        span = max(self.total_steps - schedule.warmup_steps, 1)
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, (step - schedule.warmup_steps) / span)))
+        return schedule.lr * (schedule.final_lr + (1 - schedule.final_lr) * cosine)
+
+    def run(self) -> Iterator[Event]:
+        """Train to the end; the caller may stop after any `Stepped`, the last event of a step.
+
+        Raises:
+            DivergedError: the loss is not finite any more.
+        """
+        progress, every = self.progress, self._config.validate_every
+        while not self.finished:
+            begun = time.perf_counter()
+            self.update()
+            last = progress.step >= self.total_steps
+            report = last or progress.step == 1 or progress.step % _REPORT_EVERY == 0
+            validate = last or (every > 0 and progress.step % every == 0)
+            save = self._config.checkpoint_every
+            due = save > 0 and progress.step % save == 0
+            if report or validate or due:
+                loss = self._mean_loss()  # waits for the device: the clock is read after it
+            progress.seconds += time.perf_counter() - begun
+            if report or validate or due:
+                yield self._report(loss)
+            if validate and len(self._validation):
+                yield self._validate()
+            if validate or due:
+                yield CheckpointDue(progress.step)
+            yield Stepped(progress.step)
+
+    def prepare(self) -> str | None:
+        """Record the update as a CUDA graph; says why if that is not possible.
+
+        Without it the operations are launched one by one: the same numbers, more slowly.
+        """
+        if self.model.head.weight.device.type != "cuda":
+            return None
+        if self.model.config.backend == "unrolled":
+            return "model.backend=unrolled runs step by step, without a CUDA graph"
+        if self._lanes.has_separators and not self.model.config.resets_in_one_call:
+            return "calls that are cut where documents begin run without a CUDA graph"
+        try:
+            self._step.capture()
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            return f"no CUDA graph, the operations are launched one by one: {error}"
+        return None
+
+    def update(self) -> None:
+        """One step: batch, forward, loss, backward, clip, and the update of the weights."""
+        progress = self.progress
+        progress.symbols += self._step.run(progress.step, self.learning_rate(progress.step))
+        progress.step += 1
+        if progress.step % _RELEASE_EVERY == 0:
+            self._lanes.release()
+
+    def _mean_loss(self) -> float:
+        """The mean loss since the last report, checked to be finite."""
+        progress = self.progress
+        loss = self._step.take_nats() / max(progress.symbols - progress.reported_symbols, 1)
+        if not math.isfinite(loss):
+            raise DivergedError(
+                f"the loss is {loss} at step {progress.step}: the training diverged; "
+                "try a smaller optimizer.lr or train.clip_norm"
+            )
+        return loss
+
+    def _report(self, loss: float) -> Trained:
+        progress = self.progress
+        seconds = progress.seconds - progress.reported_seconds
+        rate = (progress.symbols - progress.reported_symbols) / max(seconds, 1e-9)
+        progress.reported_symbols, progress.reported_seconds = progress.symbols, progress.seconds
+        norm = self._step.gradient_norm
+        return Trained(
+            *(progress.step, progress.symbols, progress.seconds, loss, rate),
+            gradient_norm=norm if math.isfinite(norm) else None,
+        )
+
+    def _validate(self) -> Validated:
+        progress = self.progress
+        segments = protocols.laned(self._validation)
+        score = protocols.evaluate(
+            self.model, self._validation, self._start, segments, self._plan.precision
+        )
+        if not math.isfinite(score.loss):
+            raise DivergedError(
+                f"the validation loss is {score.loss} at step {progress.step}: "
+                "try a smaller optimizer.lr or train.clip_norm"
+            )
+        improved = progress.best_loss is None or score.loss < progress.best_loss
+        if improved:
+            progress.best_loss, progress.best_step = score.loss, progress.step
+        progress.without_improvement = 0 if improved else progress.without_improvement + 1
+        return Validated(
+            progress.step, progress.seconds, score.loss, score.bits_per_symbol, improved
+        )
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Everything beside the weights that the next step depends on: JSON values and tensors.
+
+        Raises:
+            DivergedError: the weights are not finite, and not worth keeping.
+        """
+        if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
+            raise DivergedError(
+                f"the weights are not finite at step {self.progress.step}: the training diverged; "
+                "try a smaller optimizer.lr or train.clip_norm"
+            )
+        plan = dataclasses.asdict(self._plan)
+        return {"progress": vars(self.progress), "plan": plan}, self._step.state()
+
+    def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Go on from what `state` returned; the weights are restored by the caller.
+
+        Raises:
+            CheckpointError: the state belongs to another model or batch size.
+        """
+        try:
+            self._step.restore(tensors)
+            self.progress = Progress(**values["progress"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise CheckpointError(f"the training state does not fit this run: {error}") from error

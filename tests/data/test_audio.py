@@ -1,0 +1,227 @@
+"""Recordings become symbols: whole, in place, and with every fault and change reported."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.config import DataConfig
+from seqkit.data import audio, corpus_cache
+from seqkit.data.codecs import Linear, MuLaw, Quantiser
+from seqkit.data.corpus import Corpus
+from seqkit.data.datasets import Located
+from seqkit.data.sound import signals
+from seqkit.data.sound.signals import Wave
+from seqkit.errors import ConfigError, DataError
+
+RATE = 8000
+REAL = Path(os.environ.get("SEQKIT_DATA_DIR", "none")) / "fsdd" / "recordings"
+
+
+def noise(seconds: float = 0.3, seed: int = 1, level: float = 0.5) -> Wave:
+    count = round(seconds * RATE)
+    return np.random.default_rng(seed).uniform(-level, level, count).astype(np.float32)
+
+
+def load(
+    path: Path, cache: Path, codec: Quantiser | None = None, test: str = "", **settings: object
+) -> Corpus:
+    config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
+    return audio.load(config, Located(path, path.name, test), cache, codec)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Twelve clips, two of them deeper down, of which three are the test part."""
+    (tmp_path / "clips" / "deep").mkdir(parents=True)
+    for number in range(12):
+        name = f"deep/c_{number}.wav" if number > 9 else f"c_{number}.wav"
+        wave = noise(0.2 + number / 50, number, 0.4)
+        soundfile.write(tmp_path / "clips" / name, wave, RATE, "FLOAT")
+    (tmp_path / "clips" / "notes.txt").write_text("not sound")
+    return tmp_path / "clips"
+
+
+def test_a_file_comes_back_within_the_quantisers_error(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", noise(), RATE, "FLOAT")
+    options: list[dict[str, object]] = [
+        {}, {"quantiser": "linear"}, {"levels": 1000}, {"gain": "peak"},
+    ]  # fmt: skip
+    for settings in options:
+        corpus = load(tmp_path / "a.wav", tmp_path / "cache", None, "", **settings)
+        codec = corpus.codec
+        assert isinstance(codec, Quantiser)
+        assert codec.sample_rate == RATE
+        wave = codec.decode(corpus.whole.symbols)
+        steps = np.diff(codec.decode(np.arange(codec.size)))
+        assert np.abs(wave - noise()).max() <= steps.max() / 2 * 1.01
+        power = np.square(noise(), dtype=np.float64).sum()
+        error = np.square(wave - noise(), dtype=np.float64).sum()
+        assert corpus.snr == pytest.approx(10 * np.log10(power / error), abs=0.01)
+
+
+def test_every_file_of_a_folder_is_a_document_whole(folder: Path, tmp_path: Path) -> None:
+    corpus = load(folder, tmp_path / "cache")
+    assert len(corpus.whole.starts) == 12
+    pieces = np.split(corpus.whole.symbols, corpus.whole.starts[1:])
+    codec = MuLaw(256, RATE)
+    expected = [codec.encode(noise(0.2 + number / 50, number, 0.4)) for number in range(12)]
+    assert sorted(map(bytes, pieces)) == sorted(map(bytes, expected))
+
+
+def test_a_split_takes_whole_files_and_the_test_part_is_the_data_sets_own(
+    folder: Path, tmp_path: Path
+) -> None:
+    corpus = load(folder, tmp_path / "cache", test="c_[0-2].wav")
+    training, validation, test = corpus.split([0.7, 0.3, 0.0])
+    assert [len(part.starts) for part in (training, validation, test)] == [7, 2, 3]
+    own = sorted(len(noise(0.2 + number / 50)) for number in range(3))
+    assert sorted(np.diff([*test.starts, len(test)]).tolist()) == own
+    few = load(folder, tmp_path / "cache").split([0.98, 0.01, 0.01])
+    assert [len(part.starts) for part in few] == [10, 1, 1]
+    again = load(folder, tmp_path / "cache").split([0.5, 0.25, 0.25])
+    assert all(len(part.starts) >= 2 for part in again)
+    everything = np.concatenate([part.symbols for part in again])
+    assert np.array_equal(everything, load(folder, tmp_path / "cache").whole.symbols)
+    alone = load(folder, tmp_path / "cache", test="c_*.wav").split([0.9, 0.1, 0.0])
+    assert [len(part) for part in alone[:2]] == [0, 0]
+
+
+def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    wave = noise(0.5)
+    soundfile.write(folder / "a.wav", wave, RATE, "FLOAT")
+    soundfile.write(folder / "b.wav", signals.resample(wave, RATE, 44100), 44100, "FLOAT")
+    soundfile.write(folder / "c.wav", np.stack([wave, wave * 0.5], 1), RATE, "FLOAT")
+    soundfile.write(folder / "short.wav", wave[:40], RATE, "FLOAT")
+    soundfile.write(folder / "silent.wav", 0 * wave, RATE, "FLOAT")
+    soundfile.write(folder / "loud.wav", 4 * wave, RATE, "FLOAT")
+    corpus = load(folder, tmp_path / "cache", sample_rate=RATE)
+    assert len(corpus.whole.starts) == 4
+    assert len(corpus.whole) == 4 * wave.size
+    assert corpus.skipped == 2
+    (told,) = corpus.notes
+    clipped = int((np.abs(4 * wave) > 1).sum())
+    for said in (
+        "4 of 6 file(s) of sound read",
+        "1 resampled from 44100 Hz to 8000 Hz",
+        "1 mixed from 2 channels",
+        "1 left out (shorter than 20 ms)",
+        "1 left out (silent)",
+        f"{clipped} samples over 1 clipped",
+    ):
+        assert said in told
+    assert load(folder, tmp_path / "cache", sample_rate=RATE).notes == corpus.notes  # cached
+
+
+def test_one_channel_can_be_chosen(tmp_path: Path) -> None:
+    left, right = noise(seed=1), noise(seed=2)
+    soundfile.write(tmp_path / "a.wav", np.stack([left, right], 1), RATE, "FLOAT")
+    mean: Wave = (left + right) * np.float32(0.5)
+    for channel, expected in (("0", left), ("1", right), ("mix", mean)):
+        corpus = load(tmp_path / "a.wav", tmp_path / "cache", channel=channel)
+        assert np.array_equal(corpus.whole.symbols, MuLaw(256, RATE).encode(expected))
+    with pytest.raises(DataError, match=r"data\.channel=2: it has 2 channel"):
+        load(tmp_path / "a.wav", tmp_path / "cache", channel="2")
+
+
+def test_a_gain_is_of_the_whole_data_set(folder: Path, tmp_path: Path) -> None:
+    soundfile.write(folder / "quiet.wav", noise(level=0.01), RATE, "FLOAT")
+    waves = [soundfile.read(file, dtype="float32")[0] for file in folder.rglob("*.wav")]
+    whole = np.concatenate(waves).astype(np.float64)
+    for gain, expected in (
+        ("none", 1.0),
+        ("peak", 1 / np.abs(whole).max()),
+        ("rms", 0.1 / np.sqrt(np.mean(whole**2))),
+    ):
+        codec = load(folder, tmp_path / "cache", gain=gain).codec
+        assert isinstance(codec, Quantiser)
+        assert codec.gain == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None:
+    (folder / "text.wav").write_text("a text")
+    wave = noise(5)
+    wave[20_000] = np.nan  # some blocks of it have been written by then
+    soundfile.write(folder / "nan.wav", wave, RATE, "FLOAT")
+    for gain in ("none", "peak"):
+        with pytest.raises(DataError, match=r"(nan|text)\.wav: .*data\.on_bad_file=skip"):
+            load(folder, tmp_path / "cache", gain=gain)
+        # As the test part the faulty file is the last one.
+        corpus = load(folder, tmp_path / "cache", None, "nan.wav", gain=gain, on_bad_file="skip")
+        assert len(corpus.whole) == sum(noise(0.2 + n / 50).size for n in range(12))
+        assert (len(corpus.whole.starts), corpus.skipped) == (12, 2)
+        assert "2 of 14 files cannot be read" in corpus.notes[0]
+        assert "nan.wav (sample 20000 is not finite (nan))" in corpus.notes[0]
+        assert "text.wav (cannot be read as sound" in corpus.notes[0]
+
+
+def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.wav").write_text("a text")
+    soundfile.write(tmp_path / "silent.wav", np.zeros(5000), RATE)
+    soundfile.write(tmp_path / "short.wav", noise(0.01), RATE)
+    for name, said in [
+        ("none.wav", "no such file"),
+        ("empty", "no file of sound"),
+        ("a.wav", "cannot be read as sound"),
+        ("silent.wav", "silent"),
+        ("short.wav", "shorter"),
+    ]:
+        for skip in ("error", "skip"):
+            with pytest.raises(DataError, match=said) as caught:
+                load(tmp_path / name, tmp_path / "cache", on_bad_file=skip)
+            assert name in str(caught.value)
+    with pytest.raises(DataError, match="silence"):
+        load(tmp_path / "silent.wav", tmp_path / "cache", gain="rms")
+
+
+def test_the_kind_is_told_by_the_content(tmp_path: Path, folder: Path) -> None:
+    soundfile.write(tmp_path / "a.data", noise(), RATE, "PCM_16", format="FLAC")
+    (tmp_path / "b.wav").write_text("a text named so is still refused as sound")
+    (tmp_path / "c.txt").write_text("a text")
+    assert [audio.holds_sound(tmp_path / name) for name in ("a.data", "b.wav", "c.txt")] == [
+        True, True, False,
+    ]  # fmt: skip
+    assert not audio.holds_sound(folder)  # there is a text in it
+    (folder / "notes.txt").unlink()
+    assert audio.holds_sound(folder)
+
+
+def test_a_given_codec_is_kept(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", noise(), RATE, "FLOAT")
+    codec = Linear(64, 4000, 1.5)
+    corpus = load(tmp_path / "a.wav", tmp_path / "cache", codec)
+    assert corpus.codec.to_spec() == codec.to_spec()
+    expected = codec.encode(signals.resample(noise(), RATE, 4000))
+    assert np.array_equal(corpus.whole.symbols, expected)
+    with pytest.raises(ConfigError, match=r"data\.sample_rate=8000: .* 4000 Hz"):
+        load(tmp_path / "a.wav", tmp_path / "cache", codec, sample_rate=8000)
+
+
+def test_the_second_load_reads_no_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.wav"
+    soundfile.write(path, noise(), RATE, "FLOAT")
+    os.utime(path, (1e9, 1e9))
+    first = load(path, tmp_path / "cache")
+    monkeypatch.setattr(corpus_cache, "blocks", None)
+    monkeypatch.setattr(audio, "Reader", None)
+    second = load(path, tmp_path / "cache")
+    assert np.array_equal(first.whole.symbols, second.whole.symbols)
+    monkeypatch.undo()
+    other = load(path, tmp_path / "cache", levels=16)
+    assert other.codec.size == 16
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="SEQKIT_DATA_DIR has no fsdd/recordings")
+def test_real_recordings_come_back_with_the_theoretical_error(tmp_path: Path) -> None:
+    """Speech: the noise is within 10 % of the mean of step² / 12 where the signal is."""
+    corpus = load(REAL, tmp_path / "cache")
+    waves = [soundfile.read(file, dtype="float32")[0] for file in sorted(REAL.glob("*.wav"))]
+    x = np.abs(np.concatenate(waves).astype(np.float64))
+    step = 2 / 255 * (1 + 255 * x) * np.log(256) / 255
+    expected = 10 * np.log10(np.mean(x**2) / np.mean(step**2 / 12))
+    assert corpus.snr == pytest.approx(expected, abs=0.4)

@@ -1,0 +1,168 @@
+"""Codecs give back what they were given, whatever it is."""
+
+import json
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqkit.data import codecs
+from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw, Quantiser, UnknownSymbolError
+
+ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028e\u0301\u00e9\n"
+
+
+@given(st.text(min_size=1))
+def test_characters_round_trip(text: str) -> None:
+    codec = Characters.from_text(text)
+    assert codec.decode(codec.encode(text)) == text
+    assert codec.size == len(set(text))
+
+
+@given(st.binary())
+def test_bytes_round_trip(data: bytes) -> None:
+    assert Bytes().decode(Bytes().encode(data)) == data
+
+
+def test_nothing_is_normalised() -> None:
+    codec = Characters.from_text(ODD)
+    assert codec.decode(codec.encode(ODD)) == ODD
+
+
+def test_the_order_is_stable() -> None:
+    assert Characters.from_text("banana\n").vocabulary == "\nabn"
+    assert Characters.from_text("nab\nnn").to_spec() == Characters.from_text("\nabn").to_spec()
+
+
+@given(st.text(min_size=1))
+def test_a_spec_rebuilds_the_codec(text: str) -> None:
+    codec = Characters.from_text(text)
+    again = codecs.from_spec(json.loads(json.dumps(codec.to_spec())))
+    assert isinstance(again, Characters)
+    assert (again.vocabulary, again.start) == (codec.vocabulary, codec.start)
+
+
+def test_a_document_starts_after_a_newline_or_the_most_frequent_character() -> None:
+    assert Characters.from_text("ab\nc").decode([Characters.from_text("ab\nc").start]) == "\n"
+    codec = Characters.from_text("abbbc")
+    assert codec.decode([codec.start]) == "b"
+
+
+def test_an_unknown_character_is_named_with_its_place() -> None:
+    codec = Characters.from_text("abc")
+    with pytest.raises(UnknownSymbolError, match=r"'☃' \(U\+2603, SNOWMAN\) at offset 2") as caught:
+        codec.encode("ab☃")
+    assert caught.value.offset == 2
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "character", "nearest"),
+    [
+        ("aeE", "é", "e"),
+        ("AB", "b", "B"),
+        ("'a", "\u2019", "'"),
+        (" ab", "\t", " "),
+        ("az", "y", "z"),
+    ],
+)
+def test_unknown_characters_can_be_replaced(vocabulary: str, character: str, nearest: str) -> None:
+    codec = Characters("".join(sorted(vocabulary)), 0)
+    assert codec.decode(codec.encode(character, "nearest")) == nearest
+
+
+def test_unknown_characters_can_be_left_out() -> None:
+    assert Characters.from_text("ab").encode("axbya", "skip").tolist() == [0, 1, 0]
+
+
+def test_only_the_most_frequent_characters_are_kept() -> None:
+    counts = np.bincount(codecs.code_points("aaabbcddd\n\n\n\n"), minlength=200)
+    assert Characters.from_counts(counts, most=3).vocabulary == "\nad"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"name": "os.system"},
+        {"name": "characters"},
+        {"name": "characters", "vocabulary": [98, 97], "start": 0},
+        {"name": "characters", "vocabulary": [97, 1114112], "start": 0},
+        {"name": "characters", "vocabulary": [97], "start": 1},
+        {"name": "characters", "vocabulary": [], "start": 0},
+        {"name": "characters", "vocabulary": "ab", "start": 0},
+    ],
+)
+def test_a_foreign_spec_is_refused(spec: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"codec|vocabulary|start|code points"):
+        codecs.from_spec(spec)
+
+
+@pytest.mark.parametrize(("size", "bits"), [(2, 8), (256, 8), (257, 16), (65536, 16), (65537, 32)])
+def test_symbols_are_stored_narrowly(size: int, bits: int) -> None:
+    assert codecs.symbol_dtype(size).itemsize * 8 == bits
+
+
+@pytest.mark.parametrize("codec", [MuLaw(256, 8000), MuLaw(31, 16000, 0.3), Linear(256, 8000, 2.5)])
+def test_quantisers_know_their_own_levels(codec: Quantiser) -> None:
+    symbols = np.arange(codec.size)
+    assert np.array_equal(codec.encode(codec.decode(symbols)), symbols)
+    assert (np.diff(codec.decode(symbols)) > 0).all()
+    silence = codec.encode(np.zeros(3, np.float32))
+    assert silence.tolist() == [codec.start] * 3
+    again = codecs.from_spec(json.loads(json.dumps(codec.to_spec())))
+    assert isinstance(again, type(codec))
+    assert (again.levels, again.sample_rate, again.gain) == (
+        codec.levels, codec.sample_rate, codec.gain,
+    )  # fmt: skip
+    assert np.array_equal(again.decode(symbols), codec.decode(symbols))
+
+
+def test_quantisers_clip_what_is_too_loud_and_refuse_what_is_no_number() -> None:
+    for codec in (MuLaw(256, 8000), Linear(256, 8000)):
+        assert codec.encode(np.array([-1.5, 1.5], np.float32)).tolist() == [0, 255]
+        for value in (np.nan, np.inf, -np.inf):
+            with pytest.raises(ValueError, match="finite"):
+                codec.encode(np.array([0, value], np.float32))
+
+
+def test_a_gain_is_taken_back() -> None:
+    wave = np.array([0.01, -0.02, 0.03], np.float32)
+    np.testing.assert_allclose(
+        Linear(4096, 8000, 30.0).decode(Linear(4096, 8000, 30.0).encode(wave)), wave, atol=1e-5
+    )
+
+
+def theoretical_noise(codec: Quantiser, wave: npt.NDArray[np.float32]) -> float:
+    """Mean of step² / 12 (Widrow, 1956), the step being that of the curve where the signal is."""
+    x = np.abs(wave.astype(np.float64)) * codec.gain
+    mu = codec.levels - 1.0
+    if isinstance(codec, MuLaw):
+        step = 2 / mu * (1 + mu * x) * np.log1p(mu) / mu
+    else:
+        step = np.full_like(x, 2 / codec.levels)
+    return float((step**2 / 12).mean() / codec.gain**2)
+
+
+@pytest.mark.parametrize("codec", [MuLaw(256, 8000), Linear(256, 8000), MuLaw(64, 8000, 1.8)])
+def test_the_error_is_that_of_the_theory(codec: Quantiser) -> None:
+    wave = (np.random.default_rng(5).normal(size=200_000) * 0.12).astype(np.float32)
+    error = codec.decode(codec.encode(wave)).astype(np.float64) - wave
+    assert np.mean(error**2) == pytest.approx(theoretical_noise(codec, wave), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"name": "mu_law"},
+        {"name": "mu_law", "levels": 1, "sample_rate": 8000, "gain": 1.0},
+        {"name": "linear", "levels": 256, "sample_rate": 0, "gain": 1.0},
+        {"name": "linear", "levels": 256, "sample_rate": 8000, "gain": float("nan")},
+        {"name": "linear", "levels": 10**9, "sample_rate": 8000, "gain": 1.0},
+        {"name": "linear", "levels": "256", "sample_rate": 8000, "gain": 1.0},
+    ],
+)
+def test_a_quantiser_of_nonsense_is_refused(spec: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"quantiser|rate|gain"):
+        codecs.from_spec(spec)

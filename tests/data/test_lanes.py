@@ -1,0 +1,143 @@
+"""Lanes: every symbol is a target once, state and input go on where they should."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.data.corpus import Part
+from seqkit.data.lanes import Lanes, Stage, Window
+from seqkit.errors import DataError
+from seqkit.model.char_rnn import IGNORED
+
+START = 99
+
+
+def part(*lengths: int, dtype: type = np.uint16) -> Part:
+    total = sum(lengths)
+    starts = np.cumsum([0, *lengths[:-1]]).astype(np.int64)
+    return Part(np.arange(total, dtype=dtype) + dtype(100), starts)
+
+
+def column(window: Window, name: str) -> torch.Tensor:
+    value = getattr(window, name)
+    return torch.zeros_like(window.inputs, dtype=torch.bool) if value is None else value
+
+
+@pytest.mark.parametrize("lengths", [(60,), (61,), (7, 23, 1, 30), (10, 20, 30), (5,) * 9])
+@pytest.mark.parametrize(("batch", "steps"), [(1, 5), (3, 4), (4, 10), (50, 5)])
+def test_every_symbol_is_a_target_exactly_once(
+    lengths: tuple[int, ...], batch: int, steps: int
+) -> None:
+    data = part(*lengths)
+    lanes = Lanes(data, START, batch, steps)
+    windows = [lanes.window(step) for step in range(lanes.steps)]
+    targets = np.concatenate([window.targets.ravel() for window in windows])
+    assert sorted(targets[targets != IGNORED]) == data.symbols.tolist()
+    assert [lanes.count(step) for step in range(lanes.steps)] == [
+        int((window.targets != IGNORED).sum()) for window in windows
+    ]
+
+
+@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30), (1,) * 60])
+def test_inputs_and_state_go_on_except_at_a_document_and_a_new_epoch(
+    lengths: tuple[int, ...],
+) -> None:
+    data = part(*lengths)
+    lanes = Lanes(data, START, 3, 4)
+    assert lanes.has_separators == (len(lengths) > 1)
+    starts = {int(data.symbols[start]) for start in data.starts}
+    windows = [lanes.window(step) for step in range(2 * lanes.steps)]
+    assert [window.fresh.all() for window in windows] == [
+        step % lanes.steps == 0 for step in range(2 * lanes.steps)
+    ]
+    for epoch in (windows[: lanes.steps], windows[lanes.steps :]):
+        for lane in range(lanes.batch_size):
+            inputs, targets, resets = (
+                torch.cat([column(window, name)[:, lane] for window in epoch]).tolist()
+                for name in ("inputs", "targets", "resets")
+            )
+            before = None  # the symbol of the last step, as the state remembers it
+            for x, target, reset in zip(inputs, targets, resets, strict=True):
+                if target == IGNORED:
+                    before = None
+                    continue
+                assert not reset
+                assert x == (START if target in starts else target - 1)
+                assert before is None or before == x
+                before = target if target + 1 not in starts else None
+                if target + 1 in starts and (target + 1 - 100) < len(data):
+                    assert_separated(targets, resets, target)
+
+
+def assert_separated(targets: list[int], resets: list[bool], last: int) -> None:
+    """A reset, with no target, follows the last symbol of a document, unless the lane ends."""
+    place = targets.index(last) + 1
+    if place < len(targets):
+        assert targets[place] == IGNORED
+        assert resets[place]
+
+
+def test_a_part_of_less_than_two_windows_is_refused() -> None:
+    with pytest.raises(DataError, match=r"15 symbols, fewer than two windows"):
+        Lanes(part(15), START, 2, 8)
+    assert Lanes(part(16), START, 4, 8).batch_size == 1
+
+
+def test_a_short_part_has_fewer_lanes_and_none_is_idle() -> None:
+    lanes = Lanes(part(24 * 10), START, 32, 10)
+    assert (lanes.batch_size, lanes.steps) == (3, 8)
+    assert all(lanes.count(step) == 30 for step in range(8))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_symbols_of_any_width_keep_their_value(dtype: type, tmp_path: Path) -> None:
+    largest = np.iinfo(dtype).max
+    values: np.ndarray = np.array([largest, 0, largest - 1, 5] * 4, dtype=dtype)
+    values.tofile(tmp_path / "symbols.bin")
+    mapped = np.memmap(tmp_path / "symbols.bin", dtype=dtype, mode="r")
+    lanes = Lanes(Part(mapped, np.zeros(1, np.int64)), START, 1, 8)
+    assert lanes.window(0).targets[:, 0].tolist() == values[:8].tolist()
+    lanes.release()
+    assert lanes.window(1).targets[:, 0].tolist() == values[8:].tolist()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30)])
+def test_a_gpu_makes_the_same_windows(lengths: tuple[int, ...]) -> None:
+    host, moved = Lanes(part(*lengths), START, 3, 4), Lanes(part(*lengths), START, 3, 4)
+    moved.move(torch.device("cuda"))
+    for step in range(2 * host.steps):
+        expected, found = host.window(step), moved.window(torch.tensor(step, device="cuda"))
+        for name in ("inputs", "targets", "fresh", "resets"):
+            assert torch.equal(column(expected, name), column(found, name).cpu())
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30)])
+def test_windows_are_fetched_ahead(lengths: tuple[int, ...]) -> None:
+    lanes = Lanes(part(*lengths), START, 3, 4)
+    lanes.widen(5)
+    stage = Stage(lanes, torch.device("cuda"))
+    for step in (0, 1, 2, 2, 7, 5):  # after a restart they go on elsewhere
+        stage.load(step)
+        stage.prefetch(step + 1)
+        for name in ("inputs", "targets", "fresh", "resets"):
+            expected, found = column(lanes.window(step), name), column(stage.window, name)
+            assert torch.equal(expected, found.cpu())
+
+
+@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30)])
+def test_added_lanes_are_idle(lengths: tuple[int, ...]) -> None:
+    narrow, wide = Lanes(part(*lengths), START, 3, 4), Lanes(part(*lengths), START, 3, 4)
+    wide.widen(5)
+    count = narrow.batch_size
+    for step in range(2 * narrow.steps):
+        expected, found = narrow.window(step), wide.window(step)
+        assert (found.targets[:, count:] == IGNORED).all()
+        assert found.fresh[count:].all()
+        assert not column(found, "resets")[:, count:].any()
+        for name in ("inputs", "targets", "resets"):
+            assert torch.equal(column(found, name)[:, :count], column(expected, name))
+        assert torch.equal(found.fresh[:count], expected.fresh)

@@ -1,0 +1,141 @@
+"""Text files: read to the letter, refused with the place of the fault, cached by content."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqkit.config import DataConfig
+from seqkit.data import corpus_cache, text
+from seqkit.data.codecs import Bytes, Characters
+from seqkit.data.corpus import Corpus
+from seqkit.errors import ConfigError, DataError
+
+ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
+
+
+def load(path: Path, cache: Path, **settings: object) -> Corpus:
+    return text.load(DataConfig(**{"kind": "text", **settings}), path, path.name, cache)  # type: ignore[arg-type]
+
+
+def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(ODD.encode())
+    corpus = load(tmp_path / "a.txt", tmp_path / "cache")
+    assert corpus.codec.decode(corpus.whole.symbols) == ODD
+    assert corpus.whole.starts.tolist() == [0]
+
+
+def test_blocks_may_cut_a_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus_cache, "_BLOCK", 3)
+    (tmp_path / "a.txt").write_bytes(("ä\U0001f600ö" * 20).encode())
+    corpus = load(tmp_path / "a.txt", tmp_path / "cache")
+    assert corpus.codec.decode(corpus.whole.symbols) == "ä\U0001f600ö" * 20
+
+
+def test_a_folder_is_one_document_a_file(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "b.txt").write_text("bbb")
+    (folder / "a.txt").write_text("aa")
+    (folder / "deep" / "c.txt").write_text("c")
+    (folder / "empty.txt").write_text("")
+    (folder / "notes.md").write_text("not this")
+    corpus = load(folder, tmp_path / "cache")
+    assert corpus.codec.decode(corpus.whole.symbols) == "aabbbc"
+    assert corpus.whole.starts.tolist() == [0, 2, 5]
+
+
+def test_any_file_can_be_read_as_bytes(tmp_path: Path) -> None:
+    data = bytes(range(256)) * 2
+    (tmp_path / "a.bin").write_bytes(data)
+    corpus = load(tmp_path / "a.bin", tmp_path / "cache", kind="bytes")
+    assert corpus.codec.decode(corpus.whole.symbols) == data
+    automatic = load(tmp_path / "a.bin", tmp_path / "cache", kind="auto")
+    assert automatic.codec.to_spec() == {"name": "bytes"}
+
+
+@pytest.mark.parametrize("block", [1 << 22, 5])
+def test_bytes_that_are_not_text_are_named_by_offset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(corpus_cache, "_BLOCK", block)
+    (tmp_path / "a.txt").write_bytes("grün ".encode() + b"gr\xfcn")
+    with pytest.raises(DataError, match=r"a\.txt: byte 8 \(0xfc\) is not utf-8.*data\.encoding"):
+        load(tmp_path / "a.txt", tmp_path / "cache")
+    corpus = load(tmp_path / "a.txt", tmp_path / "cache", encoding="latin-1")
+    assert str(corpus.codec.decode(corpus.whole.symbols)).endswith("grün")
+
+
+def test_a_character_cut_off_at_the_end_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"abc\xe2\x82")
+    with pytest.raises(DataError, match="byte 3"):
+        load(tmp_path / "a.txt", tmp_path / "cache")
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "rot13", "hex", "a\x00b"])
+def test_an_encoding_that_does_not_exist_is_refused(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.txt").write_text("abc")
+    with pytest.raises(ConfigError, match=r"data\.encoding"):
+        load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "folder").mkdir()
+    for name, said in [("none.txt", "no such"), ("empty.txt", "empty"), ("folder", r"no \.txt")]:
+        with pytest.raises(DataError, match=said):
+            load(tmp_path / name, tmp_path / "cache")
+
+
+def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: Path) -> None:
+    codec = Characters.from_text("abc\n")
+    path = tmp_path / "a.txt"
+    path.write_text("abxcX\n")
+    with pytest.raises(DataError, match=r"'x'.*offset 2.*data\.unknown"):
+        text.load(DataConfig(), path, "a", tmp_path / "cache", codec)
+    skipping = text.load(DataConfig(unknown="skip"), path, "a", tmp_path / "cache", codec)
+    assert (codec.decode(skipping.whole.symbols), skipping.skipped) == ("abc\n", 2)
+    nearest = text.load(DataConfig(unknown="nearest"), path, "a", tmp_path / "cache", codec)
+    assert (codec.decode(nearest.whole.symbols), nearest.skipped) == ("abcca\n", 0)
+
+
+def test_a_kind_that_contradicts_the_codec_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("abc\n")
+    codec = Characters.from_text("abc\n")
+    with pytest.raises(ConfigError, match=r"data\.kind=bytes: the checkpoint reads text"):
+        text.load(DataConfig(kind="bytes"), path, "a", tmp_path / "cache", codec)
+    with pytest.raises(ConfigError, match=r"data\.kind=text: the checkpoint reads bytes"):
+        text.load(DataConfig(kind="text"), path, "a", tmp_path / "cache", Bytes())
+
+
+def test_the_second_load_reads_neither_text_nor_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("abc" * 50)
+    os.utime(path, (1e9, 1e9))
+    first = load(path, tmp_path / "cache")
+    monkeypatch.setattr(corpus_cache, "blocks", None)
+    second = load(path, tmp_path / "cache")
+    assert np.array_equal(first.whole.symbols, second.whole.symbols)
+    assert first.sha256 == second.sha256
+
+
+def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    for content in ("abc" * 50, "abd" * 50):  # the same size, and perhaps the same time stamp
+        path.write_text(content)
+        corpus = load(path, tmp_path / "cache")
+        assert corpus.codec.decode(corpus.whole.symbols) == content
+
+
+def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("abc" * 50)
+    load(path, tmp_path / "cache")
+    for cached in (tmp_path / "cache").rglob("*.*"):
+        cached.write_bytes(b"{")
+    corpus = load(path, tmp_path / "cache")
+    assert corpus.codec.decode(corpus.whole.symbols) == "abc" * 50

@@ -1,0 +1,121 @@
+"""Networks and comparisons that the tests of all engines share."""
+
+import numpy as np
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.generation.sampling import Engine, Sampling, draw, generate, probabilities
+from seqkit.model.char_rnn import CharRNN, State
+from seqkit.randomness import uniforms
+
+RULES = [
+    Sampling(1.0, seed=3),
+    Sampling(0.6, seed=4),
+    Sampling(0.0),
+    Sampling(1.3, top_k=5, seed=5),
+    Sampling(1.0, top_p=0.8, seed=6),
+    Sampling(0.9, top_k=9, top_p=0.9, seed=7),
+]
+
+
+def network(
+    layers: int,
+    hidden: int,
+    size: int,
+    cell: str = "lstm",
+    embedding: bool = False,
+    device: str = "cpu",
+) -> CharRNN:
+    """A random network whose next symbol is far from certain and far from uniform."""
+    config = ModelConfig(
+        cell=cell,
+        num_layers=layers,
+        hidden_size=hidden,
+        input="embedding" if embedding else "one_hot",
+        embedding_size=7,
+        vocabulary_size=size,
+    )
+    model = CharRNN(config, torch.Generator().manual_seed(size))
+    with torch.no_grad():
+        model.head.weight.mul_(10)
+        for name, parameter in model.named_parameters():
+            if "bias" in name:
+                parameter.uniform_(-0.3, 0.3, generator=torch.Generator().manual_seed(hidden))
+    return model.to(device)
+
+
+def random_state(model: CharRNN, streams: int) -> State:
+    """A state in the range of real ones."""
+    generator = torch.Generator().manual_seed(streams)
+    zero = model.zero_state(streams)
+    h, c = (
+        torch.rand(values.shape, generator=generator).to(values.device) - 0.5 for values in zero
+    )
+    return State(h, c)
+
+
+def differences(
+    engine: Engine, model: CharRNN, size: int, streams: int, steps: int
+) -> tuple[float, float]:
+    """The largest differences of logits and state from the model's, fed with the same symbols."""
+    symbols = np.random.default_rng(1).integers(0, size, (steps, streams))
+    state = random_state(model, streams)
+    logits, after = engine.score(symbols, state)
+    with torch.inference_mode(), torch.backends.cudnn.flags(allow_tf32=False):
+        expected, expected_after = model(torch.from_numpy(symbols).to(state.h.device), state)
+    gap = np.abs(logits - expected[..., :size].cpu().numpy()).max()
+    ends = ((a.cpu() - b.cpu()).abs().max() for a, b in zip(after, expected_after, strict=True))
+    return float(gap), float(max(ends))
+
+
+def check_draws(
+    engine: Engine, model: CharRNN, streams: int, length: int, sampling: Sampling
+) -> None:
+    """Every symbol is the one that `draw` takes from the engine's own logits.
+
+    Or its neighbour, where the draw is within 1e-4 of the boundary between the two.
+    """
+    state = random_state(model, streams)
+    size = model.config.vocabulary_size
+    begin = np.zeros((streams, size))
+    drawn = np.concatenate(list(generate(engine, begin, state, length, sampling)))
+    assert drawn.shape == (length, streams)
+    logits, _ = engine.score(drawn[:-1], state)
+    draws = np.stack([uniforms(sampling.seed, s, 1, length - 1) for s in range(streams)], 1)
+    flat = logits.reshape(-1, size)
+    if sampling.temperature == 0:
+        chosen = np.take_along_axis(logits, drawn[1:, :, None], -1)[..., 0]
+        assert (chosen >= logits.max(-1) - 0.02).all()  # two that are as good as tied may swap
+        return
+    expected = draw(flat, draws.ravel(), sampling).reshape(drawn[1:].shape)
+    lower, upper = (
+        draw(flat, np.clip(draws.ravel() + shift, 0, 1), sampling).reshape(expected.shape)
+        for shift in (-1e-4, 1e-4)
+    )
+    assert ((drawn[1:] == expected) | (drawn[1:] == lower) | (drawn[1:] == upper)).all()
+    assert (drawn[1:] == expected).mean() > 0.99
+    assert len(np.unique(drawn)) > 3
+
+
+def flat(size: int, device: str = "cpu") -> CharRNN:
+    """A network whose next symbol has the same probabilities after whatever was read."""
+    model = network(1, 32, size)
+    with torch.no_grad():
+        model.head.weight.zero_()
+        model.head.bias.normal_(generator=torch.Generator().manual_seed(1))
+    return model.to(device)
+
+
+def check_frequencies(engine: Engine, model: CharRNN, streams: int, sampling: Sampling) -> None:
+    """Of a million draws of a `flat` network a chi-square test finds nothing to say against."""
+    count, size = 1_000_000, model.config.vocabulary_size
+    draws = np.random.default_rng(5).random((count // streams, streams))
+    first, state = np.zeros(streams, np.int64), model.zero_state(streams)
+    drawn = next(iter(engine.sample(first, state, [draws], sampling)))
+    expected = probabilities(model.head.bias.detach().cpu().numpy()[None], sampling)[0] * count
+    observed = np.bincount(drawn.ravel(), minlength=size)
+    assert not observed[expected == 0].any()
+    kept = expected > 5
+    chi_square = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
+    freedom = kept.sum() - 1
+    assert chi_square < freedom + 4 * (2 * freedom) ** 0.5 + 8

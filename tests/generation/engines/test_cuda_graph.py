@@ -1,0 +1,72 @@
+"""Replayed graphs make the same steps and draws as the steps themselves."""
+
+import numpy as np
+import pytest
+
+from seqkit.errors import DeviceError
+from seqkit.generation.engines.cuda_graph import CudaGraphEngine
+from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.sampling import Sampling, generate
+from tests.generation.engines.networks import (
+    RULES,
+    check_draws,
+    check_frequencies,
+    differences,
+    flat,
+    network,
+    random_state,
+)
+
+
+def test_it_needs_a_gpu() -> None:
+    with pytest.raises(DeviceError, match="needs a GPU"):
+        CudaGraphEngine(network(1, 8, 5), 5, 1, "fp32")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("sampling", RULES)
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_symbols_are_drawn_by_the_rule(sampling: Sampling, precision: str) -> None:
+    model = network(2, 64, 33, device="cuda")
+    check_draws(CudaGraphEngine(model, 33, 3, precision), model, 3, 300, sampling)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_any_cell_writes_what_the_torch_engine_writes(cell: str) -> None:
+    model = network(2, 48, 33, cell, device="cuda")
+    state, first = random_state(model, 2), np.zeros((2, 33))
+    texts = [
+        np.concatenate(list(generate(engine, first, state, 200, Sampling(seed=2))))
+        for engine in (TorchEngine(model, 33), CudaGraphEngine(model, 33, 2, "fp32"))
+    ]
+    assert texts[0].tolist() == texts[1].tolist()
+
+
+@pytest.mark.gpu
+def test_a_block_goes_on_where_the_last_one_ended() -> None:
+    model = network(2, 64, 33, device="cuda")
+    engine, state = CudaGraphEngine(model, 33, 1, "fp32"), random_state(model, 1)
+    first, draws = np.zeros(1, np.int64), np.random.default_rng(3).random((150, 1))
+
+    def text(*cuts: int) -> list[int]:
+        blocks = np.split(draws, cuts)
+        drawn = np.concatenate(list(engine.sample(first, state, blocks, Sampling())))
+        return drawn.ravel().tolist()
+
+    assert text() == text(1, 4, 20, 100) == text(64, 128)
+
+
+@pytest.mark.gpu
+def test_10000_steps() -> None:
+    model = network(2, 64, 33, device="cuda")
+    assert differences(CudaGraphEngine(model, 33, 1, "fp32"), model, 33, 1, 10_000)[0] < 1e-3
+    assert differences(CudaGraphEngine(model, 33, 1, "fp16"), model, 33, 1, 10_000)[0] < 0.1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [7, 40, 300, 2000])
+@pytest.mark.parametrize("sampling", [Sampling(0.9), Sampling(top_k=6), Sampling(1.1, top_p=0.7)])
+def test_draws_follow_the_probabilities(size: int, sampling: Sampling) -> None:
+    model = flat(size, "cuda")
+    check_frequencies(CudaGraphEngine(model, size, 2000, "fp32"), model, 2000, sampling)

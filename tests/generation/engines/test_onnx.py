@@ -1,0 +1,84 @@
+"""ONNX Runtime makes the same steps and the same draws."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.generation.engines.onnx import OnnxEngine
+from seqkit.generation.engines.onnx_graph import quantise
+from seqkit.generation.sampling import Sampling
+from tests.generation.engines.networks import (
+    RULES,
+    check_draws,
+    check_frequencies,
+    differences,
+    flat,
+    network,
+)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+@pytest.mark.parametrize("embedding", [False, True])
+def test_logits_are_the_models(cell: str, embedding: bool) -> None:
+    model = network(2, 24, 9, cell, embedding)
+    logits, state = differences(OnnxEngine(model, 8, "fp32"), model, 8, streams=3, steps=50)
+    assert logits < 1e-5
+    assert state < 1e-6
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_int8_stays_near(cell: str) -> None:
+    model = network(2, 72, 30, cell)
+    engine = OnnxEngine(model, 30, "int8")
+    logits, state = differences(engine, model, 30, streams=2, steps=300)
+    assert 0 < logits < 0.1
+    assert state < 0.03
+
+
+def test_10000_steps() -> None:
+    model = network(2, 24, 17)
+    assert differences(OnnxEngine(model, 17, "fp32"), model, 17, 1, 10_000)[0] < 1e-4
+
+
+def test_a_clip_of_the_cell_values_is_kept() -> None:
+    model = network(1, 12, 9)
+    model.config.backend, model.config.cell_clip = "unrolled", 0.05
+    assert differences(OnnxEngine(model, 9, "fp32"), model, 9, streams=1, steps=20)[0] < 1e-5
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@pytest.mark.parametrize("sampling", RULES)
+def test_symbols_are_drawn_by_the_rule(precision: str, sampling: Sampling) -> None:
+    model = network(2, 24, 33)
+    check_draws(OnnxEngine(model, 33, precision), model, 3, 200, sampling)
+
+
+@pytest.mark.parametrize("sampling", [Sampling(0.9), Sampling(top_k=6), Sampling(1.1, top_p=0.7)])
+def test_draws_follow_the_probabilities(sampling: Sampling) -> None:
+    model = flat(40)
+    check_frequencies(OnnxEngine(model, 40, "fp32"), model, 2000, sampling)
+
+
+def test_top_k_keeps_ties_and_takes_any_k() -> None:
+    model = network(1, 8, 6)
+    with torch.no_grad():
+        model.head.weight.zero_()
+        model.head.bias.copy_(torch.tensor([1.0, 3.0, 2.0, 2.0, 2.0, 0.0]))
+    engine = OnnxEngine(model, 6, "fp32")
+    state = model.zero_state(1)
+    draws = [np.linspace(0, 0.999, 200)[:, None]]
+    first = np.zeros(1, np.int64)
+    tied = next(engine.sample(first, state, draws, Sampling(top_k=2)))
+    assert set(tied.ravel().tolist()) == {1, 2, 3, 4}
+    every = next(engine.sample(first, state, draws, Sampling(top_k=1000)))
+    assert set(every.ravel().tolist()) == {0, 1, 2, 3, 4, 5}
+
+
+def test_quantised_weights_are_within_half_a_step() -> None:
+    weight = np.random.default_rng(2).standard_normal((5, 40)).astype(np.float32)
+    weight[3] = 0
+    integers, scales = quantise(weight, 16)
+    restored = ((integers.astype(np.float32) - 128) * scales[..., None]).reshape(5, -1)
+    step = scales.repeat(16, 1)[:, :40]
+    assert (np.abs(restored[:, :40] - weight) <= step * 0.5001).all()
+    assert not restored[:, 40:].any()

@@ -1,0 +1,46 @@
+"""The prepared step makes what the model makes."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.generation.engines.pytorch import TorchEngine
+from tests.generation.engines.networks import RULES, check_draws, differences, network
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+@pytest.mark.parametrize("embedding", [False, True])
+def test_logits_are_the_models(cell: str, embedding: bool) -> None:
+    model = network(2, 12, 9, cell, embedding)
+    logits, state = differences(TorchEngine(model, 8), model, 8, streams=3, steps=40)
+    assert logits < 1e-5
+    assert state < 1e-6
+
+
+def test_matrices_that_lie_transposed() -> None:
+    model = network(2, 768, 9)
+    assert differences(TorchEngine(model, 9), model, 9, streams=2, steps=5)[0] < 1e-4
+
+
+def test_a_clip_of_the_cell_values_is_kept() -> None:
+    model = network(1, 12, 9)
+    model.config.backend, model.config.cell_clip = "unrolled", 0.05
+    engine = TorchEngine(model, 9)
+    assert differences(engine, model, 9, streams=1, steps=20)[0] < 1e-5
+    _, after = engine.score(np.zeros((5, 1), np.int64), model.zero_state(1))
+    assert after.c.abs().max() <= 0.05
+
+
+def test_symbols_are_drawn_by_the_rule() -> None:
+    model = network(1, 12, 9)
+    check_draws(TorchEngine(model, 9), model, 2, 60, RULES[5])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_on_a_gpu(cell: str) -> None:
+    model = network(2, 64, 33, cell, device="cuda")
+    logits, state = differences(TorchEngine(model, 33), model, 33, streams=3, steps=200)
+    assert logits < 1e-3
+    assert state < 1e-4
+    assert torch.cuda.is_available()

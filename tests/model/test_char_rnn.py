@@ -1,0 +1,224 @@
+"""The model computes its equations: against a loop in NumPy, and against numeric gradients."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.model.char_rnn import CharRNN, State, cross_entropy
+
+T, B, V, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken for each other
+Array = npt.NDArray[np.float64]
+
+
+def model(**settings: object) -> CharRNN:
+    config = ModelConfig(**{"num_layers": L, "hidden_size": H, "vocabulary_size": V, **settings})  # type: ignore[arg-type]
+    return CharRNN(config, torch.Generator().manual_seed(3)).double()
+
+
+def inputs(seed: int = 0) -> tuple[torch.Tensor, State]:
+    generator = torch.Generator().manual_seed(seed)
+    symbols = torch.randint(0, V, (T, B), generator=generator)
+    h, c = torch.randn(2, L, B, H, dtype=torch.float64, generator=generator)
+    return symbols, State(h, c)
+
+
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def oracle(net: CharRNN, symbols: torch.Tensor, state: State) -> tuple[Array, Array, Array]:
+    """The equations in the docstring of seqkit.model, one symbol and one lane at a time."""
+    weights = {name: value.detach().numpy() for name, value in net.state_dict().items()}
+    table = weights.get("embedding.weight", np.eye(V))
+    h, c = state.h.numpy().copy(), state.c.numpy().copy()
+    logits = np.zeros((T, B, V))
+    for t in range(T):
+        for b in range(B):
+            x = table[int(symbols[t, b])]
+            for layer in range(net.config.num_layers):
+                w = {key: weights[f"layers.{layer}.{key}_l0"] for key in (
+                    "weight_ih", "weight_hh", "bias_ih", "bias_hh")}  # fmt: skip
+                gates = (
+                    w["weight_ih"] @ x + w["bias_ih"] + w["weight_hh"] @ h[layer, b] + w["bias_hh"]
+                )
+                i, f, g, o = np.split(gates, 4)
+                c[layer, b] = sigmoid(f) * c[layer, b] + sigmoid(i) * np.tanh(g)
+                x = h[layer, b] = sigmoid(o) * np.tanh(c[layer, b])
+            logits[t, b] = weights["head.weight"] @ x + weights["head.bias"]
+    return logits, h, c
+
+
+@pytest.mark.parametrize("coding", ["one_hot", "embedding"])
+def test_forward_equals_the_equations(coding: str) -> None:
+    net = model(input=coding, embedding_size=6)
+    symbols, state = inputs()
+    logits, after = net(symbols, state)
+    expected, h, c = oracle(net, symbols, state)
+    np.testing.assert_allclose(logits.detach().numpy(), expected, atol=1e-12)
+    np.testing.assert_allclose(after.h.detach().numpy(), h, atol=1e-12)
+    np.testing.assert_allclose(after.c.detach().numpy(), c, atol=1e-12)
+
+
+def test_gradients_equal_numeric_ones() -> None:
+    net = model()
+    symbols, state = inputs(1)
+    targets = torch.randint(0, V, (T, B), generator=torch.Generator().manual_seed(2))
+    names = [name for name, _ in net.named_parameters()]
+
+    def loss(*parameters: torch.Tensor) -> torch.Tensor:
+        values = dict(zip(names, parameters, strict=True))
+        logits, _ = torch.func.functional_call(net, values, (symbols, state))
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    parameters = tuple(value.detach().requires_grad_() for value in net.parameters())
+    assert torch.autograd.gradcheck(loss, parameters, fast_mode=True)
+
+
+def test_two_windows_with_carried_state_are_one_long_window() -> None:
+    net = model()
+    symbols, state = inputs(3)
+    whole, end = net(symbols, state)
+    first, middle = net(symbols[:2], state)
+    second, after = net(symbols[2:], middle)
+    torch.testing.assert_close(torch.cat([first, second]), whole)
+    torch.testing.assert_close(after.h, end.h)
+    torch.testing.assert_close(after.c, end.c)
+
+
+def test_a_reset_lane_starts_from_zero() -> None:
+    net = model()
+    symbols, state = inputs(4)
+    fresh = torch.tensor([False, True, False])
+    partly = State(*(values.clone() for values in state))
+    partly.reset_(fresh)
+    logits, _ = net(symbols, partly)
+    from_zero, _ = net(symbols, State(*(torch.zeros_like(values) for values in state)))
+    carried, _ = net(symbols, state)
+    torch.testing.assert_close(logits[:, 1], from_zero[:, 1])
+    torch.testing.assert_close(logits[:, [0, 2]], carried[:, [0, 2]])
+
+
+def test_a_reset_zeroes_what_is_not_finite_too() -> None:
+    broken = State(torch.full((L, B, H), torch.inf), torch.full((L, B, H), torch.nan))
+    broken.reset_(torch.tensor([True, False, True]))
+    assert not broken.h[:, [0, 2]].any()
+    assert not broken.c[:, [0, 2]].any()
+
+
+def test_initial_weights_follow_from_the_generator_and_the_forget_bias_is_one() -> None:
+    first, again = model(), model()
+    for name, value in first.state_dict().items():
+        assert torch.equal(value, again.state_dict()[name])
+    for layer in range(L):
+        bias = first.state_dict()[f"layers.{layer}.bias_ih_l0"]
+        assert bias.tolist() == [0.0] * H + [1.0] * H + [0.0] * 2 * H
+        assert not first.state_dict()[f"layers.{layer}.bias_hh_l0"].any()
+
+
+def test_masks_multiply_each_layers_output_and_leave_its_own_way_alone() -> None:
+    net = model()
+    symbols, state = inputs(5)
+    plain, after = net(symbols, state)
+    masks = torch.ones(L, B, H, dtype=torch.float64)
+    assert torch.equal(net(symbols, state, masks)[0], plain)
+    masks[0, 1] = 0  # lane 1 of the bottom layer is not seen by the layer above it
+    dropped, state_dropped = net(symbols, state, masks)
+    assert torch.equal(dropped[:, [0, 2]], plain[:, [0, 2]])
+    assert not torch.equal(dropped[:, 1], plain[:, 1])
+    assert torch.equal(state_dropped.h[0], after.h[0])
+    masks[1] = 0
+    torch.testing.assert_close(
+        net(symbols, state, masks)[0], net.head.bias.detach().expand(T, B, V)
+    )
+
+
+def test_one_call_of_the_stack_is_the_same_function() -> None:
+    net = model()
+    symbols, state = inputs(6)
+    for first, second in zip(
+        net(symbols, state), net.network(one_call=True)(symbols, state), strict=True
+    ):
+        torch.testing.assert_close(first, second)
+    with pytest.raises(ValueError, match="neither masks nor resets"):
+        net.network(one_call=True)(symbols, state, torch.ones(L, B, H))
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_the_backends_share_their_weights_and_agree(cell: str) -> None:
+    net, other = model(cell=cell), model(cell=cell, backend="unrolled")
+    other.load_state_dict(net.state_dict())
+    symbols, state = inputs(8)
+    resets = torch.zeros(T, B, dtype=torch.bool)
+    resets[1, 0] = resets[3, 2] = True
+    for first, second in zip(
+        net(symbols, state, None, resets), other(symbols, state, None, resets), strict=True
+    ):
+        torch.testing.assert_close(first, second)
+
+
+def test_a_cell_clip_reaches_the_unrolled_cells() -> None:
+    symbols, state = inputs(9)
+    _, after = model(backend="unrolled", cell_clip=0.1)(symbols, state)
+    assert (after.c.abs() <= 0.1).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"symbols": torch.zeros(0, B, dtype=torch.int64)}, r"symbols: expected \(T, B\)"),
+        ({"symbols": torch.zeros(T, dtype=torch.int64)}, r"\(T, B\).*got \(5,\)"),
+        ({"h": torch.zeros(L, B + 1, H)}, r"state h: expected \(L, B, H\) = \(2, 3, 4\)"),
+        ({"c": torch.zeros(L, B, H).half()}, r"state c: expected torch.float64, got torch.float16"),
+        ({"h": torch.zeros(L, B, H, device="meta").double()}, r"state h: expected on cpu"),
+        ({"resets": torch.zeros(B, T).bool()}, r"resets: expected bool of \(T, B\) = \(5, 3\)"),
+        ({"masks": torch.ones(B, H)}, r"masks: expected \(L, B, H\) = \(2, 3, 4\)"),
+        ({"resets": torch.zeros(T, B, device="meta").bool()}, r"resets: expected on cpu"),
+        ({"resets": torch.zeros(T, B)}, r"resets: expected bool .* got torch.float32"),
+    ],
+)
+def test_a_wrong_tensor_is_named_with_what_was_expected(
+    change: dict[str, torch.Tensor], message: str
+) -> None:
+    symbols, state = inputs()
+    given = {"symbols": symbols, "h": state.h, "c": state.c, **change}
+    with pytest.raises(ValueError, match=message):
+        model()(
+            given["symbols"], State(given["h"], given["c"]), given.get("masks"), given.get("resets")
+        )
+
+
+def test_targets_below_zero_do_not_count() -> None:
+    logits = torch.randn(T, B, V, generator=torch.Generator().manual_seed(6))
+    targets = torch.zeros(T, B, dtype=torch.int64)
+    targets[2:] = -100
+    torch.testing.assert_close(
+        cross_entropy(logits, targets), cross_entropy(logits[:2], targets[:2])
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("coding", ["one_hot", "embedding"])
+def test_cudnn_computes_the_same_equations(coding: str) -> None:
+    net = model(input=coding, embedding_size=6)
+    symbols, state = inputs(7)
+    expected, after = net(symbols, state)
+    gpu_state = State(state.h.cuda(), state.c.cuda())
+    logits, gpu_after = net.cuda()(symbols.cuda(), gpu_state)
+    torch.testing.assert_close(logits.cpu(), expected, atol=1e-10, rtol=1e-8)
+    torch.testing.assert_close(gpu_after.c.cpu(), after.c, atol=1e-10, rtol=1e-8)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("backend", ["cudnn", "unrolled"])
+def test_a_packed_head_gives_the_same_nats(backend: str) -> None:
+    config = ModelConfig(num_layers=1, hidden_size=16, vocabulary_size=13, backend=backend)
+    net = CharRNN(config, torch.Generator().manual_seed(1)).to("cuda")
+    symbols = torch.arange(35, device="cuda").view(7, 5) % 13
+    with torch.backends.cudnn.flags(allow_tf32=False):
+        plain, _ = net(symbols, net.zero_state(5))
+        packed, _ = net.network(torch.float32)(symbols, net.zero_state(5))
+    assert (plain.shape[-1], packed.shape[-1]) == (13, 16)
+    torch.testing.assert_close(packed[..., :13], plain)
+    torch.testing.assert_close(cross_entropy(packed, symbols), cross_entropy(plain, symbols))

@@ -1,0 +1,144 @@
+"""Checkpoints are whole or refused, and nothing in them is ever executed."""
+
+import json
+import pickle
+import struct
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.data.codecs import Characters
+from seqkit.errors import CheckpointError
+from seqkit.model.char_rnn import CharRNN
+from seqkit.runs import checkpoint
+from seqkit.runs.checkpoint import Checkpoint
+
+
+def example() -> Checkpoint:
+    codec = Characters.from_text("abc\n")
+    config = ModelConfig(num_layers=2, hidden_size=6, vocabulary_size=codec.size)
+    model = CharRNN(config, torch.Generator().manual_seed(1))
+    return Checkpoint(
+        model=config,
+        codec=codec,
+        weights=dict(model.state_dict()),
+        config={"seed": 3},
+        data={"name": "x", "sha256": "0" * 64},
+        metrics={"step": 5},
+        versions={"torch": "2"},
+        training={"progress": {"step": 5}},
+        training_tensors={"state.h": torch.ones(2, 3, 6)},
+    )
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "deep" / "a.safetensors"
+    example().save(path)
+    return path
+
+
+def test_everything_comes_back(saved: Path) -> None:
+    loaded, original = checkpoint.load(saved), example()
+    assert loaded.model == original.model
+    assert loaded.codec.to_spec() == original.codec.to_spec()
+    assert (loaded.config, loaded.metrics) == (original.config, original.metrics)
+    assert loaded.training == original.training
+    assert torch.equal(loaded.training_tensors["state.h"], torch.ones(2, 3, 6))
+    for name, value in loaded.build(torch.device("cpu")).state_dict().items():
+        assert torch.equal(value, original.weights[name])
+
+
+def test_every_flipped_byte_is_noticed(saved: Path) -> None:
+    content = saved.read_bytes()
+    places = [*range(0, 40), *range(40, len(content), 97), len(content) - 1]
+    for place in places:
+        saved.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(CheckpointError):
+            checkpoint.load(saved)
+
+
+def test_a_truncated_or_extended_file_is_refused(saved: Path) -> None:
+    content = saved.read_bytes()
+    for other in (b"", content[:5], content[:100], content[:-1], content + b"\0"):
+        saved.write_bytes(other)
+        with pytest.raises(CheckpointError):
+            checkpoint.load(saved)
+
+
+def test_foreign_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    header = json.dumps({"__metadata__": {"format": "pt"}}).encode()
+    for content in (
+        b"text that is no checkpoint",
+        pickle.dumps({"a": 1}),
+        struct.pack("<Q", 2**62) + b"{}",
+        struct.pack("<Q", len(header)) + header,
+        struct.pack("<Q", 2) + b"[]",
+    ):
+        path.write_bytes(content)
+        with pytest.raises(CheckpointError, match="not a seqkit checkpoint"):
+            checkpoint.load(path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("model", {"cell": "lstm", "hidden_size": -1}),
+        ("model", {"cell": "os.system"}),
+        ("model", {"nonsense": 1}),
+        ("model", {"vocabulary_size": 2}),
+        ("codec", {"name": "builtins.eval"}),
+        ("config", None),
+        ("format", 999),
+    ],
+)
+def test_a_well_signed_file_of_nonsense_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, value: object
+) -> None:
+    original = json.dumps
+
+    def forge(header: dict[str, object]) -> str:
+        return original({**header, field: value})
+
+    monkeypatch.setattr("seqkit.runs.checkpoint.json.dumps", forge)
+    path = tmp_path / "a.safetensors"
+    example().save(path)
+    with pytest.raises(CheckpointError):
+        checkpoint.load(path)
+
+
+def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
+    wrong = example()
+    wrong.weights["head.bias"] = torch.zeros(99)
+    wrong.save(tmp_path / "a.safetensors")
+    with pytest.raises(CheckpointError, match="do not fit"):
+        checkpoint.load(tmp_path / "a.safetensors").build(torch.device("cpu"))
+
+
+def test_a_run_folder_means_its_best(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        checkpoint.find(tmp_path)
+    (folder / "last.safetensors").touch()
+    assert checkpoint.find(tmp_path) == folder / "last.safetensors"
+    (folder / "best.safetensors").touch()
+    assert checkpoint.find(tmp_path) == folder / "best.safetensors"
+    with pytest.raises(CheckpointError, match="no such"):
+        checkpoint.load(checkpoint.find(tmp_path / "none"))
+
+
+def test_a_failed_write_leaves_the_old_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = saved.read_bytes()
+
+    def fail(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("seqkit.disk.os.fsync", fail)
+    with pytest.raises(Exception, match="no space left"):
+        example().save(saved)
+    assert saved.read_bytes() == before
+    assert [file.name for file in saved.parent.iterdir()] == [saved.name]

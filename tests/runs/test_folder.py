@@ -1,0 +1,111 @@
+"""A run's folder: locked, cut back on resume, and never without a whole checkpoint."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from seqkit.config import Config, ModelConfig
+from seqkit.data.codecs import Characters
+from seqkit.errors import CheckpointError, OutputError
+from seqkit.model.char_rnn import CharRNN
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.folder import RunFolder
+
+
+def checkpoint(step: int) -> Checkpoint:
+    codec = Characters.from_text("ab")
+    config = ModelConfig(num_layers=1, hidden_size=3, vocabulary_size=2)
+    weights = dict(CharRNN(config, torch.Generator().manual_seed(step)).state_dict())
+    return Checkpoint(config, codec, weights, {}, {}, {"step": step}, {}, training={"step": step})
+
+
+def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    before = folder.stamp()
+    with folder.open(before):
+        again = RunFolder(tmp_path / "run")
+        with pytest.raises(OutputError, match="another training"), again.open(again.stamp()):
+            pass
+        folder.save(checkpoint(1))
+    with pytest.raises(OutputError, match="another training was here"), folder.open(before):
+        pass
+    with folder.open(folder.stamp()):
+        pass
+
+
+def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    notices: list[str] = []
+    assert folder.load_last(notices.append) is None
+    with folder.open(folder.stamp()):
+        folder.save(checkpoint(1))
+        folder.save(checkpoint(2))
+    last, previous = (tmp_path / f"run/checkpoints/{n}.safetensors" for n in ("last", "previous"))
+    found = folder.load_last(notices.append)
+    assert found is not None
+    assert found.metrics["step"] == 2
+    last.write_bytes(last.read_bytes()[:-1])
+    found = folder.load_last(notices.append)
+    assert found is not None
+    assert found.metrics["step"] == 1
+    assert len(notices) == 1
+    assert not last.exists()  # set aside, so that it never takes the good one's place
+    previous.write_bytes(b"")
+    with pytest.raises(CheckpointError):
+        folder.load_last(notices.append)
+
+
+def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    notices: list[str] = []
+    with folder.open(folder.stamp()):
+        folder.save_best(checkpoint(4))
+    assert folder.load_last(notices.append) is None
+
+
+def test_metrics_are_cut_back_to_the_step(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.open(folder.stamp()):
+        for step in (10, 20, 30):
+            folder.record("train", {"step": step})
+        with (folder.path / "metrics.jsonl").open("a") as stream:
+            stream.write('{"event": "train", "st')
+        folder.reopen(20)
+        lines = (folder.path / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [10, 20]
+
+
+def test_runs_that_start_in_the_same_second_get_folders_of_their_own(tmp_path: Path) -> None:
+    first, second = RunFolder.timed(tmp_path, "recipe"), RunFolder.timed(tmp_path, "recipe")
+    with first.open(first.stamp()), second.open(second.stamp()):
+        assert first.path != second.path
+    assert first.path.parent == second.path.parent == tmp_path / "recipe"
+
+
+def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
+    (tmp_path / "samples").mkdir()
+    for name in ("samples/mine.wav", "log"):
+        (tmp_path / name).write_text("mine")
+    folder = RunFolder(tmp_path)
+    folder.clear()
+    assert (tmp_path / "log").exists()
+    with folder.open(folder.stamp()):
+        folder.write_config(Config(prompt="in ${x}, 'quoted'"))
+        folder.save(checkpoint(1))
+    assert yaml.safe_load((tmp_path / "config.yaml").read_text())["prompt"] == "in ${x}, 'quoted'"
+    folder.clear()
+    assert (tmp_path / "samples" / "mine.wav").exists()
+    assert not folder.holds_run
+    assert not folder.stamp()[1]
+
+
+def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "run"):
+        with pytest.raises(OutputError, match="is a file"):
+            RunFolder(path).check_free()
+    with pytest.raises(OutputError), RunFolder(Path("/proc/nowhere/run")).open((False, 0)):
+        pass

@@ -1,0 +1,232 @@
+"""A step is the same step however it runs: in other lanes, other calls, or as a CUDA graph."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
+from seqkit.data.corpus import Part
+from seqkit.data.lanes import Lanes
+from seqkit.model.char_rnn import CharRNN, State, cross_entropy
+from seqkit.training.step import Plan, Step
+
+V, B, T = 11, 6, 10
+GPU = pytest.mark.gpu
+
+
+def step(
+    plan: Plan,
+    device: str = "cpu",
+    documents: int = 1,
+    optimizer: OptimizerConfig | None = None,
+    clip_value: float = 0.0,
+    clip_norm: float = 5.0,
+    **settings: object,
+) -> tuple[CharRNN, Step]:
+    values = {"num_layers": 2, "hidden_size": 16, "vocabulary_size": V, **settings}
+    model = CharRNN(ModelConfig(**values), torch.Generator().manual_seed(1)).to(device)  # type: ignore[arg-type]
+    symbols = np.random.default_rng(2).integers(0, V, B * T * 12).astype(np.uint8)
+    starts = np.linspace(0, len(symbols), documents, endpoint=False).astype(np.int64)
+    lanes = Lanes(Part(symbols, starts), 0, B, T)
+    train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
+    return model, Step(model, lanes, optimizer or OptimizerConfig(), train, 5, plan)
+
+
+def trained(model: CharRNN, stepper: Step, steps: int = 8) -> list[torch.Tensor]:
+    """The weights, nats and carried state after some steps."""
+    for number in range(steps):
+        stepper.run(number, 0.01)
+    tensors = stepper.state()
+    weights = [value.detach().cpu().clone() for value in model.parameters()]
+    return [*weights, *(tensors[name].cpu() for name in ("nats", "state.h", "state.c"))]
+
+
+@pytest.mark.parametrize("documents", [1, 9])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("cell", ["lstm", "rnn_relu"])
+def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) -> None:
+    settings = {"documents": documents, "dropout": dropout, "cell": cell}
+    plain = trained(*step(Plan("fp32", False, B), **settings))  # type: ignore[arg-type]
+    padded = trained(*step(Plan("fp32", False, B + 3), **settings))  # type: ignore[arg-type]
+    for a, b in zip(plain, padded, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+def scaled(stepper: Step, scale: float) -> Step:
+    """A step with the loss scale of fp16, in the precision it has."""
+    stepper._scales = True
+    stepper._scale.fill_(scale)
+    return stepper
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+@pytest.mark.parametrize(("value", "norm"), [(0.0, 0.0), (0.0, 0.3), (0.01, 0.0), (0.01, 0.3)])
+@pytest.mark.parametrize("scale", [0.0, 4096.0])
+@pytest.mark.parametrize("documents", [1, 9])
+def test_an_update_is_what_pytorch_makes_of_the_mean_loss(
+    kind: str, value: float, norm: float, scale: float, documents: int
+) -> None:
+    model, stepper = step(
+        Plan("fp32", False, B),
+        "cpu",
+        documents,
+        OptimizerConfig(kind=kind, weight_decay=0.1),
+        clip_value=value,
+        clip_norm=norm,
+    )
+    if scale:
+        scaled(stepper, scale)
+    reference, _ = step(Plan("fp32", False, B))
+    weights = reference.network().tensors()
+    groups = [
+        {"params": [w for w in weights if w.dim() > 1], "weight_decay": 0.1},
+        {"params": [w for w in weights if w.dim() == 1], "weight_decay": 0.0},
+    ]
+    optimizer: torch.optim.Optimizer = torch.optim.AdamW(groups, lr=0.01, betas=(0.9, 0.99))
+    if kind == "sgd":
+        optimizer = torch.optim.SGD(groups, lr=0.01, momentum=0.9)
+    state = reference.zero_state(B)
+    for number in range(5):
+        stepper.run(number, 0.01)
+        window = stepper._lanes.window(number)
+        before = State(*(part.detach() for part in state))
+        logits, state = reference(window.inputs, before, None, window.resets)
+        optimizer.zero_grad()
+        cross_entropy(logits, window.targets).backward()  # type: ignore[no-untyped-call]
+        expected = torch.nn.utils.get_total_norm([w.grad for w in weights if w.grad is not None])
+        assert stepper.gradient_norm == pytest.approx(float(expected), rel=1e-4)
+        if value:
+            torch.nn.utils.clip_grad_value_(weights, value)
+        torch.nn.utils.clip_grad_norm_(weights, norm or 1e9)
+        optimizer.step()
+    for a, b in zip(model.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_an_update_that_overflows_is_left_out(kind: str) -> None:
+    settings = {"optimizer": OptimizerConfig(kind=kind), "clip_norm": 1.0}
+    model, stepper = step(Plan("fp32", False, B), **settings)  # type: ignore[arg-type]
+    scaled(stepper, torch.finfo(torch.float32).max)
+    before = [value.detach().clone() for value in model.parameters()]
+    stepper.run(0, 0.01)
+    assert not np.isfinite(stepper.gradient_norm)
+    assert float(stepper._scale) == torch.finfo(torch.float32).max / 2
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert all(bool((m == 0).all()) for m in stepper._moments().values())
+    stepper._scale.fill_(1024.0)
+    stepper._growth.fill_(1999)
+    stepper.run(1, 0.01)
+    assert float(stepper._scale) == 2048.0
+    assert int(stepper._growth) == 0
+    assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert all(bool(value.isfinite().all()) for value in model.parameters())
+
+
+def test_a_loss_scale_goes_on_only_where_there_was_one() -> None:
+    _, plain = step(Plan("fp32", False, B))
+    _, half = step(Plan("fp32", False, B))
+    scaled(half, 512.0)
+    half._growth.fill_(7)
+    _, other = step(Plan("fp32", False, B))
+    scaled(other, 65536.0).restore(plain.state())
+    assert float(other._scale) == 65536.0
+    other.restore(half.state())
+    assert (float(other._scale), int(other._growth)) == (512.0, 7)
+    plain.restore(half.state())
+    assert float(plain._scale) == 1.0
+
+
+def test_one_call_for_all_layers_changes_nothing() -> None:
+    apart, together = (trained(*step(Plan("fp32", calls, B))) for calls in (False, True))
+    for a, b in zip(apart, together, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_what_runs_is_renewed_from_the_parameters(kind: str, precision: str) -> None:
+    model, stepper = step(Plan(precision, False, B), optimizer=OptimizerConfig(kind=kind))
+    before = [value.detach().clone() for value in model.parameters()]
+    trained(model, stepper)
+    for used, own in stepper._copied:
+        assert torch.equal(used, own.to(used.dtype))
+    assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert (len(stepper._copied) == 0) == (precision == "fp32")
+
+
+@GPU
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+@pytest.mark.parametrize("documents", [1, 9])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_a_graph_replays_what_eager_does(
+    precision: str, documents: int, dropout: float, kind: str
+) -> None:
+    def make() -> tuple[CharRNN, Step]:
+        return step(
+            *(Plan(precision, False, 8), "cuda", documents, OptimizerConfig(kind=kind)),
+            dropout=dropout,
+        )
+
+    eager = trained(*make())
+    model, stepper = make()
+    stepper.capture()
+    for a, b in zip(eager, trained(model, stepper), strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
+
+
+def test_a_plan_of_too_few_lanes_is_refused() -> None:
+    with pytest.raises(ValueError, match="5 lanes for B = 6"):
+        step(Plan("fp32", False, B - 1))
+
+
+@GPU
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_step_that_cannot_be_captured_goes_on_eagerly(
+    precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = trained(*step(Plan(precision, False, 8), "cuda"))
+    model, stepper = step(Plan(precision, False, 8), "cuda")
+
+    update = stepper._optimizer.step
+
+    def fail(*_: object) -> None:
+        if torch.cuda.is_current_stream_capturing():
+            raise RuntimeError("cannot be captured")
+        update()
+
+    before = torch.cuda.current_stream()
+    with monkeypatch.context() as patch:
+        patch.setattr(stepper._optimizer, "step", fail)
+        with pytest.raises(RuntimeError, match="cannot be captured"):
+            stepper.capture()
+    assert torch.cuda.current_stream() == before
+    for a, b in zip(expected, trained(model, stepper), strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
+
+
+@GPU
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_capture_leaves_no_trace(precision: str) -> None:
+    model, stepper = step(Plan(precision, True, 8), "cuda")
+    trained(model, stepper, 3)
+    before = {name: values.clone() for name, values in stepper._tensors().items()}
+    state = torch.cuda.get_rng_state()
+    stepper.capture()
+    for name, values in stepper._tensors().items():
+        assert torch.equal(before[name], values), name
+    assert torch.equal(state, torch.cuda.get_rng_state())
+
+
+@GPU
+def test_a_corpus_that_does_not_fit_is_staged_window_by_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resident = trained(*step(Plan("fp32", False, 8), "cuda", 9))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (0, 0))
+    model, stepper = step(Plan("fp32", False, 8), "cuda", 9)
+    assert stepper._stage is not None
+    stepper.capture()
+    for a, b in zip(resident, trained(model, stepper), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-3)

@@ -1,0 +1,193 @@
+"""The loop learns, follows its schedule, and goes on from a saved state to the last bit."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
+from seqkit.data.corpus import Part
+from seqkit.data.lanes import Lanes
+from seqkit.errors import CheckpointError, DivergedError
+from seqkit.model.char_rnn import CharRNN, Network, State
+from seqkit.training.kernel_choice import candidates
+from seqkit.training.trainer import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
+
+V = 5
+
+
+def part(size: int, seed: int) -> Part:
+    """A cycle through the symbols with a few random jumps: it can be learnt, not by heart."""
+    rng = np.random.default_rng(seed)
+    jumps = (rng.random(size) < 0.05) * rng.integers(1, V, size)
+    return Part(((np.arange(size) + jumps.cumsum()) % V).astype(np.uint8), np.zeros(1, np.int64))
+
+
+def trainer(
+    *,
+    lr: float = 0.02,
+    batch: int = 4,
+    precision: str = "fp32",
+    valid: int = 200,
+    device: str = "cpu",
+    **train: object,
+) -> Trainer:
+    settings = TrainConfig(
+        **{
+            "batch_size": batch,
+            "sequence_length": 10,
+            "max_steps": 60,
+            "validate_every": 20,
+            **train,
+        }  # type: ignore[arg-type]
+    )
+    config = ModelConfig(num_layers=2, hidden_size=12, vocabulary_size=V, dropout=0.2)
+    model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
+    lanes = Lanes(part(900, 1), 0, settings.batch_size, settings.sequence_length)
+    validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
+    optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
+    plan = candidates(model, lanes, [precision])[0]
+    return Trainer(model, lanes, validation, 0, optimizer, settings, 7, plan)
+
+
+def test_it_learns() -> None:
+    events = list(trainer(max_steps=150).run())
+    losses = [event.loss for event in events if isinstance(event, Validated)]
+    assert losses[-1] < 0.6 < 1.0 < losses[0] + 0.6
+    reports = [event for event in events if isinstance(event, Trained)]
+    assert reports[0].step == 1
+    assert reports[0].loss == pytest.approx(math.log(V), abs=0.4)
+    assert reports[-1].symbols > 150 * 4 * 10 * 0.9
+
+
+def check_resume(precision: str, step: int, device: str) -> None:
+    straight = trainer(precision=precision, device=device)
+    expected = [without_clock(event) for event in straight.run()]
+
+    stopped = trainer(precision=precision, device=device)
+    events = []
+    for event in stopped.run():
+        events.append(without_clock(event))
+        if event == Stepped(step):
+            break
+    values, tensors = stopped.state()
+    resumed = trainer(precision=precision, device=device)
+    resumed.model.load_state_dict(stopped.model.state_dict())
+    resumed.restore(values, {name: tensor.cpu().clone() for name, tensor in tensors.items()})
+    events += [without_clock(event) for event in resumed.run()]
+
+    assert events == expected
+    for name, value in straight.model.state_dict().items():
+        assert torch.equal(value, resumed.model.state_dict()[name]), name
+
+
+def without_clock(event: Event) -> dict[str, object]:
+    clocks = ("seconds", "symbols_per_second")
+    return {"event": type(event)} | {k: v for k, v in vars(event).items() if k not in clocks}
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("step", [20, 27, 60])
+def test_a_restored_training_goes_on_to_the_last_bit(precision: str, step: int) -> None:
+    check_resume(precision, step, "cpu")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_restored_training_goes_on_to_the_last_bit_on_a_gpu(precision: str) -> None:
+    check_resume(precision, 27, "cuda")
+
+
+def test_the_state_is_carried_and_zeroed_where_an_epoch_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    training = trainer(max_steps=60, validate_every=0, valid=0)
+    seen: list[torch.Tensor] = []
+    original = Network.__call__
+
+    def spy(network: Network, symbols: torch.Tensor, state: State, *rest: object) -> object:
+        seen.append(state.h.clone())
+        return original(network, symbols, state, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Network, "__call__", spy)
+    list(training.run())
+    steps = Lanes(part(900, 1), 0, 4, 10).steps
+    assert len(seen) == 60 > steps
+    for step, h in enumerate(seen):
+        assert h.any() == (step % steps != 0)
+
+
+@pytest.mark.parametrize("batch", [3, 5])
+def test_a_state_of_another_shape_is_refused(batch: int) -> None:
+    values, tensors = trainer(batch=batch).state()
+    with pytest.raises(CheckpointError, match=r"\(L, B, H\)"):
+        trainer(batch=4).restore(values, tensors)
+
+
+def test_the_learning_rate_warms_up_and_decays_to_its_end() -> None:
+    schedule = trainer(max_steps=105, lr=0.1)
+    rates = [schedule.learning_rate(step) for step in range(106)]
+    assert rates[:5] == pytest.approx([0.02, 0.04, 0.06, 0.08, 0.1])
+    assert rates[55] == pytest.approx(0.05)
+    assert rates[105] == pytest.approx(0.0)
+    assert all(a >= b for a, b in itertools.pairwise(rates[5:]))
+
+
+def test_it_ends_at_the_epoch_or_when_patience_is_out() -> None:
+    lanes_steps = Lanes(part(900, 1), 0, 4, 10).steps
+    assert trainer(max_epochs=2, max_steps=1000).total_steps == 2 * lanes_steps
+    impatient = trainer(lr=1e-9, patience=2, validate_every=1, max_steps=50)
+    validations = [event for event in impatient.run() if isinstance(event, Validated)]
+    assert [event.improved for event in validations[-2:]] == [False, False]
+    assert impatient.progress.step < 50
+    assert impatient.finished
+
+
+def test_events_come_when_they_are_due() -> None:
+    events = list(trainer(max_steps=50, validate_every=20, checkpoint_every=15).run())
+    assert [e.step for e in events if isinstance(e, Validated)] == [20, 40, 50]
+    assert [e.step for e in events if isinstance(e, CheckpointDue)] == [15, 20, 30, 40, 45, 50]
+    without = list(trainer(valid=0, max_steps=20).run())
+    assert not [e for e in without if isinstance(e, Validated)]
+    assert [e.step for e in without if isinstance(e, CheckpointDue)] == [20]
+
+
+def test_a_loss_that_is_not_finite_ends_the_training() -> None:
+    broken = trainer()
+    with torch.no_grad():
+        broken.model.head.bias.fill_(math.nan)
+    with pytest.raises(DivergedError, match=r"nan at step 1.*optimizer\.lr"):
+        list(broken.run())
+
+
+def test_weights_that_are_not_finite_are_never_saved() -> None:
+    broken = trainer()
+    with torch.no_grad():
+        broken.model.head.bias.fill_(math.inf)
+    with pytest.raises(DivergedError, match="weights are not finite"):
+        broken.state()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
+def test_it_learns_on_a_gpu(precision: str) -> None:
+    on_gpu = trainer(max_steps=150, precision=precision, device="cuda")
+    losses = [event.loss for event in on_gpu.run() if isinstance(event, Validated)]
+    assert losses[-1] < 0.6
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+def test_a_graph_in_any_precision_learns_as_eager_fp32_does(precision: str) -> None:
+    def losses(precision: str, graph: bool) -> list[float]:
+        training = trainer(max_steps=200, precision=precision, device="cuda", lr=0.01, valid=0)
+        if graph:
+            assert training.prepare() is None
+        return [event.loss for event in training.run() if isinstance(event, Trained)]
+
+    expected, found = losses("fp32", graph=False), losses(precision, graph=True)
+    assert len(expected) == len(found) == 21
+    assert sum(found) == pytest.approx(sum(expected), rel=0.01)
+    assert found == pytest.approx(expected, rel=0.05)
