@@ -22,7 +22,7 @@ def rates(
 ) -> tuple[dict[str, float], str]:
     """Symbols a second of both rows at B = lanes, and the kernels of seqkit's."""
     config = compose.compose([*overrides, f"train.batch_size={lanes}"], [])
-    chosen = device.choose(config.device)
+    chosen = device.choose_device(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with device.memory_errors(lambda: "Give fewer lanes."):
         built, choice = training.rows(config, chosen, precisions, disk.cache_dir())

@@ -15,6 +15,7 @@ from seqkit import compose
 from seqkit import config as schema
 from seqkit.config import Config
 from seqkit.errors import ConfigError, SeqkitError
+from seqkit.options import default_of
 
 _COMMANDS = {
     "train": "learn from text or sound and give a sample (the default)",
@@ -218,7 +219,7 @@ def _keys_help(command: str) -> str:
     lines = [f"python -m seqkit {command} key=value ...: {_COMMANDS[command]}", ""]
     for name, item in schema.options():
         if name.partition(".")[0] in schema.READS[command]:
-            default = schema.default_of(item)
+            default = default_of(item)
             shown = "" if default is None or default == "" else f" [{default}]"
             lines.append(f"  {name:26}{item.metadata['help']}{shown}")
     return "\n".join(lines)

@@ -4,15 +4,13 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 `check` the ranges. `docs/config.md` is the same table in prose, and a test keeps the two together.
 """
 
-import dataclasses
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from typing import Any
 
 from seqkit.errors import ConfigError
-
-_LARGEST = 2**31 - 1  # of integers that have no bound of their own
+from seqkit.options import check_section, option, options_of
 
 TEMPERATURE = 0.8
 """Of samples, where neither the command line nor a recipe has one."""
@@ -29,28 +27,6 @@ FREE_TEXT = (
     "runs",
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
-
-
-def option(
-    default: Any,
-    help: str,
-    *,
-    minimum: float | None = None,
-    above: float | None = None,
-    maximum: float | None = None,
-    choices: tuple[str, ...] = (),
-) -> Any:
-    """A dataclass field with its meaning and range; `above` is an exclusive lower bound."""
-    metadata = {
-        "help": help,
-        "minimum": minimum,
-        "above": above,
-        "maximum": maximum,
-        "choices": choices,
-    }
-    if isinstance(default, list):
-        return field(default_factory=lambda: list(default), metadata=metadata)
-    return field(default=default, metadata=metadata)
 
 
 @dataclass
@@ -292,33 +268,6 @@ READS = {
 """The root keys and groups that each command reads; a group stands for all of its keys."""
 
 
-def options(
-    section: type = Config, prefix: str = ""
-) -> Iterator[tuple[str, dataclasses.Field[Any]]]:
-    """Every key with its dotted name, depth first, in the order of the dataclasses."""
-    for item in dataclasses.fields(section):
-        if isinstance(item.type, type) and dataclasses.is_dataclass(item.type):
-            yield from options(item.type, f"{prefix}{item.name}.")
-        else:
-            yield prefix + item.name, item
-
-
-def default_of(item: dataclasses.Field[Any]) -> Any:
-    """A key's default."""
-    if item.default_factory is not dataclasses.MISSING:
-        return item.default_factory()
-    return item.default
-
-
-def check_section(section: Any, prefix: str = "") -> None:
-    """Check every range of a dataclass. Raises ConfigError with key, value and what is allowed."""
-    for name, item in options(type(section)):
-        value: Any = section
-        for part in name.split("."):
-            value = getattr(value, part)
-        _check_option(prefix + name, value, item.metadata)
-
-
 def check_model(model: ModelConfig) -> None:
     """Check that a network can be run as it is asked for. Raises ConfigError."""
     if model.cell_clip and (model.cell, model.backend) != ("lstm", "unrolled"):
@@ -328,6 +277,11 @@ def check_model(model: ModelConfig) -> None:
             if model.cell == "lstm"
             else f"model.cell_clip={model.cell_clip:g}: the cell {model.cell} has no c to clamp"
         )
+
+
+def options() -> Iterator[tuple[str, Field[Any]]]:
+    """Every key with its dotted name, depth first, in the order of the dataclasses."""
+    return options_of(Config)
 
 
 def check(config: Config) -> None:
@@ -354,21 +308,3 @@ def check(config: Config) -> None:
             f"data.split={split}: give three fractions for training, validation and test that "
             "add up to 1, the first above 0"
         )
-
-
-def _check_option(name: str, value: Any, bounds: Any) -> None:
-    if value is None:
-        return
-    if bounds["choices"] and value not in bounds["choices"]:
-        raise ConfigError(f"{name}={value}: choose one of {', '.join(bounds['choices'])}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ConfigError(f"{name}={value}: give a finite number")
-    minimum, above, maximum = bounds["minimum"], bounds["above"], bounds["maximum"]
-    if isinstance(value, int) and maximum is None:
-        maximum = _LARGEST
-    if minimum is not None and value < minimum:
-        raise ConfigError(f"{name}={value}: give a value of at least {minimum:g}")
-    if above is not None and value <= above:
-        raise ConfigError(f"{name}={value}: give a value above {above:g}")
-    if maximum is not None and value > maximum:
-        raise ConfigError(f"{name}={value}: give a value of at most {maximum:g}")

@@ -18,7 +18,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt, from malloc.h
 _LARGE = 1 << 30  # bytes
 
 
-def choose(name: str) -> torch.device:
+def choose_device(name: str) -> torch.device:
     """The device for auto, cpu, cuda or cuda:N.
 
     Raises:

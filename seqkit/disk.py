@@ -1,8 +1,12 @@
-"""Where things are, and how a file is written so that it is whole or absent."""
+"""Where things are, and the one door to the disk: everything that seqkit writes goes through here.
+
+A file is whole or absent (`atomic_write`), grows while it can already be read (`create`, `append`),
+or is moved and removed by name. Every failure is an OutputError that names the file.
+"""
 
 import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -30,6 +34,11 @@ def describe(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def open_file(path: Path, mode: str) -> IO[bytes]:
+    """Open a file for writing: every stream below comes from here, so tests can let it fail."""
+    return path.open(mode)
+
+
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `path` that takes its place, synced, when the block ends well.
@@ -39,37 +48,81 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         OutputError: the file cannot be written.
     """
-    try:
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
+    with _failures(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    except OSError as error:
-        raise OutputError(_cannot_write(path, error)) from error
-    temporary = Path(name)
+        stream = open_file(temporary, "xb")
     try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise OutputError(_cannot_write(path, error)) from error
+        with _failures(path):
+            with stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(path)
+            _sync_folder(path.parent)
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
-def _cannot_write(path: Path, error: OSError) -> str:
-    hint = ""
-    if cache_dir() in path.parents:
-        hint = ": name another folder for the cache with SEQKIT_CACHE_DIR"
-    return f"cannot write {path}: {describe(error)}{hint}"
+def create(path: Path, overwrite: bool = False) -> IO[bytes]:
+    """A new file that can be read while it grows.
+
+    Raises:
+        OutputError: it cannot be written, or is there and `overwrite` is false.
+    """
+    with _failures(path):
+        try:
+            return open_file(path, "wb" if overwrite else "xb")
+        except FileExistsError as error:
+            raise OutputError(f"{path} exists: give another out, or overwrite=true") from error
 
 
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def append(path: Path, text: str) -> None:
+    """Add a line or more to a file. Raises OutputError."""
+    with _failures(path), open_file(path, "ab") as stream:
+        stream.write(text.encode())
+
+
+def make_folder(path: Path, new: bool = False) -> None:
+    """Make a folder and those above it.
+
+    Raises:
+        FileExistsError: with `new`, if it is there.
+        OutputError: it cannot be made.
+    """
+    try:
+        with _failures(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir(exist_ok=not new)
+    except OutputError as error:
+        if new and isinstance(error.__cause__, FileExistsError):
+            raise error.__cause__ from None
+        raise
+
+
+def rename(source: Path, target: Path) -> None:
+    """Give a file or folder another name, in the place of what has it. Raises OutputError."""
+    with _failures(target):
+        source.replace(target)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if it is there. Raises OutputError."""
+    with _failures(path):
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _failures(path: Path) -> Iterator[None]:
+    """Say of an operating system's error what could not be written, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        hint = ""
+        if cache_dir() in path.parents:
+            hint = ": name another folder for the cache with SEQKIT_CACHE_DIR"
+        raise OutputError(f"cannot write {path}: {describe(error)}{hint}") from error
 
 
 def _sync_folder(folder: Path) -> None:

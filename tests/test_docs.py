@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seqkit import config, errors
+from seqkit.options import default_of
 from tests.conftest import TINY, Run
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -15,7 +16,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 def row(name: str, item: dataclasses.Field[Any]) -> str:
     """A key's line in docs/config.md."""
-    default, bounds = config.default_of(item), item.metadata
+    default, bounds = default_of(item), item.metadata
     limits = [", ".join(bounds["choices"])] if bounds["choices"] else []
     for sign, bound in (("≥", "minimum"), (">", "above"), ("≤", "maximum")):
         if bounds[bound] is not None:

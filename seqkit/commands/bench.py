@@ -43,7 +43,7 @@ def run(config: Config, console: Console) -> None:
     if not config.model.vocabulary_size:
         raise ConfigError("model.vocabulary_size=0: give the number of symbols")
     out = material.free_output(config)
-    chosen = device.choose(config.device)
+    chosen = device.choose_device(config.device)
     if config.shape in bench_generation.SHAPES:
         bench_generation.run(config, chosen, out, console)
         return

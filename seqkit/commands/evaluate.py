@@ -15,7 +15,7 @@ def run(config: Config, console: Console) -> None:
     """Print loss and bits per symbol of `data.path`, or of the checkpoint's own validation part."""
     saved = material.load_checkpoint(config.checkpoint)
     out = material.free_output(config)
-    chosen = device.choose(config.device)
+    chosen = device.choose_device(config.device)
     if config.data.path:
         data = dataclasses.replace(config.data, max_vocabulary=0)
         corpus = material.load_corpus(data, console, saved.codec)

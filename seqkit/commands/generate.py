@@ -13,7 +13,7 @@ from seqkit.commands.interrupts import on_signals
 from seqkit.commands.products import Steps
 from seqkit.config import Config, check
 from seqkit.console import Console, Product
-from seqkit.data.codecs import Codec, Quantiser, Symbols, symbol_dtype
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.errors import ConfigError, StoppedError
 from seqkit.generation import watch
 from seqkit.generation.engines.choose import choose
@@ -21,6 +21,7 @@ from seqkit.generation.sampling import generate, read_prompt, sampling_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.symbols import Symbols, symbol_dtype
 
 
 def run(config: Config, console: Console) -> None:
@@ -57,7 +58,7 @@ def _run(config: Config, console: Console) -> None:
     files = products.free_files(config)
     if isinstance(codec, Quantiser):
         products.check_sound(config, files, prompt.size + length)
-    chosen = device.choose(config.device)
+    chosen = device.choose_device(config.device)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
         steps = continue_prompt(saved.build(chosen), codec, prompt, config, length, console)

@@ -6,19 +6,20 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
-from seqkit import device
+from seqkit import device, disk
 from seqkit.commands import material, products
 from seqkit.commands.generate import continue_prompt
 from seqkit.commands.interrupts import on_signals
 from seqkit.config import Config
 from seqkit.console import Bar, Console, Product, duration, to_bytes
-from seqkit.data.codecs import Quantiser, Symbols
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.errors import InterruptedRunError, StoppedError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
+from seqkit.symbols import Symbols
 from seqkit.training.trainer import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
 
 _GLIMPSE = 160  # symbols of the sample at a validation
@@ -126,7 +127,8 @@ class Job:
         symbols = self._sample(self.trainer.model, _GLIMPSE)
         text = b"".join(to_bytes(codec.decode(new)) for new in symbols)
         text = to_bytes(codec.decode(self.prompt)) + text
-        (samples / f"step_{step:07}.txt").write_bytes(text)
+        with disk.atomic_write(samples / f"step_{step:07}.txt") as stream:
+            stream.write(text)
         shown = text.decode("utf-8", "replace").strip("\n")
         self.console.notice("\n".join("    " + line for line in shown.split("\n")))
 

@@ -9,16 +9,18 @@ import torch
 
 import seqkit
 from seqkit import disk
-from seqkit.config import Config, DataConfig, check_section
+from seqkit.config import Config, DataConfig
 from seqkit.console import Console, Product
 from seqkit.data import audio, datasets, text
-from seqkit.data.codecs import Bytes, Codec, Quantiser, Symbols, UnknownSymbolError
+from seqkit.data.codecs import Bytes, Codec, Quantiser, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
 from seqkit.data.sound import signals, sound_files
 from seqkit.errors import CheckpointError, ConfigError, DataError, OutputError
+from seqkit.options import check_section
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.symbols import Symbols
 
 _LENGTH = 500  # symbols of text, where nothing is said
 _SECONDS = 5.0  # of sound

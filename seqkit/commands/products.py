@@ -10,9 +10,10 @@ import numpy.typing as npt
 from seqkit import disk
 from seqkit.config import Config
 from seqkit.console import Console, Product, to_bytes
-from seqkit.data.codecs import Quantiser, Symbols, TextCodec
+from seqkit.data.codecs import Quantiser, TextCodec
 from seqkit.data.sound import pictures, sound_files
 from seqkit.errors import ConfigError, OutputError
+from seqkit.symbols import Symbols
 
 Steps = Iterator[npt.NDArray[np.int64]]
 """The symbols (S,) of all streams, one step after the other."""
@@ -126,7 +127,7 @@ def check_sound(config: Config, files: list[Path], samples: int) -> None:
 def free_sounds(folder: Path, streams: int) -> list[Path]:
     """New files generated_N.wav in a folder, which is made."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder)
         number = 1
         while any(folder.glob(f"generated_{number}[._]*")):
             number += 1

@@ -9,12 +9,13 @@ import torch
 from seqkit import device, disk
 from seqkit.commands import material
 from seqkit.commands.job import Job
-from seqkit.config import Config, ModelConfig, check_model, default_of, options
+from seqkit.config import Config, ModelConfig, check_model, options
 from seqkit.console import Console
 from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.model.char_rnn import CharRNN
+from seqkit.options import default_of
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
@@ -44,7 +45,7 @@ def run(config: Config, console: Console) -> None:
     origin = saved
     if origin is None and config.init_from is not None:
         origin = checkpoint.load(checkpoint.find(Path(config.init_from)))
-    chosen = device.choose(config.device)
+    chosen = device.choose_device(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     device.prepare_training(chosen, config.train.deterministic)
     if config.data.path:

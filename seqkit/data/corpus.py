@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from seqkit.data.codecs import Codec, Symbols
-
-Integers = npt.NDArray[np.int64]
+from seqkit.data.codecs import Codec
+from seqkit.symbols import Integers, Symbols
 
 
 @dataclass(frozen=True)

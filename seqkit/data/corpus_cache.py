@@ -17,6 +17,7 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.errors import DataError, OutputError
+from seqkit.symbols import symbol_dtype
 
 _BLOCK = 1 << 22  # bytes
 _FORMAT = 2  # of the cached files; a change of the format changes their key
@@ -91,7 +92,7 @@ def load(
         return corpus
     with disk.atomic_write(base.with_suffix(".bin")) as stream:
         encoded = encode(stream)
-        size = stream.tell() // codecs.symbol_dtype(encoded.codec.size).itemsize
+        size = stream.tell() // symbol_dtype(encoded.codec.size).itemsize
     ends = [*encoded.starts[1:], size]
     starts = [start for start, end in zip(encoded.starts, ends, strict=True) if end > start]
     meta = {**vars(encoded), "codec": encoded.codec.to_spec(), "starts": starts, "symbols": size}
@@ -179,7 +180,7 @@ def _cached(base: Path, name: str, sha256: str) -> Corpus | None:
         return None
     try:
         codec = codecs.from_spec(meta["codec"])
-        dtype = codecs.symbol_dtype(codec.size)
+        dtype = symbol_dtype(codec.size)
         if data.stat().st_size != meta["symbols"] * dtype.itemsize:
             return None
         symbols = np.memmap(data, dtype=dtype, mode="r")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from seqkit.data.corpus import Part
 from seqkit.errors import DataError
-from seqkit.model.char_rnn import IGNORED
+from seqkit.symbols import IGNORED
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _BLOCK = 1 << 24  # symbols copied to a device at a time

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import soundfile
 
-from seqkit.data.codecs import Quantiser, Symbols
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
+from seqkit.symbols import Symbols
 
 _STRENGTH = (1.0, 64.0, 64.0)  # pseudo-counts of orders 0, 1 and 2
 _BLOCK = 1 << 20  # samples handed to the FLAC encoder at a time

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from seqkit.data.corpus import Integers, Part
+from seqkit.data.corpus import Part
 from seqkit.device import DTYPES
-from seqkit.model.char_rnn import IGNORED, CharRNN, Network, State, cross_entropy
+from seqkit.model.char_rnn import CharRNN, Network, State, cross_entropy
+from seqkit.symbols import IGNORED, Integers
 
 _STEPS = 128  # T of one call
 _LANES = 64  # B of one call, at most

@@ -15,12 +15,11 @@ import numpy.typing as npt
 import torch
 
 from seqkit.config import TEMPERATURE, Config
-from seqkit.data.codecs import Symbols
 from seqkit.model.char_rnn import CharRNN, State
 from seqkit.randomness import uniforms
+from seqkit.symbols import Integers, Symbols
 
 Floats = npt.NDArray[np.floating[Any]]
-Integers = npt.NDArray[np.int64]
 Step = Callable[[Integers, Any], tuple[Floats, Any]]
 """One step: symbols (S,) and state in, logits (S, V) of what follows and state out."""
 

@@ -15,7 +15,8 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs import Quantiser, Symbols
+from seqkit.data.codecs import Quantiser
+from seqkit.symbols import Symbols
 
 Rows = npt.NDArray[np.int64]
 Steps = Iterator[Rows]

@@ -19,9 +19,7 @@ from torch.nn import functional as F
 from seqkit.config import ModelConfig
 from seqkit.model import cells
 from seqkit.model.cells import Outputs, Weights
-
-IGNORED = -100
-"""The target of a place without one: it counts in no loss (PyTorch's `ignore_index`)."""
+from seqkit.symbols import IGNORED
 
 _FEW = 1024  # symbols
 _TILE = 8  # tensor cores want the sides of a matrix in multiples of this

@@ -18,11 +18,12 @@ import torch
 from torch import Tensor
 
 from seqkit import disk
-from seqkit.config import ModelConfig, check_section
+from seqkit.config import ModelConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.model.char_rnn import CharRNN
+from seqkit.options import check_section
 
 FORMAT = 1
 _ZEROS = "0" * 64

@@ -79,12 +79,10 @@ class RunFolder:
                 if self._timed:
                     self._claim()
                 for name in _FOLDERS:
-                    (self.path / name).mkdir(parents=True, exist_ok=True)
-                lock = stack.enter_context((self.path / ".lock").open("w"))
-            except OSError as error:
-                place = error.filename or self.path
-                reason = disk.describe(error)
-                raise OutputError(f"run_dir={self.path}: cannot write {place}: {reason}") from error
+                    disk.make_folder(self.path / name)
+                lock = stack.enter_context(disk.create(self.path / ".lock", overwrite=True))
+            except OutputError as error:
+                raise OutputError(f"run_dir={self.path}: {error}") from error
             _lock(lock.fileno(), self.path)
             if self.stamp() != stamp:
                 raise OutputError(f"run_dir={self.path}: another training was here: start again")
@@ -92,10 +90,9 @@ class RunFolder:
 
     def _claim(self) -> None:
         base, number = self.path, 1
-        base.parent.mkdir(parents=True, exist_ok=True)
         while True:
             try:
-                self.path.mkdir()
+                disk.make_folder(self.path, new=True)
                 return
             except FileExistsError:
                 number += 1
@@ -107,7 +104,7 @@ class RunFolder:
             return
         for pattern in _LEFT_BY_A_RUN:
             for file in self.path.glob(pattern):
-                file.unlink()
+                disk.remove(file)
 
     def write_config(self, config: Config) -> None:
         """Keep the settings as they were after recipe and command line were put together."""
@@ -122,9 +119,9 @@ class RunFolder:
 
     def reopen(self, step: int) -> None:
         """Take back what was recorded after `step`, to go on from there; clear away half files."""
-        (self.path / "summary.json").unlink(missing_ok=True)
+        disk.remove(self.path / "summary.json")
         for half in self._checkpoints.glob(".*.tmp"):
-            half.unlink()
+            disk.remove(half)
         metrics = self.path / "metrics.jsonl"
         if not metrics.exists():
             return
@@ -140,14 +137,12 @@ class RunFolder:
 
     def record(self, event: str, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
-        with (self.path / "metrics.jsonl").open("a") as stream:
-            stream.write(json.dumps({"event": event, **values}) + "\n")
+        disk.append(self.path / "metrics.jsonl", json.dumps({"event": event, **values}) + "\n")
 
     def note(self, text: str) -> None:
         """Append to the log."""
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        with (self.path / "log").open("a") as stream:
-            stream.write(f"{stamp} {text}\n")
+        disk.append(self.path / "log", f"{stamp} {text}\n")
 
     def save(self, saved: Checkpoint) -> None:
         """Make `saved` the last checkpoint and keep the one before it.
@@ -157,8 +152,8 @@ class RunFolder:
         new, last = self._file("next"), self._file("last")
         saved.save(new)
         if last.exists():
-            last.replace(self._file("previous"))
-        new.replace(last)
+            disk.rename(last, self._file("previous"))
+        disk.rename(new, last)
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint."""
@@ -184,7 +179,7 @@ class RunFolder:
                 continue
             for other, reason in damaged:
                 notice(f"{reason}; going on from {file.name}")
-                other.replace(other.with_suffix(".damaged"))
+                disk.rename(other, other.with_suffix(".damaged"))
             return found
         if damaged:
             raise damaged[0][1]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw, Quantiser, UnknownSymbolError
+from seqkit.symbols import symbol_dtype
 
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028e\u0301\u00e9\n"
 
@@ -101,7 +102,7 @@ def test_a_foreign_spec_is_refused(spec: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(("size", "bits"), [(2, 8), (256, 8), (257, 16), (65536, 16), (65537, 32)])
 def test_symbols_are_stored_narrowly(size: int, bits: int) -> None:
-    assert codecs.symbol_dtype(size).itemsize * 8 == bits
+    assert symbol_dtype(size).itemsize * 8 == bits
 
 
 @pytest.mark.parametrize("codec", [MuLaw(256, 8000), MuLaw(31, 16000, 0.3), Linear(256, 8000, 2.5)])

@@ -9,7 +9,7 @@ import torch
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes, Stage, Window
 from seqkit.errors import DataError
-from seqkit.model.char_rnn import IGNORED
+from seqkit.symbols import IGNORED
 
 START = 99
 

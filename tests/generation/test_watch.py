@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from seqkit.data.codecs import Linear, MuLaw, Quantiser, Symbols
+from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.generation import watch
+from seqkit.symbols import Symbols
 
 RATE = 200
 CODEC = MuLaw(256, RATE, 2.0)

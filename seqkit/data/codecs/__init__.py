@@ -10,7 +10,6 @@ from typing import Any
 
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
-from seqkit.data.codecs.symbols import Symbols, symbol_dtype
 
 __all__ = [
     "Bytes",
@@ -19,12 +18,10 @@ __all__ = [
     "Linear",
     "MuLaw",
     "Quantiser",
-    "Symbols",
     "TextCodec",
     "UnknownSymbolError",
     "code_points",
     "from_spec",
-    "symbol_dtype",
 ]
 
 TextCodec = Characters | Bytes

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs.symbols import Symbols, symbol_dtype
 from seqkit.errors import DataError
+from seqkit.symbols import Symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000
 _PLAIN = {

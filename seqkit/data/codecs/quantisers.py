@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs.symbols import Symbols, symbol_dtype
 from seqkit.data.sound import signals
 from seqkit.data.sound.signals import Wave
+from seqkit.symbols import Symbols, symbol_dtype
 
 MOST_LEVELS = 2**16
 

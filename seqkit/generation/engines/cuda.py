@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from seqkit.errors import DeviceError
-from seqkit.generation.sampling import Integers, Sampling
+from seqkit.generation.sampling import Sampling
+from seqkit.symbols import Integers
 
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 

@@ -11,8 +11,9 @@ from seqkit.device import DTYPES, Recording
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation.engines.cuda import Copy, Kernel, Rule, rule_of
 from seqkit.generation.engines.pytorch import Layers, PreparedStep, score
-from seqkit.generation.sampling import Floats, Integers, Sampling
+from seqkit.generation.sampling import Floats, Sampling
 from seqkit.model.char_rnn import CharRNN, State
+from seqkit.symbols import Integers
 
 _SIZES = (64, 8, 1)  # steps of a graph
 _MOST_SYMBOLS = 16384

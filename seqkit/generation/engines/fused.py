@@ -13,9 +13,10 @@ from torch import Tensor
 from seqkit.config import ModelConfig
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation.engines.cuda import Copy, Kernel, Rule, rule_of
-from seqkit.generation.sampling import Floats, Integers, Sampling
+from seqkit.generation.sampling import Floats, Sampling
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN, State
+from seqkit.symbols import Integers
 
 _ROWS = 16  # of a tile: 4 hidden units, 4 gates each
 _MOST_STREAMS = 4

@@ -8,8 +8,9 @@ import onnxruntime
 import torch
 
 from seqkit.generation.engines.onnx_graph import Network, many_steps
-from seqkit.generation.sampling import Floats, Integers, Sampling
+from seqkit.generation.sampling import Floats, Sampling
 from seqkit.model.char_rnn import CharRNN, State
+from seqkit.symbols import Integers
 
 
 class OnnxEngine:

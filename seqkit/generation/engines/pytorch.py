@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.generation.sampling import Floats, Integers, Sampling, Stepwise
+from seqkit.generation.sampling import Floats, Sampling, Stepwise
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN, State
+from seqkit.symbols import Integers
 
 _TRANSPOSED = 768  # hidden units from which products are faster with the matrices transposed
 

@@ -1,4 +1,4 @@
-"""What symbols are, and how they are stored."""
+"""What symbols are, how they are stored, and what marks a place without one."""
 
 from typing import Any
 
@@ -6,6 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 Symbols = npt.NDArray[np.unsignedinteger[Any]]
+"""Symbols as they are stored, (N,)."""
+Integers = npt.NDArray[np.int64]
+"""Symbols as they are computed with, and places among them."""
+
+IGNORED = -100
+"""The target of a place without one: it counts in no loss (PyTorch's `ignore_index`)."""
 
 
 def symbol_dtype(size: int) -> np.dtype[Any]:

@@ -1,0 +1,76 @@
+"""How a key is declared, listed and checked: a dataclass field with a meaning and a range."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Any
+
+from seqkit.errors import ConfigError
+
+_LARGEST = 2**31 - 1  # of integers that have no bound of their own
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    minimum: float | None = None,
+    above: float | None = None,
+    maximum: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """A dataclass field with its meaning and range; `above` is an exclusive lower bound."""
+    metadata = {
+        "help": help,
+        "minimum": minimum,
+        "above": above,
+        "maximum": maximum,
+        "choices": choices,
+    }
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def options_of(section: type, prefix: str = "") -> Iterator[tuple[str, dataclasses.Field[Any]]]:
+    """Every key with its dotted name, depth first, in the order of the dataclasses."""
+    for item in dataclasses.fields(section):
+        if isinstance(item.type, type) and dataclasses.is_dataclass(item.type):
+            yield from options_of(item.type, f"{prefix}{item.name}.")
+        else:
+            yield prefix + item.name, item
+
+
+def default_of(item: dataclasses.Field[Any]) -> Any:
+    """A key's default."""
+    if item.default_factory is not dataclasses.MISSING:
+        return item.default_factory()
+    return item.default
+
+
+def check_section(section: Any, prefix: str = "") -> None:
+    """Check every range of a dataclass. Raises ConfigError with key, value and what is allowed."""
+    for name, item in options_of(type(section)):
+        value: Any = section
+        for part in name.split("."):
+            value = getattr(value, part)
+        _check_option(prefix + name, value, item.metadata)
+
+
+def _check_option(name: str, value: Any, bounds: Any) -> None:
+    if value is None:
+        return
+    if bounds["choices"] and value not in bounds["choices"]:
+        raise ConfigError(f"{name}={value}: choose one of {', '.join(bounds['choices'])}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{name}={value}: give a finite number")
+    minimum, above, maximum = bounds["minimum"], bounds["above"], bounds["maximum"]
+    if isinstance(value, int) and maximum is None:
+        maximum = _LARGEST
+    if minimum is not None and value < minimum:
+        raise ConfigError(f"{name}={value}: give a value of at least {minimum:g}")
+    if above is not None and value <= above:
+        raise ConfigError(f"{name}={value}: give a value above {above:g}")
+    if maximum is not None and value > maximum:
+        raise ConfigError(f"{name}={value}: give a value of at most {maximum:g}")
