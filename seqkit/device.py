@@ -2,8 +2,6 @@
 
 import contextlib
 import ctypes
-import functools
-import gc
 import os
 from collections.abc import Callable, Iterator
 
@@ -108,44 +106,6 @@ def _keep_memory() -> None:
         # A version that refuses the first does better by itself than with the second alone.
         if library.mallopt(_MMAP_THRESHOLD, _LARGE):
             library.mallopt(_TRIM_THRESHOLD, _LARGE)
-
-
-class Recording:
-    """What a function launches on a GPU, as one CUDA graph; calling it launches all of that again.
-
-    It reads and writes the tensors that the function used: they are kept as long as it is.
-    """
-
-    def __init__(self, run: Callable[[], object], device: torch.device, warm: int = 1) -> None:
-        """`run` is called `warm` times before it is recorded.
-
-        Raises:
-            RuntimeError: something in it cannot be recorded.
-        """
-        self._run = run
-        self._graph = torch.cuda.CUDAGraph()
-        stream, before = _recorder(device), torch.cuda.current_stream(device)
-        stream.wait_stream(before)
-        with torch.cuda.stream(stream):
-            for _ in range(warm):
-                run()
-        before.wait_stream(stream)
-        gc.collect()  # an older recording that is destroyed in the midst of this one would spoil it
-        try:
-            with torch.cuda.graph(self._graph, stream=stream):
-                run()
-        finally:
-            torch.cuda.set_stream(before)  # which PyTorch forgets where a recording fails
-
-    def __call__(self) -> None:
-        """Launch it."""
-        self._graph.replay()
-
-
-@functools.cache
-def _recorder(device: torch.device) -> torch.cuda.Stream:
-    """One stream a GPU for all recordings: cuBLAS keeps memory for every stream it meets."""
-    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 @contextlib.contextmanager

@@ -23,7 +23,8 @@ from torch.nn import functional as F
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.device import DTYPES, Recording
+from seqkit.device import DTYPES
+from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
 from seqkit.model import cells
 from seqkit.model.cells import GATES

@@ -11,8 +11,9 @@ import torch
 from seqkit import disk
 from seqkit.config import ModelConfig
 from seqkit.data.lanes import Lanes
-from seqkit.device import DTYPES, Recording
+from seqkit.device import DTYPES
 from seqkit.errors import OutputError
+from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
 from seqkit.model.char_rnn import CharRNN, cross_entropy, layer_weights
 from seqkit.training.step import Plan

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes, Stage
-from seqkit.device import DTYPES, Recording
+from seqkit.device import DTYPES
+from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN, State, cross_entropy
 from seqkit.randomness import dropout_keys, dropout_masks
 

@@ -3,15 +3,18 @@
 import ctypes
 import functools
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from seqkit.device import DTYPES, Recording
+from seqkit.device import DTYPES
 from seqkit.errors import ConfigError, DeviceError
-from seqkit.generation.engines.cuda import Copy, Kernel, Rule, rule_of
+from seqkit.generation.engines.cuda import Copy, Rule, rule_of
 from seqkit.generation.engines.pytorch import Layers, PreparedStep, score
 from seqkit.generation.sampling import Floats, Sampling
+from seqkit.kernels.graph import Recording
+from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN, State
 from seqkit.symbols import Integers
 
@@ -103,7 +106,12 @@ class _Loop:
         self.drawn = torch.zeros(_SIZES[0], streams, dtype=torch.int64, device=device)
         self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
         self._layers = self.step.split(model.zero_state(streams))
-        self._draw = Kernel(["draw.cu"], "draw_streams", {"V": size}, device)
+        self._draw = Kernel(
+            "draw_streams",
+            sources=[Path(__file__).with_name("draw.cu")],
+            constants={"V": size},
+            device=device,
+        )
 
     def set(self, symbols: Tensor, state: State) -> None:
         """Where the next steps go on from."""
@@ -122,7 +130,7 @@ class _Loop:
                 symbols=fed.data_ptr(),
                 rule=rule,
             )
-            self._draw.launch(len(fed), 32, arguments)
+            self._draw.launch(arguments, blocks=len(fed), threads=32)
         self._symbols.copy_(fed)
         self._keep(layers)
 

@@ -6,14 +6,16 @@ Weights and exchanged hidden values are fp16; sums, gates, cell values and logit
 import ctypes
 import dataclasses
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.errors import ConfigError, DeviceError
-from seqkit.generation.engines.cuda import Copy, Kernel, Rule, rule_of
+from seqkit.generation.engines.cuda import Copy, Rule, rule_of
 from seqkit.generation.sampling import Floats, Sampling
+from seqkit.kernels.nvrtc import Kernel
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN, State
 from seqkit.symbols import Integers
@@ -214,7 +216,12 @@ class FusedEngine:
         plan = lay_out(model.config, size, streams, about.multi_processor_count, limit)
         self._plan = plan
         self._device = device
-        self._kernel = Kernel(["draw.cu", "fused.cu"], "fused", plan.constants, device)
+        self._kernel = Kernel(
+            "fused",
+            sources=[Path(__file__).with_name(name) for name in ("draw.cu", "fused.cu")],
+            constants=plan.constants,
+            device=device,
+        )
         self._kernel.reserve(plan.shared)
         self._weights = Weights(model, plan)
         words = (2, plan.L, plan.COPIES, plan.S, plan.H)
@@ -288,7 +295,13 @@ class FusedEngine:
         arguments = _Arguments(
             **places, steps=steps, base=self._number, patience=_PATIENCE, rule=rule or Rule()
         )
-        self._kernel.launch(plan.BLOCKS, plan.threads, arguments, plan.shared, cooperative=True)
+        self._kernel.launch(
+            arguments,
+            blocks=plan.BLOCKS,
+            threads=plan.threads,
+            shared=plan.shared,
+            cooperative=True,
+        )
         self._number = (self._number + steps) % 2**32
         return drawn, after
 

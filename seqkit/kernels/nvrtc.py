@@ -1,0 +1,137 @@
+"""Kernels in CUDA C++, compiled at run time by NVRTC and launched through the CUDA driver.
+
+PyTorch's CUDA wheels include NVRTC, so neither nvcc nor a C compiler is needed and nothing is
+compiled at install. Both libraries are called through ctypes, by their C interfaces.
+"""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from seqkit.errors import DeviceError
+
+_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+
+
+class Kernel:
+    """One kernel, compiled for and loaded on one GPU."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        sources: Sequence[Path | str],
+        constants: Mapping[str, int],
+        device: torch.device,
+    ) -> None:
+        """Compile the kernel `name`.
+
+        Args:
+            name: of the `extern "C"` function.
+            sources: files, or CUDA C++ as text; they are compiled as one, in this order.
+            constants: macros to define.
+            device: the GPU to compile for and load onto.
+
+        Raises:
+            DeviceError: this PyTorch has no NVRTC, the code does not compile, or the GPU refuses
+                it.
+        """
+        with torch.cuda.device(device):
+            torch.cuda.current_stream().synchronize()  # makes PyTorch's context the current one
+            self._libraries()
+            code = self._compile(name, sources, constants, device)
+            module = ctypes.c_void_p()
+            self._function = ctypes.c_void_p()
+            self._check(self._cuda.cuModuleLoadData(ctypes.byref(module), code))
+            self._check(
+                self._cuda.cuModuleGetFunction(
+                    ctypes.byref(self._function), module, ctypes.c_char_p(name.encode())
+                )
+            )
+
+    def reserve(self, shared: int) -> None:
+        """Allow launches with up to `shared` bytes of dynamic shared memory a block.
+
+        Raises DeviceError.
+        """
+        self._check(self._cuda.cuFuncSetAttribute(self._function, _DYNAMIC_SHARED, shared))
+
+    def launch(
+        self,
+        arguments: ctypes.Structure,
+        *,
+        blocks: int,
+        threads: int,
+        shared: int = 0,
+        cooperative: bool = False,
+    ) -> None:
+        """Queue a launch on PyTorch's current stream.
+
+        Args:
+            arguments: the kernel's one parameter, a struct passed by value.
+            blocks: in the grid, which has one dimension.
+            threads: in a block.
+            shared: bytes of dynamic shared memory a block; see `reserve`.
+            cooperative: refuse the launch unless all blocks fit on the GPU at the same time.
+
+        Raises:
+            DeviceError: the GPU refuses the launch.
+        """
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        packed = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.pointer(arguments), ctypes.c_void_p))
+        shape = (blocks, 1, 1, threads, 1, 1, shared, stream, packed)
+        if cooperative:
+            self._check(self._cuda.cuLaunchCooperativeKernel(self._function, *shape))
+        else:
+            self._check(self._cuda.cuLaunchKernel(self._function, *shape, None))
+
+    def _libraries(self) -> None:
+        # PyTorch's stub links both libraries and knows where the wheel keeps them.
+        stub = Path(torch.__file__).parent / "lib" / "libcaffe2_nvrtc.so"
+        try:
+            self._nvrtc = self._cuda = ctypes.CDLL(str(stub))
+            self._nvrtc.nvrtcCompileProgram, self._cuda.cuLaunchKernel  # noqa: B018
+        except (OSError, AttributeError) as error:
+            raise DeviceError(f"this PyTorch has no NVRTC: {error}") from error
+
+    def _compile(
+        self,
+        name: str,
+        sources: Sequence[Path | str],
+        constants: Mapping[str, int],
+        device: torch.device,
+    ) -> ctypes.Array[ctypes.c_char]:
+        """The machine code (a cubin)."""
+        texts = [source.read_text() if isinstance(source, Path) else source for source in sources]
+        major, minor = torch.cuda.get_device_capability(device)
+        options = [f"--gpu-architecture=sm_{major}{minor}", "--std=c++17"]
+        options += [f"-D{key}={int(value)}" for key, value in constants.items()]
+        packed = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+        program, size = ctypes.c_void_p(), ctypes.c_size_t()
+        handle = ctypes.byref(program)
+        source, file = "\n".join(texts).encode(), f"{name}.cu".encode()
+        named_source = ctypes.c_char_p(source), ctypes.c_char_p(file)
+        if self._nvrtc.nvrtcCreateProgram(handle, *named_source, 0, None, None):
+            raise DeviceError("NVRTC cannot start")
+        try:
+            if self._nvrtc.nvrtcCompileProgram(program, len(options), packed):
+                self._nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+                log = ctypes.create_string_buffer(size.value)
+                self._nvrtc.nvrtcGetProgramLog(program, log)
+                first = next((line for line in log.value.decode().splitlines() if line), "no log")
+                raise DeviceError(f"NVRTC cannot compile for sm_{major}{minor}: {first}")
+            self._nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
+            code = ctypes.create_string_buffer(size.value)
+            self._nvrtc.nvrtcGetCUBIN(program, code)
+            return code
+        finally:
+            self._nvrtc.nvrtcDestroyProgram(handle)
+
+    def _check(self, result: int) -> None:
+        if result:
+            text = ctypes.c_char_p()
+            self._cuda.cuGetErrorString(result, ctypes.byref(text))
+            said = (text.value or b"unknown error").decode()
+            raise DeviceError(f"the GPU refuses the kernel: {said}")

@@ -1,0 +1,35 @@
+"""A recording launches again what its function launched, on the tensors that it used."""
+
+import pytest
+import torch
+
+from seqkit.kernels.graph import Recording
+
+pytestmark = pytest.mark.gpu
+
+
+def test_a_replay_does_again_what_was_recorded() -> None:
+    total = torch.zeros((), device="cuda")
+    calls: list[int] = []
+
+    def run() -> None:
+        calls.append(1)
+        total.add_(1)
+
+    recording = Recording(run, total.device, warm=2)
+    assert (len(calls), float(total)) == (3, 2.0)  # the recorded call does not run
+    recording()
+    recording()
+    assert (len(calls), float(total)) == (3, 4.0)
+
+
+def test_a_recording_that_fails_leaves_the_stream_as_it_was() -> None:
+    before = torch.cuda.current_stream()
+
+    def run() -> None:
+        if torch.cuda.is_current_stream_capturing():
+            raise RuntimeError("cannot be captured")
+
+    with pytest.raises(RuntimeError, match="cannot be captured"):
+        Recording(run, torch.device("cuda", 0))
+    assert torch.cuda.current_stream() == before

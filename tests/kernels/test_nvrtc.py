@@ -1,0 +1,38 @@
+"""A kernel is compiled from texts and files, sees its constants, and reports what went wrong."""
+
+import ctypes
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqkit.errors import DeviceError
+from seqkit.kernels.nvrtc import Kernel
+
+pytestmark = pytest.mark.gpu
+
+STRUCT = "struct Arguments { float *values; };"
+ADD = """
+extern "C" __global__ void add(Arguments arguments) {
+    arguments.values[blockIdx.x * blockDim.x + threadIdx.x] += ADDED;
+}
+"""
+
+
+class Arguments(ctypes.Structure):
+    _fields_ = (("values", ctypes.c_void_p),)
+
+
+def test_a_kernel_of_a_text_and_a_file_runs(tmp_path: Path) -> None:
+    (tmp_path / "add.cu").write_text(ADD)
+    device = torch.device("cuda", 0)
+    sources: list[Path | str] = [STRUCT, tmp_path / "add.cu"]
+    kernel = Kernel("add", sources=sources, constants={"ADDED": 3}, device=device)
+    values = torch.zeros(64, device=device)
+    kernel.launch(Arguments(values.data_ptr()), blocks=2, threads=32)
+    assert values.tolist() == [3.0] * 64
+
+
+def test_code_that_does_not_compile_is_named() -> None:
+    with pytest.raises(DeviceError, match=r"NVRTC cannot compile .*add\.cu"):
+        Kernel("add", sources=[STRUCT + "!"], constants={}, device=torch.device("cuda", 0))
