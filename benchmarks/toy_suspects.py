@@ -14,7 +14,9 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.data.datasets.toy_sentence import SENTENCE
-from seqkit.model.char_rnn import CharRNN, State, cross_entropy
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.loss import cross_entropy
+from seqkit.model.network import State
 
 SUSPECTS = {
     "none": "nothing: w -= lr dw, state carried, y read, lr 0.5",

@@ -26,9 +26,11 @@ from seqkit.data.lanes import Lanes
 from seqkit.device import DTYPES
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
-from seqkit.model import cells
+from seqkit.model import cells, fused
 from seqkit.model.cells import GATES
-from seqkit.model.char_rnn import CharRNN, State, cross_entropy, layer_weights
+from seqkit.model.char_rnn import CharRNN, layer_weights
+from seqkit.model.loss import cross_entropy
+from seqkit.model.network import State
 from seqkit.training import kernel_choice
 from seqkit.training.kernel_choice import Choice
 from seqkit.training.step import Plan
@@ -178,10 +180,10 @@ def _bare(config: Config, device: torch.device, plan: Plan) -> Callable[[], obje
     def step() -> None:
         y = x
         if plan.one_call:
-            y = cells.fused_stack(cell, layers, x, h, h).y
+            y = fused.fused_stack(cell, layers, x, h, h).y
         else:
             for index, layer in enumerate(layers):
-                y = cells.fused(cell, layer, y, h[index], h[index]).y
+                y = fused.fused_layer(cell, layer, y, h[index], h[index]).y
         torch.autograd.grad(y, leaves, dy)
 
     return Recording(step, device) if device.type == "cuda" else step

@@ -13,7 +13,9 @@ import torch
 
 from seqkit.data.corpus import Part
 from seqkit.device import DTYPES
-from seqkit.model.char_rnn import CharRNN, Network, State, cross_entropy
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.loss import cross_entropy
+from seqkit.model.network import Network, State
 from seqkit.symbols import IGNORED, Integers
 
 _STEPS = 128  # T of one call

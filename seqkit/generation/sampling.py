@@ -15,7 +15,8 @@ import numpy.typing as npt
 import torch
 
 from seqkit.config import TEMPERATURE, Config
-from seqkit.model.char_rnn import CharRNN, State
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
 from seqkit.randomness import uniforms
 from seqkit.symbols import Integers, Symbols
 

@@ -15,7 +15,8 @@ from seqkit.device import DTYPES
 from seqkit.errors import OutputError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
-from seqkit.model.char_rnn import CharRNN, cross_entropy, layer_weights
+from seqkit.model.char_rnn import CharRNN, layer_weights
+from seqkit.model.loss import cross_entropy
 from seqkit.training.step import Plan
 
 _EIGHT = 8  # tensor cores want lanes, and hidden units, in multiples of this

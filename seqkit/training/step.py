@@ -17,7 +17,9 @@ from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes, Stage
 from seqkit.device import DTYPES
 from seqkit.kernels.graph import Recording
-from seqkit.model.char_rnn import CharRNN, State, cross_entropy
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.loss import cross_entropy
+from seqkit.model.network import State
 from seqkit.randomness import dropout_keys, dropout_masks
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state

@@ -18,7 +18,8 @@ from seqkit.generation.sampling import (
     read_prompt,
     sampling_of,
 )
-from seqkit.model.char_rnn import CharRNN, State
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
 from seqkit.randomness import uniforms
 
 LOGITS = np.log(np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]]))

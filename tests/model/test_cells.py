@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqkit.model.cells import GATES, Outputs, Weights, fused, make_layer, unrolled, weights_of
+from seqkit.model.cells import GATES, Outputs, Weights, make_layer, unrolled, weights_of
+from seqkit.model.fused import fused_layer
 
 T, B, X, H = 7, 3, 5, 4  # all different, so that no two can be mistaken for each other
 CELLS = list(GATES)
@@ -76,7 +77,7 @@ def oracle(case: Case) -> tuple[Array, Array, Array]:
     return y, h, c
 
 
-@pytest.mark.parametrize("way", [fused, unrolled])
+@pytest.mark.parametrize("way", [fused_layer, unrolled])
 @pytest.mark.parametrize("cell", CELLS)
 def test_both_ways_equal_numpys_equations(cell: str, way: object) -> None:
     case = Case(cell)
@@ -90,7 +91,7 @@ def test_both_ways_equal_numpys_equations(cell: str, way: object) -> None:
 def test_values_and_gradients_agree_in_float64(cell: str, device: str, separated: bool) -> None:
     case = Case(cell, device)
     resets = case.resets if separated else None
-    first, second = case.run(fused, resets), case.run(unrolled, resets)
+    first, second = case.run(fused_layer, resets), case.run(unrolled, resets)
     for a, b in zip(first, second, strict=True):
         torch.testing.assert_close(a, b, atol=1e-10, rtol=0)
     for a, b in zip(case.gradients(first), case.gradients(second), strict=True):
@@ -108,7 +109,7 @@ def test_cudnn_agrees_to_the_precision_of_its_dtype(
 ) -> None:
     exact, rounded = Case(cell, "cuda"), Case(cell, "cuda", dtype)
     resets = exact.resets if separated else None
-    expected, found = exact.run(unrolled, resets), rounded.run(fused, resets)
+    expected, found = exact.run(unrolled, resets), rounded.run(fused_layer, resets)
     pairs = [*zip(found, expected, strict=True)]
     pairs += zip(rounded.gradients(found), exact.gradients(expected), strict=True)
     for a, b in pairs:
@@ -133,7 +134,7 @@ def test_after_a_separator_the_state_is_exactly_zero(
     cell: str, device: str, dtype: torch.dtype
 ) -> None:
     case = Case(cell, device, dtype)
-    out = case.run(fused, case.resets)
+    out = case.run(fused_layer, case.resets)
     assert not out.y[case.resets].any()
     assert not out.h[case.resets[-1]].any()
     assert cell != "lstm" or not out.c[case.resets[-1]].any()
@@ -143,9 +144,9 @@ def test_after_a_separator_the_state_is_exactly_zero(
 @pytest.mark.parametrize("cell", CELLS)
 def test_nothing_crosses_a_separator(cell: str, device: str) -> None:
     case = Case(cell, device)
-    out = case.run(fused, case.resets)
+    out = case.run(fused_layer, case.resets)
     # Lane 0 has separators at 2 and 5: steps 3 and 4 are a sequence of their own.
-    alone = fused(
+    alone = fused_layer(
         cell, case.weights, case.x[3:5], torch.zeros_like(case.h), torch.zeros_like(case.c)
     )
     torch.testing.assert_close(out.y[3:5, 0], alone.y[:, 0])
@@ -173,4 +174,4 @@ def test_a_layer_of_pytorchs_holds_the_weights_that_it_computes_with(cell: str) 
             own.copy_(given)
     state = (case.h[None], case.c[None]) if cell == "lstm" else case.h[None]
     y, _ = layer(case.x, state)
-    torch.testing.assert_close(case.run(fused).y, y)
+    torch.testing.assert_close(case.run(fused_layer).y, y)

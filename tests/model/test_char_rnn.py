@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.model.char_rnn import CharRNN, State, cross_entropy
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.loss import cross_entropy
+from seqkit.model.network import State
 
 T, B, V, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken for each other
 Array = npt.NDArray[np.float64]

@@ -7,7 +7,9 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.model.char_rnn import CharRNN, State, cross_entropy
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.loss import cross_entropy
+from seqkit.model.network import State
 from seqkit.training.step import Plan, Step
 
 V, B, T = 11, 6, 10

@@ -11,7 +11,8 @@ from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, DivergedError
-from seqkit.model.char_rnn import CharRNN, Network, State
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import Network, State
 from seqkit.training.kernel_choice import candidates
 from seqkit.training.trainer import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
 

@@ -15,7 +15,8 @@ from seqkit.generation.engines.pytorch import Layers, PreparedStep, score
 from seqkit.generation.sampling import Floats, Sampling
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import Kernel
-from seqkit.model.char_rnn import CharRNN, State
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
 from seqkit.symbols import Integers
 
 _SIZES = (64, 8, 1)  # steps of a graph

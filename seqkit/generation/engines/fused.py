@@ -17,7 +17,8 @@ from seqkit.generation.engines.cuda import Copy, Rule, rule_of
 from seqkit.generation.sampling import Floats, Sampling
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model import cells
-from seqkit.model.char_rnn import CharRNN, State
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
 from seqkit.symbols import Integers
 
 _ROWS = 16  # of a tile: 4 hidden units, 4 gates each

@@ -9,7 +9,8 @@ import torch
 
 from seqkit.generation.engines.onnx_graph import Network, many_steps
 from seqkit.generation.sampling import Floats, Sampling
-from seqkit.model.char_rnn import CharRNN, State
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
 from seqkit.symbols import Integers
 
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from seqkit.generation.sampling import Floats, Sampling, Stepwise
 from seqkit.model import cells
-from seqkit.model.char_rnn import CharRNN, State
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
 from seqkit.symbols import Integers
 
 _TRANSPOSED = 768  # hidden units from which products are faster with the matrices transposed

@@ -5,7 +5,8 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.generation.sampling import Engine, Sampling, draw, generate, probabilities
-from seqkit.model.char_rnn import CharRNN, State
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
 from seqkit.randomness import uniforms
 
 RULES = [

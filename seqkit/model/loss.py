@@ -1,0 +1,17 @@
+"""What training minimises."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from seqkit.symbols import IGNORED
+
+
+def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
+    """Nats of targets (T, B) under logits (T, B, V), in fp32: their mean or sum.
+
+    Targets that are `IGNORED` do not count.
+    """
+    shares = torch.log_softmax(logits.flatten(0, -2), -1, dtype=torch.float32)
+    nats = F.nll_loss(shares, targets.flatten(), reduction="none")
+    return nats.sum() if reduction == "sum" else nats.sum() / (targets != IGNORED).sum()

@@ -1,0 +1,158 @@
+"""The network as it runs: its tensors in some dtype and layout, and the function they make."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from seqkit.config import ModelConfig
+from seqkit.model import cells, fused
+from seqkit.model.cells import Outputs, Weights
+
+_FEW = 1024  # symbols
+
+
+class State(NamedTuple):
+    """What the network remembers: hidden and cell values, each (L, B, H).
+
+    Cells other than the LSTM have no cell values; c is zeros there.
+    """
+
+    h: Tensor
+    c: Tensor
+
+    def reset_(self, fresh: Tensor) -> None:
+        """Zero the lanes in which `fresh` (B,) is true, in place."""
+        for values in self:
+            values.masked_fill_(fresh[:, None], 0)
+
+
+class Network(NamedTuple):
+    """The tensors of a CharRNN in the dtype and layout they run in, and the function they make.
+
+    `one_call`: the layers' weights are packed for one call of the whole stack. What is packed has
+    more rows or columns than the parameter; those of the parameter come first.
+    """
+
+    config: ModelConfig
+    embedding: Tensor | None
+    layers: tuple[Weights, ...]
+    head_weight: Tensor
+    head_bias: Tensor
+    one_call: bool = False
+
+    def tensors(self) -> list[Tensor]:
+        """All of them in one order: embedding, layers from the bottom, head."""
+        layers = [part for layer in self.layers for part in layer]
+        embedding = [] if self.embedding is None else [self.embedding]
+        return [*embedding, *layers, self.head_weight, self.head_bias]
+
+    def with_tensors(self, tensors: list[Tensor]) -> "Network":
+        """The same network with others in their places, in the order of `tensors()`."""
+        *rest, head_weight, head_bias = tensors
+        first = 0 if self.embedding is None else 1
+        layers = [Weights(*rest[i : i + 4]) for i in range(first, len(rest), 4)]
+        return self._replace(
+            embedding=rest[0] if first else None,
+            layers=tuple(layers),
+            head_weight=head_weight,
+            head_bias=head_bias,
+        )
+
+    def __call__(
+        self,
+        symbols: Tensor,
+        state: State,
+        masks: Tensor | None = None,
+        resets: Tensor | None = None,
+    ) -> tuple[Tensor, State]:
+        """Run T steps.
+
+        Args:
+            symbols: (T, B), integers below V.
+            state: h and c, (L, B, H).
+            masks: (L, B, H), what the output of each layer is multiplied with at every step:
+                dropout with one mask for all T (Gal and Ghahramani, 2016).
+            resets: (T, B), true at separators: steps whose symbol and logits mean nothing, and
+                after which the state is exactly zero.
+
+        Returns:
+            The logits (T, B, V), of the symbol that follows each input, and the state after the
+            last step. A head that is packed has V rounded up; what is beyond V takes no share.
+
+        Raises:
+            ValueError: a tensor of another shape, dtype or device than is expected.
+        """
+        self._check(symbols, state, masks, resets)
+        if self.one_call and (masks is not None or resets is not None):
+            raise ValueError("one call of the whole stack takes neither masks nor resets")
+        dtype = self.head_weight.dtype
+        x = self._inputs(symbols, resets)
+        h, c = state.h.to(dtype), state.c.to(dtype)
+        if self.one_call:
+            x, h, c = fused.fused_stack(self.config.cell, self.layers, x, h, c)
+        else:
+            x, h, c = self._layer_by_layer(x, h, c, masks, resets)
+        logits = F.linear(x, self.head_weight, self.head_bias)
+        return logits, State(h.to(state.h.dtype), c.to(state.c.dtype))
+
+    def _inputs(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
+        """One-hot rows or embeddings of the symbols, (T, B, X)."""
+        size, dtype = self.config.vocabulary_size, self.head_weight.dtype
+        if self.embedding is not None and size > _FEW:
+            return F.embedding(symbols, self.embedding)
+        if self.embedding is None and resets is None:
+            size = self.layers[0].w.shape[1]  # as wide as it is packed
+        x = torch.zeros((*symbols.shape, size), dtype=dtype, device=symbols.device)
+        x = x.scatter_(-1, symbols[..., None], 1)
+        # For few symbols a product has a faster gradient than a look-up, and one without atomics.
+        return x if self.embedding is None else x @ self.embedding
+
+    def _layer_by_layer(
+        self, x: Tensor, h: Tensor, c: Tensor, masks: Tensor | None, resets: Tensor | None
+    ) -> Outputs:
+        config = self.config
+        last_h, last_c = [], []
+        for index, weights in enumerate(self.layers):
+            given = (config.cell, weights, x, h[index], c[index], resets)
+            if config.backend == "unrolled":
+                out = cells.unrolled(*given, config.clip)
+            else:
+                out = fused.fused_layer(*given)
+            x = out.y if masks is None else out.y * masks[index]
+            last_h.append(out.h)
+            last_c.append(out.c)
+        return Outputs(x, torch.stack(last_h), torch.stack(last_c))
+
+    def _check(
+        self, symbols: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
+    ) -> None:
+        """Say what was expected and what was given, in the letters T B H L."""
+        if symbols.dim() != 2 or not symbols.numel():
+            raise ValueError(f"symbols: expected (T, B), both at least 1, got {_shape(symbols)}")
+        expected = (self.config.num_layers, symbols.shape[1], self.config.hidden_size)
+        like = self.head_weight
+        for name, values in zip("hc", state, strict=True):
+            if values.shape != expected:
+                raise ValueError(
+                    f"state {name}: expected (L, B, H) = {expected}, got {_shape(values)}"
+                )
+            if values.dtype not in (like.dtype, torch.float32):
+                raise ValueError(f"state {name}: expected {like.dtype}, got {values.dtype}")
+            if values.device != like.device:
+                raise ValueError(f"state {name}: expected on {like.device}, got {values.device}")
+        if masks is not None and masks.shape != expected:
+            raise ValueError(f"masks: expected (L, B, H) = {expected}, got {_shape(masks)}")
+        for name, given in (("symbols", symbols), ("masks", masks), ("resets", resets)):
+            if given is not None and given.device != like.device:
+                raise ValueError(f"{name}: expected on {like.device}, got {given.device}")
+        if resets is not None and (resets.shape != symbols.shape or resets.dtype != torch.bool):
+            raise ValueError(
+                f"resets: expected bool of (T, B) = {_shape(symbols)}, "
+                f"got {resets.dtype} of {_shape(resets)}"
+            )
+
+
+def _shape(values: Tensor) -> tuple[int, ...]:
+    return tuple(values.shape)
