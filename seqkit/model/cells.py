@@ -30,7 +30,7 @@ GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """G of every cell."""
 
 
-class Weights(NamedTuple):
+class LayerWeights(NamedTuple):
     """One layer's parameters: of its input, of its state, and a bias for each."""
 
     w: Tensor
@@ -61,15 +61,15 @@ def make_layer(
             return nn.RNN(*sizes, nonlinearity=cell.removeprefix("rnn_"), dropout=dropout)
 
 
-def weights_of(layer: nn.Module) -> Weights:
+def weights_of(layer: nn.Module) -> LayerWeights:
     """The parameters of a layer that `make_layer` made."""
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-    return Weights(*(getattr(layer, name) for name in names))
+    return LayerWeights(*(getattr(layer, name) for name in names))
 
 
 def unrolled(
     cell: str,
-    weights: Weights,
+    weights: LayerWeights,
     x: Tensor,
     h: Tensor,
     c: Tensor,
@@ -83,7 +83,7 @@ def unrolled(
     wx = x @ weights.w.T + weights.b
     y = []
     for t in range(len(x)):
-        h, c = step(cell, wx[t], h @ weights.u.T + weights.d, h, c, cell_clip)
+        h, c = cell_step(cell, wx[t], h @ weights.u.T + weights.d, h, c, cell_clip)
         if resets is not None:
             over = resets[t, :, None]
             h, c = h.masked_fill(over, 0), c.masked_fill(over, 0)
@@ -91,7 +91,7 @@ def unrolled(
     return Outputs(torch.stack(y), h, c)
 
 
-def step(
+def cell_step(
     cell: str, wx: Tensor, uh: Tensor, h: Tensor, c: Tensor, cell_clip: float
 ) -> tuple[Tensor, Tensor]:
     """One step: h and c (B, H) from wx = w x_t + b and uh = u h_{t-1} + d, and from h and c."""

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
 from seqkit.model import cells, fused
-from seqkit.model.cells import Weights
+from seqkit.model.cells import LayerWeights
 from seqkit.model.network import Network, State
 
 _TILE = 8  # tensor cores want the sides of a matrix in multiples of this
@@ -95,7 +95,7 @@ class CharRNN(nn.Module):
         def cast(values: Tensor) -> Tensor:
             return values.to(dtype or own)
 
-        layers = [Weights(*map(cast, cells.weights_of(layer))) for layer in self.layers]
+        layers = [LayerWeights(*map(cast, cells.weights_of(layer))) for layer in self.layers]
         head_weight, head_bias = cast(self.head.weight), cast(self.head.bias)
         packed = (dtype or one_call) and self.head.weight.is_cuda
         if packed and (missing := -len(head_bias) % _TILE):

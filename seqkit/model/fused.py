@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.model.cells import Outputs, Weights
+from seqkit.model.cells import LayerWeights, Outputs
 
 _SHUT = -10_000.0  # the sigmoid of this, and of all that is near it, is zero in any float format
 _TILE = 128  # cuDNN's fastest kernels want inputs whose width is a multiple of this
 
 
 def fused_layer(
-    cell: str, weights: Weights, x: Tensor, h: Tensor, c: Tensor, resets: Tensor | None = None
+    cell: str, weights: LayerWeights, x: Tensor, h: Tensor, c: Tensor, resets: Tensor | None = None
 ) -> Outputs:
     """All T steps of a layer in one call of PyTorch's: cuDNN's on a GPU, oneDNN's on a CPU.
 
@@ -28,7 +28,9 @@ def fused_layer(
     return Outputs(y, h[0], c[0])
 
 
-def fused_stack(cell: str, weights: Sequence[Weights], x: Tensor, h: Tensor, c: Tensor) -> Outputs:
+def fused_stack(
+    cell: str, weights: Sequence[LayerWeights], x: Tensor, h: Tensor, c: Tensor
+) -> Outputs:
     """All T steps of all layers in one call; the state's h and c are (L, B, H) here.
 
     On a GPU the weights are used as they lie if they lie as `pack` puts them.
@@ -54,7 +56,7 @@ def packed_width(width: int, separators: bool, device: torch.device) -> int:
     return width + -width % _TILE if device.type == "cuda" else width
 
 
-def pack(layers: Sequence[Weights], cell: str, separators: bool) -> list[Weights]:
+def pack(layers: Sequence[LayerWeights], cell: str, separators: bool) -> list[LayerWeights]:
     """The weights of layers that one call runs, in one buffer and as wide as its input is to be.
 
     The buffer holds w and u of every layer, then b and d of every layer: cuDNN's own layout.
@@ -75,10 +77,10 @@ def pack(layers: Sequence[Weights], cell: str, separators: bool) -> list[Weights
     views = [piece.view_as(part) for piece, part in zip(pieces, parts, strict=True)]
     count = 2 * len(layers)
     matrices, biases = views[:count], views[count:]
-    return [Weights(*matrices[i : i + 2], *biases[i : i + 2]) for i in range(0, count, 2)]
+    return [LayerWeights(*matrices[i : i + 2], *biases[i : i + 2]) for i in range(0, count, 2)]
 
 
-def _shutter(layer: Weights, columns: int, missing: int) -> Tensor:
+def _shutter(layer: LayerWeights, columns: int, missing: int) -> Tensor:
     """What the separators' channel adds to a w of an LSTM: the gates i, f and o are shut by it."""
     rows, hidden = layer.u.shape
     gate = torch.arange(rows, device=layer.u.device) // hidden
@@ -96,7 +98,7 @@ def _widen(x: Tensor, width: int, resets: Tensor | None) -> Tensor:
 
 
 def _in_pieces(
-    cell: str, weights: Weights, x: Tensor, h: Tensor, c: Tensor, resets: Tensor
+    cell: str, weights: LayerWeights, x: Tensor, h: Tensor, c: Tensor, resets: Tensor
 ) -> Outputs:
     """One fused call up to each step that holds a separator."""
     ends = (resets.any(1).nonzero()[:, 0] + 1).tolist()

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
 from seqkit.model import cells, fused
-from seqkit.model.cells import Outputs, Weights
+from seqkit.model.cells import LayerWeights, Outputs
 
 _FEW = 1024  # symbols
 
@@ -37,7 +37,7 @@ class Network(NamedTuple):
 
     config: ModelConfig
     embedding: Tensor | None
-    layers: tuple[Weights, ...]
+    layers: tuple[LayerWeights, ...]
     head_weight: Tensor
     head_bias: Tensor
     one_call: bool = False
@@ -52,7 +52,7 @@ class Network(NamedTuple):
         """The same network with others in their places, in the order of `tensors()`."""
         *rest, head_weight, head_bias = tensors
         first = 0 if self.embedding is None else 1
-        layers = [Weights(*rest[i : i + 4]) for i in range(first, len(rest), 4)]
+        layers = [LayerWeights(*rest[i : i + 4]) for i in range(first, len(rest), 4)]
         return self._replace(
             embedding=rest[0] if first else None,
             layers=tuple(layers),

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqkit.model.cells import GATES, Outputs, Weights, make_layer, unrolled, weights_of
+from seqkit.model.cells import GATES, LayerWeights, Outputs, make_layer, unrolled, weights_of
 from seqkit.model.fused import fused_layer
 
 T, B, X, H = 7, 3, 5, 4  # all different, so that no two can be mistaken for each other
@@ -27,7 +27,9 @@ class Case:
 
         gates = GATES[cell] * H
         self.cell = cell
-        self.weights = Weights(normal(gates, X), normal(gates, H), normal(gates), normal(gates))
+        self.weights = LayerWeights(
+            normal(gates, X), normal(gates, H), normal(gates), normal(gates)
+        )
         self.x, self.h, self.c = normal(T, B, X), normal(B, H), normal(B, H)
         self.direction = Outputs(normal(T, B, H), normal(B, H), normal(B, H))
         self.resets = torch.zeros(T, B, dtype=torch.bool, device=device)
@@ -122,7 +124,7 @@ def test_gradients_of_the_equations_equal_numeric_ones(cell: str) -> None:
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
         *weights, x, h, c = tensors
-        return tuple(unrolled(cell, Weights(*weights), x, h, c, case.resets))
+        return tuple(unrolled(cell, LayerWeights(*weights), x, h, c, case.resets))
 
     assert torch.autograd.gradcheck(run, (*case.weights, case.x, case.h, case.c), fast_mode=True)
 
