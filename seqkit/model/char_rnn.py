@@ -18,8 +18,8 @@ from seqkit.config import ModelConfig
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
 from seqkit.model.network import Network, State
+from seqkit.model.padding import TENSOR_CORE, round_up
 
-_TILE = 8  # tensor cores want the sides of a matrix in multiples of this
 _NEVER = -10_000.0  # a logit that takes no share in any float format
 
 
@@ -98,7 +98,7 @@ class CharRNN(nn.Module):
         layers = [LayerWeights(*map(cast, cells.weights_of(layer))) for layer in self.layers]
         head_weight, head_bias = cast(self.head.weight), cast(self.head.bias)
         packed = (dtype or one_call) and self.head.weight.is_cuda
-        if packed and (missing := -len(head_bias) % _TILE):
+        if packed and (missing := round_up(len(head_bias), TENSOR_CORE) - len(head_bias)):
             head_weight = F.pad(head_weight, (0, 0, 0, missing))
             head_bias = F.pad(head_bias, (0, missing), value=_NEVER)
         if packed and self.config.backend == "cudnn":

@@ -7,9 +7,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.model.cells import LayerWeights, Outputs
+from seqkit.model.padding import CUDNN_INPUT, round_up
 
 _SHUT = -10_000.0  # the sigmoid of this, and of all that is near it, is zero in any float format
-_TILE = 128  # cuDNN's fastest kernels want inputs whose width is a multiple of this
 
 
 def fused_layer(
@@ -53,7 +53,7 @@ def fused_stack(
 def packed_width(width: int, separators: bool, device: torch.device) -> int:
     """The columns of a packed w, for X input channels, with or without that of separators."""
     width += separators
-    return width + -width % _TILE if device.type == "cuda" else width
+    return round_up(width, CUDNN_INPUT) if device.type == "cuda" else width
 
 
 def pack(layers: Sequence[LayerWeights], cell: str, separators: bool) -> list[LayerWeights]:

@@ -17,9 +17,9 @@ from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
 from seqkit.model.char_rnn import CharRNN, layer_weights
 from seqkit.model.loss import cross_entropy
+from seqkit.model.padding import TENSOR_CORE, nearest, round_up
 from seqkit.training.step import Plan
 
-_EIGHT = 8  # tensor cores want lanes, and hidden units, in multiples of this
 _CALLS = 5  # of every candidate
 _FORMAT = 1  # of the remembered times
 
@@ -52,7 +52,7 @@ def candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Plan
     config = model.config
     whole = config.backend == "cudnn" and not config.dropout and not lanes.has_separators
     calls = [False, True] if config.num_layers > 1 and whole and _on_gpu(model) else [False]
-    count = lanes.batch_size + (-lanes.batch_size % _EIGHT if _on_gpu(model) else 0)
+    count = round_up(lanes.batch_size, TENSOR_CORE if _on_gpu(model) else 1)
     return [Plan(precision, call, count) for precision in precisions for call in calls]
 
 
@@ -99,12 +99,11 @@ def _on_gpu(model: CharRNN) -> bool:
 def missed(model: CharRNN) -> str | None:
     """Which rule of a GPU's fast kernels a model's shape misses, and the nearest that does not."""
     hidden = model.config.hidden_size
-    if hidden % _EIGHT == 0 or not _on_gpu(model) or model.config.backend == "unrolled":
+    if hidden % TENSOR_CORE == 0 or not _on_gpu(model) or model.config.backend == "unrolled":
         return None
-    nearest = max(_EIGHT, (hidden + _EIGHT // 2) // _EIGHT * _EIGHT)
     return (
-        f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of {_EIGHT}; "
-        f"the nearest is {nearest}"
+        f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of {TENSOR_CORE}; "
+        f"the nearest is {nearest(hidden, TENSOR_CORE)}"
     )
 
 
@@ -120,7 +119,7 @@ def fitting_lanes(
     values = 13 * config.num_layers * config.hidden_size + config.input_width
     a_place = DTYPES[precision].itemsize * values + 10 * config.vocabulary_size
     left = 0.9 * torch.cuda.get_device_properties(device).total_memory - 24 * parameters
-    return max(0, int(left / (a_place * sequence_length)) // _EIGHT * _EIGHT)
+    return max(0, int(left / (a_place * sequence_length)) // TENSOR_CORE * TENSOR_CORE)
 
 
 def _circumstances(model: CharRNN, lanes: Lanes) -> list[object]:

@@ -20,6 +20,7 @@ from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
+from seqkit.model.padding import without_padding
 from seqkit.randomness import dropout_keys, dropout_masks
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
@@ -75,7 +76,7 @@ class Step:
         self._network = model.leaves(precision, lanes.has_separators, plan.one_call)
         self._leaves = self._network.tensors()
         self._copied = [
-            (_without_padding(leaf.detach(), own), own)
+            (without_padding(leaf.detach(), own), own)
             for leaf, own in zip(self._leaves, self._masters, strict=True)
             if leaf.data_ptr() != own.data_ptr()
         ]
@@ -146,7 +147,7 @@ class Step:
         for own, values in zip(self._state, after, strict=True):
             own.copy_(values.detach())
         pairs = zip(gradients, self._masters, strict=True)
-        _copy(self._gradients, [_without_padding(gradient, own) for gradient, own in pairs])
+        _copy(self._gradients, [without_padding(gradient, own) for gradient, own in pairs])
         self._update()
         self._renew()
 
@@ -287,11 +288,6 @@ def _optimizer(
         fused=True,
         capturable=device.type == "cuda",
     )
-
-
-def _without_padding(used: Tensor, own: Tensor) -> Tensor:
-    """Of what runs, or its gradient, the rows and columns that a parameter has."""
-    return used[tuple(slice(size) for size in own.shape)]
 
 
 def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:

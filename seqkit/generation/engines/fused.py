@@ -19,6 +19,7 @@ from seqkit.kernels.nvrtc import Kernel
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
+from seqkit.model.padding import round_up
 from seqkit.symbols import Integers
 
 _ROWS = 16  # of a tile: 4 hidden units, 4 gates each
@@ -54,7 +55,7 @@ class Plan:
     @property
     def logits(self) -> int:
         """V, rounded up to whole tiles."""
-        return -(-self.V // _ROWS) * _ROWS
+        return round_up(self.V, _ROWS)
 
     @property
     def threads(self) -> int:
