@@ -138,8 +138,14 @@ def _trainer(
     model = _model(config, settings, device)
     empty = Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     trainer = Trainer(
-        *(model, _lanes(config), empty, 0),
-        *(config.optimizer, config.train, config.seed, plan),
+        model=model,
+        lanes=_lanes(config),
+        validation=empty,
+        start=0,
+        optimizer=config.optimizer,
+        train=config.train,
+        seed=config.seed,
+        plan=plan,
     )
     if (reason := trainer.prepare()) and settings.backend == "cudnn":
         notice(reason)

@@ -20,7 +20,8 @@ from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.symbols import Symbols
-from seqkit.training.trainer import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
+from seqkit.training.events import CheckpointDue, Event, Stepped, Trained, Validated
+from seqkit.training.trainer import Trainer
 
 _GLIMPSE = 160  # symbols of the sample at a validation
 _GLIMPSE_SECONDS = 1.0  # of sound

@@ -81,7 +81,14 @@ def run(config: Config, console: Console) -> None:
         start = corpus.codec.start
         plan = _plan(config, model, lanes, precisions, saved, console)
         trainer = Trainer(
-            model, lanes, validation, start, config.optimizer, settings, config.seed, plan
+            model=model,
+            lanes=lanes,
+            validation=validation,
+            start=start,
+            optimizer=config.optimizer,
+            train=settings,
+            seed=config.seed,
+            plan=plan,
         )
         if saved is not None:
             trainer.restore(saved.training or {}, saved.training_tensors)

@@ -102,8 +102,8 @@ def missed(model: CharRNN) -> str | None:
     if hidden % TENSOR_CORE == 0 or not _on_gpu(model) or model.config.backend == "unrolled":
         return None
     return (
-        f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of {TENSOR_CORE}; "
-        f"the nearest is {nearest(hidden, TENSOR_CORE)}"
+        f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of "
+        f"{TENSOR_CORE}; the nearest is {nearest(hidden, TENSOR_CORE)}"
     )
 
 

@@ -8,7 +8,6 @@ every update; the gradients come back to fp32 before anything is done with them.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,6 +21,7 @@ from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.model.padding import without_padding
 from seqkit.randomness import dropout_keys, dropout_masks
+from seqkit.training.optimizer import make_optimizer
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
 _SHARE = 4  # a corpus stays on the GPU if it takes less than this fraction of the free memory
@@ -46,11 +46,12 @@ class Plan:
         return f"{self.precision}, {calls}, {self.lanes} lanes"
 
 
-class Step:
+class TrainingStep:
     """All tensors that a training changes, and the update that changes them."""
 
     def __init__(
         self,
+        *,
         model: CharRNN,
         lanes: Lanes,
         optimizer: OptimizerConfig,
@@ -83,7 +84,7 @@ class Step:
         self._gradients = [torch.zeros_like(own) for own in self._masters]
         for own, gradient in zip(self._masters, self._gradients, strict=True):
             own.grad = gradient
-        self._optimizer = _optimizer(optimizer, self._masters, device)
+        self._optimizer = make_optimizer(optimizer, self._masters, device)
         self._state = State(*(values.to(precision) for values in model.zero_state(plan.lanes)))
         self._keys = torch.zeros(model.config.num_layers, dtype=torch.int32, device=device)
         self._clock = torch.zeros((), dtype=torch.int64, device=device)
@@ -263,31 +264,6 @@ class Step:
             self._scale.copy_(tensors["scale"])
             self._growth.copy_(tensors["growth"])
         self._renew()
-
-
-def _optimizer(
-    config: OptimizerConfig, parameters: list[Tensor], device: torch.device
-) -> torch.optim.Optimizer:
-    """AdamW, or SGD with momentum; only the matrices decay."""
-    groups: list[dict[str, Any]] = [
-        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": config.weight_decay},
-        {"params": [p for p in parameters if p.dim() == 1], "weight_decay": 0.0},
-    ]
-    # A CUDA graph reads the rate from the device.
-    rate = torch.tensor(config.lr, device=device) if device.type == "cuda" else config.lr
-    if config.kind == "sgd":
-        sgd = torch.optim.SGD(groups, lr=rate, momentum=config.momentum, fused=True)
-        if config.momentum:
-            # SGD would take what memory holds if the very first update is left out.
-            sgd.state.update({p: {"momentum_buffer": torch.zeros_like(p)} for p in parameters})
-        return sgd
-    return torch.optim.AdamW(
-        groups,
-        lr=rate,
-        betas=(config.beta1, config.beta2),
-        fused=True,
-        capturable=device.type == "cuda",
-    )
 
 
 def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:

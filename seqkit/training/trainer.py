@@ -16,53 +16,12 @@ from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, DivergedError
 from seqkit.evaluation import protocols
 from seqkit.model.char_rnn import CharRNN
-from seqkit.training.step import Plan, Step
+from seqkit.training.events import CheckpointDue, Event, Stepped, Trained, Validated
+from seqkit.training.schedule import learning_rate
+from seqkit.training.step import Plan, TrainingStep
 
 _REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wait
 _RELEASE_EVERY = 20  # steps after which what was read of a file gives its memory back
-
-
-@dataclass(frozen=True)
-class Stepped:
-    """One update is done, and all that was due after it: the moment to stop at."""
-
-    step: int
-
-
-@dataclass(frozen=True)
-class Trained:
-    """The mean loss (nats per symbol) of the updates since the last such event.
-
-    `gradient_norm` is that of the last update, before it was clipped; None if it overflowed fp16.
-    """
-
-    step: int
-    symbols: int
-    seconds: float
-    loss: float
-    symbols_per_second: float
-    gradient_norm: float | None
-
-
-@dataclass(frozen=True)
-class Validated:
-    """The loss on the whole validation part; `improved` if it is the best so far."""
-
-    step: int
-    seconds: float
-    loss: float
-    bits_per_symbol: float
-    improved: bool
-
-
-@dataclass(frozen=True)
-class CheckpointDue:
-    """A good moment to save."""
-
-    step: int
-
-
-Event = Stepped | Trained | Validated | CheckpointDue
 
 
 @dataclass
@@ -84,6 +43,7 @@ class Trainer:
 
     def __init__(
         self,
+        *,
         model: CharRNN,
         lanes: Lanes,
         validation: Part,
@@ -107,9 +67,11 @@ class Trainer:
         self._validation = validation
         self._start = start
         self._config = train
-        self._schedule = optimizer
+        self._optimizer = optimizer
         self._plan = plan
-        self._step = Step(model, lanes, optimizer, train, seed, plan)
+        self._step = TrainingStep(
+            model=model, lanes=lanes, optimizer=optimizer, train=train, seed=seed, plan=plan
+        )
 
     @property
     def total_steps(self) -> int:
@@ -124,15 +86,6 @@ class Trainer:
         patience = self._config.patience
         spent = patience > 0 and self.progress.without_improvement >= patience
         return spent or self.progress.step >= self.total_steps
-
-    def learning_rate(self, step: int) -> float:
-        """Linear warm-up, then half a cosine down to `final_lr` (Loshchilov and Hutter, 2017)."""
-        schedule = self._schedule
-        if step < schedule.warmup_steps:
-            return schedule.lr * (step + 1) / schedule.warmup_steps
-        span = max(self.total_steps - schedule.warmup_steps, 1)
-        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, (step - schedule.warmup_steps) / span)))
-        return schedule.lr * (schedule.final_lr + (1 - schedule.final_lr) * cosine)
 
     def run(self) -> Iterator[Event]:
         """Train to the end; the caller may stop after any `Stepped`, the last event of a step.
@@ -182,7 +135,8 @@ class Trainer:
     def update(self) -> None:
         """One step: batch, forward, loss, backward, clip, and the update of the weights."""
         progress = self.progress
-        progress.symbols += self._step.run(progress.step, self.learning_rate(progress.step))
+        rate = learning_rate(self._optimizer, progress.step, self.total_steps)
+        progress.symbols += self._step.run(progress.step, rate)
         progress.step += 1
         if progress.step % _RELEASE_EVERY == 0:
             self._lanes.release()

@@ -10,7 +10,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
-from seqkit.training.step import Plan, Step
+from seqkit.training.step import Plan, TrainingStep
 
 V, B, T = 11, 6, 10
 GPU = pytest.mark.gpu
@@ -24,17 +24,24 @@ def step(
     clip_value: float = 0.0,
     clip_norm: float = 5.0,
     **settings: object,
-) -> tuple[CharRNN, Step]:
+) -> tuple[CharRNN, TrainingStep]:
     values = {"num_layers": 2, "hidden_size": 16, "vocabulary_size": V, **settings}
     model = CharRNN(ModelConfig(**values), torch.Generator().manual_seed(1)).to(device)  # type: ignore[arg-type]
     symbols = np.random.default_rng(2).integers(0, V, B * T * 12).astype(np.uint8)
     starts = np.linspace(0, len(symbols), documents, endpoint=False).astype(np.int64)
     lanes = Lanes(Part(symbols, starts), 0, B, T)
     train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
-    return model, Step(model, lanes, optimizer or OptimizerConfig(), train, 5, plan)
+    return model, TrainingStep(
+        model=model,
+        lanes=lanes,
+        optimizer=optimizer or OptimizerConfig(),
+        train=train,
+        seed=5,
+        plan=plan,
+    )
 
 
-def trained(model: CharRNN, stepper: Step, steps: int = 8) -> list[torch.Tensor]:
+def trained(model: CharRNN, stepper: TrainingStep, steps: int = 8) -> list[torch.Tensor]:
     """The weights, nats and carried state after some steps."""
     for number in range(steps):
         stepper.run(number, 0.01)
@@ -54,7 +61,7 @@ def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) ->
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
 
-def scaled(stepper: Step, scale: float) -> Step:
+def scaled(stepper: TrainingStep, scale: float) -> TrainingStep:
     """A step with the loss scale of fp16, in the precision it has."""
     stepper._scales = True
     stepper._scale.fill_(scale)
@@ -165,7 +172,7 @@ def test_what_runs_is_renewed_from_the_parameters(kind: str, precision: str) -> 
 def test_a_graph_replays_what_eager_does(
     precision: str, documents: int, dropout: float, kind: str
 ) -> None:
-    def make() -> tuple[CharRNN, Step]:
+    def make() -> tuple[CharRNN, TrainingStep]:
         return step(
             *(Plan(precision, False, 8), "cuda", documents, OptimizerConfig(kind=kind)),
             dropout=dropout,

@@ -1,6 +1,5 @@
 """The loop learns, follows its schedule, and goes on from a saved state to the last bit."""
 
-import itertools
 import math
 
 import numpy as np
@@ -13,8 +12,9 @@ from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, DivergedError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import Network, State
+from seqkit.training.events import CheckpointDue, Event, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import candidates
-from seqkit.training.trainer import CheckpointDue, Event, Stepped, Trained, Trainer, Validated
+from seqkit.training.trainer import Trainer
 
 V = 5
 
@@ -50,7 +50,16 @@ def trainer(
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
     plan = candidates(model, lanes, [precision])[0]
-    return Trainer(model, lanes, validation, 0, optimizer, settings, 7, plan)
+    return Trainer(
+        model=model,
+        lanes=lanes,
+        validation=validation,
+        start=0,
+        optimizer=optimizer,
+        train=settings,
+        seed=7,
+        plan=plan,
+    )
 
 
 def test_it_learns() -> None:
@@ -125,15 +134,6 @@ def test_a_state_of_another_shape_is_refused(batch: int) -> None:
     values, tensors = trainer(batch=batch).state()
     with pytest.raises(CheckpointError, match=r"\(L, B, H\)"):
         trainer(batch=4).restore(values, tensors)
-
-
-def test_the_learning_rate_warms_up_and_decays_to_its_end() -> None:
-    schedule = trainer(max_steps=105, lr=0.1)
-    rates = [schedule.learning_rate(step) for step in range(106)]
-    assert rates[:5] == pytest.approx([0.02, 0.04, 0.06, 0.08, 0.1])
-    assert rates[55] == pytest.approx(0.05)
-    assert rates[105] == pytest.approx(0.0)
-    assert all(a >= b for a, b in itertools.pairwise(rates[5:]))
 
 
 def test_it_ends_at_the_epoch_or_when_patience_is_out() -> None:

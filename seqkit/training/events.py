@@ -1,0 +1,47 @@
+"""What a training reports while it runs."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The mean loss (nats per symbol) of the updates since the last such event.
+
+    `gradient_norm` is that of the last update, before clipping; None if it overflowed fp16.
+    """
+
+    step: int
+    symbols: int
+    seconds: float
+    loss: float
+    symbols_per_second: float
+    gradient_norm: float | None
+
+
+@dataclass(frozen=True)
+class Validated:
+    """The loss (nats per symbol) on the whole validation part; `improved` if it is the best yet."""
+
+    step: int
+    seconds: float
+    loss: float
+    bits_per_symbol: float
+    improved: bool
+
+
+@dataclass(frozen=True)
+class CheckpointDue:
+    """A checkpoint is to be saved now."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """A step is complete, with everything that was due after it: a good moment to stop."""
+
+    step: int
+
+
+Event = Trained | Validated | CheckpointDue | Stepped
+"""In the order in which they come within a step."""
