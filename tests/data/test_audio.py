@@ -12,8 +12,7 @@ from seqkit.data import audio, corpus_cache
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.sound import signals
-from seqkit.data.sound.signals import Wave
+from seqkit.data.sound import Wave, resample
 from seqkit.errors import ConfigError, DataError
 
 RATE = 8000
@@ -94,7 +93,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     folder.mkdir()
     wave = noise(0.5)
     soundfile.write(folder / "a.wav", wave, RATE, "FLOAT")
-    soundfile.write(folder / "b.wav", signals.resample(wave, RATE, 44100), 44100, "FLOAT")
+    soundfile.write(folder / "b.wav", resample.resample(wave, RATE, 44100), 44100, "FLOAT")
     soundfile.write(folder / "c.wav", np.stack([wave, wave * 0.5], 1), RATE, "FLOAT")
     soundfile.write(folder / "short.wav", wave[:40], RATE, "FLOAT")
     soundfile.write(folder / "silent.wav", 0 * wave, RATE, "FLOAT")
@@ -196,7 +195,7 @@ def test_a_given_codec_is_kept(tmp_path: Path) -> None:
     codec = Linear(64, 4000, 1.5)
     corpus = load(tmp_path / "a.wav", tmp_path / "cache", codec)
     assert corpus.codec.to_spec() == codec.to_spec()
-    expected = codec.encode(signals.resample(noise(), RATE, 4000))
+    expected = codec.encode(resample.resample(noise(), RATE, 4000))
     assert np.array_equal(corpus.whole.symbols, expected)
     with pytest.raises(ConfigError, match=r"data\.sample_rate=8000: .* 4000 Hz"):
         load(tmp_path / "a.wav", tmp_path / "cache", codec, sample_rate=8000)

@@ -1,59 +1,17 @@
-"""Sound as numbers: resampling, the mu-law curve, mel spectrograms.
+"""Another sample rate: band-limited interpolation."""
 
-torchaudio computes them, and is imported here and nowhere else. Where it cannot be imported (it is
-built for one CUDA version; see pyproject.toml) the same equations are evaluated directly.
-"""
-
-import functools
-import importlib
 import math
-from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-Wave = npt.NDArray[np.float32]
+from seqkit.data.sound import Wave
+from seqkit.data.sound.torchaudio_import import torchaudio
 
 _ZEROS = 16  # zero crossings of the sinc on each side
 _ROLLOFF = 0.97  # the filter's corner, as a share of the lower Nyquist frequency
 _LARGEST_TABLE = 1 << 24  # entries; rates with no common divisor would need gigabytes
 _ROWS = 1 << 14  # output samples computed at a time without a table
-
-
-@functools.cache
-def torchaudio() -> ModuleType | None:
-    """The library, or None where its import fails."""
-    try:
-        return importlib.import_module("torchaudio")
-    except (ImportError, OSError, RuntimeError):
-        return None
-
-
-def mu_law_encode(wave: Wave, levels: int) -> npt.NDArray[np.int64]:
-    """The levels 0 … levels-1 of a wave within [-1, 1] (checked by the caller).
-
-    sign(x) ln(1 + mu |x|) / ln(1 + mu), mu = levels - 1, rounded to equal steps (ITU-T G.711).
-    """
-    x = torch.from_numpy(np.ascontiguousarray(wave))
-    if library := torchaudio():
-        encoded: npt.NDArray[np.int64] = library.functional.mu_law_encoding(x, levels).numpy()
-        return encoded
-    mu = torch.tensor(levels - 1.0)
-    curve = torch.sign(x) * torch.log1p(mu * torch.abs(x)) / torch.log1p(mu)
-    return ((curve + 1) / 2 * mu + 0.5).to(torch.int64).numpy()
-
-
-def mu_law_decode(symbols: npt.NDArray[np.int64], levels: int) -> Wave:
-    """The values, float32 within [-1, 1], of mu-law levels."""
-    y = torch.from_numpy(symbols)
-    if library := torchaudio():
-        decoded: Wave = library.functional.mu_law_decoding(y, levels).numpy()
-        return decoded
-    mu = torch.tensor(levels - 1.0)
-    curve = y.float() / mu * 2 - 1
-    wave = torch.sign(curve) * (torch.exp(torch.abs(curve) * torch.log1p(mu)) - 1) / mu
-    return wave.numpy()
 
 
 class Resampler:
@@ -125,31 +83,3 @@ class Resampler:
 def resample(wave: Wave, rate: int, new_rate: int) -> Wave:
     """A whole wave (N,) at another sample rate."""
     return Resampler(rate, new_rate).convert(wave, last=True)
-
-
-def mel_hertz(share: npt.NDArray[np.float64], sample_rate: int) -> npt.NDArray[np.float64]:
-    """The frequency at a share (0 to 1) of the mel scale up to half the sample rate.
-
-    mel = 2595 log10(1 + f / 700) (O'Shaughnessy, 1987).
-    """
-    top = np.log10(1 + sample_rate / 2 / 700)
-    hertz: npt.NDArray[np.float64] = 700 * (10 ** (share * top) - 1)
-    return hertz
-
-
-def log_mel(wave: Wave, sample_rate: int) -> npt.NDArray[np.float64]:
-    """The mel spectrogram (M, frames) of a wave (N,), in decibels; M follows the sample rate."""
-    size = 1 << max(6, math.ceil(math.log2(sample_rate * 0.03)))
-    count = size // 8
-    padded = np.pad(wave.astype(np.float64), size // 2)
-    frames = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 4]
-    power = np.abs(np.fft.rfft(frames * np.hanning(size))) ** 2
-    edges = mel_hertz(np.linspace(0, 1, count + 2), sample_rate)[:, None]
-    hertz = np.fft.rfftfreq(size, 1 / sample_rate)
-    # The lowest triangles are narrower than the distance of two lines of the spectrum.
-    width = np.maximum(np.diff(edges, axis=0), sample_rate / size)
-    rising = (hertz - edges[1:-1]) / width[:-1] + 1
-    falling = (edges[1:-1] - hertz) / width[1:] + 1
-    filters = np.maximum(np.minimum(rising, falling), 0)
-    decibels: npt.NDArray[np.float64] = 10 * np.log10(filters @ power.T + 1e-10)
-    return decibels
