@@ -12,7 +12,7 @@ from seqkit.data import audio, corpus_cache
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.sound import Wave, resample
+from seqkit.data.sound import Wave, mu_law, resample
 from seqkit.errors import ConfigError, DataError
 
 RATE = 8000
@@ -114,6 +114,29 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     ):
         assert said in told
     assert load(folder, tmp_path / "cache", sample_rate=RATE).notes == corpus.notes  # cached
+
+
+@pytest.mark.parametrize("quantiser", ["mu_law", "linear"])
+def test_the_symbols_are_the_same_without_torchaudio(
+    quantiser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    time = np.arange(30_000)
+    for number, rate in enumerate((RATE, 44100, 11025, 16000)):
+        tone = 0.4 * np.sin(2 * np.pi * 700 * (1 + 1e-5 * time) * time / rate)
+        wave = tone + np.random.default_rng(number).normal(0, 0.02, time.size)
+        soundfile.write(folder / f"{number}.wav", wave, rate)
+
+    def read(cache: str) -> Corpus:
+        return load(folder, tmp_path / cache, quantiser=quantiser, sample_rate=RATE, gain="rms")
+
+    first = read("with")
+    monkeypatch.setattr(resample, "torchaudio", lambda: None)
+    monkeypatch.setattr(mu_law, "torchaudio", lambda: None)
+    second = read("without")
+    assert first.codec.to_spec() == second.codec.to_spec()
+    assert np.array_equal(first.whole.symbols, second.whole.symbols)
 
 
 def test_one_channel_can_be_chosen(tmp_path: Path) -> None:

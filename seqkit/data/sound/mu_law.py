@@ -1,4 +1,4 @@
-"""The mu-law curve (ITU-T G.711)."""
+"""The mu-law curve (ITU-T G.711), computed by torchaudio or by the same equations."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,9 +9,9 @@ from seqkit.data.sound.torchaudio_import import torchaudio
 
 
 def encode(wave: Wave, levels: int) -> npt.NDArray[np.int64]:
-    """The levels 0 … levels-1 of a wave within [-1, 1] (checked by the caller).
+    """The levels 0 … levels-1 of samples (N,), which the caller has clipped to [-1, 1].
 
-    sign(x) ln(1 + mu |x|) / ln(1 + mu), mu = levels - 1, rounded to equal steps (ITU-T G.711).
+    sign(x) ln(1 + mu |x|) / ln(1 + mu), mu = levels - 1, rounded to equal steps.
     """
     x = torch.from_numpy(np.ascontiguousarray(wave))
     if library := torchaudio():
@@ -23,7 +23,7 @@ def encode(wave: Wave, levels: int) -> npt.NDArray[np.int64]:
 
 
 def decode(symbols: npt.NDArray[np.int64], levels: int) -> Wave:
-    """The values, float32 within [-1, 1], of mu-law levels."""
+    """The values (N,) within [-1, 1] of mu-law levels (N,)."""
     y = torch.from_numpy(symbols)
     if library := torchaudio():
         decoded: Wave = library.functional.mu_law_decoding(y, levels).numpy()

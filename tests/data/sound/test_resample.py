@@ -5,8 +5,17 @@ import pytest
 
 from seqkit.data.sound import Wave, resample
 from seqkit.data.sound.resample import Resampler
+from seqkit.data.sound.torchaudio_import import torchaudio
 
-RATES = [(44100, 16000), (16000, 44100), (48000, 16000), (8000, 8000), (11025, 8000), (997, 1009)]
+RATES = [
+    (44100, 16000),
+    (16000, 44100),
+    (48000, 16000),
+    (8000, 8000),
+    (11025, 8000),
+    (997, 1009),
+    (22050, 16000),
+]
 
 
 def noise(count: int, seed: int = 1) -> Wave:
@@ -33,12 +42,23 @@ def test_pieces_give_what_the_whole_gives(rate: int, new_rate: int, library: str
 
 
 @pytest.mark.parametrize(("rate", "new_rate"), RATES)
-def test_the_equations_are_those_of_torchaudio(
+def test_every_bit_is_the_same_without_torchaudio(
+    rate: int, new_rate: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wave = noise(5_003)
+    assert torchaudio() is not None
+    expected = resample.resample(wave, rate, new_rate)
+    monkeypatch.setattr(resample, "torchaudio", lambda: None)
+    assert np.array_equal(resample.resample(wave, rate, new_rate), expected)
+
+
+@pytest.mark.parametrize(("rate", "new_rate"), RATES)
+def test_rates_too_odd_for_a_table_are_interpolated(
     rate: int, new_rate: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wave = noise(5_003)
     expected = resample.resample(wave, rate, new_rate)
-    monkeypatch.setattr(resample, "torchaudio", lambda: None)
+    monkeypatch.setattr(resample, "_LARGEST_TABLE", 0)
     np.testing.assert_allclose(resample.resample(wave, rate, new_rate), expected, atol=2e-4)
 
 

@@ -5,7 +5,7 @@ import pytest
 from seqkit.data.sound.torchaudio_import import torchaudio
 
 
-@pytest.mark.parametrize("error", [ImportError, OSError, RuntimeError])
+@pytest.mark.parametrize("error", [ImportError, OSError, RuntimeError, AttributeError])
 def test_an_import_that_fails_is_none(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
