@@ -4,7 +4,7 @@ errors, disk, config, device, randomness, console    the ground, on which every 
 kernels       time what runs on a GPU
 model         the network: equations, fused calls, packing
 data          files become symbols, symbols become batches; codecs, data sets, sound
-evaluation    what a model is worth: protocols, baselines
+evaluation    what a model is worth: protocols, scores, baselines
 training      one update, the choice of kernels, the loop that yields events
 generation    symbols out of a model: the sampler, the watch over sound, the engines
 runs          what a run leaves: checkpoints and the folder

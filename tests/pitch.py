@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.sound.signals import Wave
+from seqkit.data.sound import Wave
 
 
 def pitches(wave: Wave, sample_rate: int, seconds: float = 0.125) -> npt.NDArray[np.float64]:

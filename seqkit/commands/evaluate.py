@@ -8,7 +8,7 @@ from seqkit.commands import material
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
 from seqkit.data.codecs import Quantiser
-from seqkit.evaluation import baselines, protocols
+from seqkit.evaluation import baselines, protocols, scoring
 
 
 def run(config: Config, console: Console) -> None:
@@ -32,11 +32,11 @@ def run(config: Config, console: Console) -> None:
         device.memory_errors(lambda: "Try device=cpu."),
         console.progress("evaluate", len(part)) as bar,
     ):
-        score = protocols.evaluate(
+        score = scoring.evaluate(
             saved.build(chosen),
             part,
-            saved.codec.start,
-            segments,
+            start=saved.codec.start,
+            segments=segments,
             watch=lambda done: bar.update(done, "symbols"),
         )
     result: dict[str, object] = {

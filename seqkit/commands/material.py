@@ -15,7 +15,7 @@ from seqkit.data import audio, datasets, text
 from seqkit.data.codecs import Bytes, Codec, Quantiser, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
-from seqkit.data.sound import signals, sound_files
+from seqkit.data.sound import reader, resample
 from seqkit.errors import CheckpointError, ConfigError, DataError, OutputError
 from seqkit.options import check_section
 from seqkit.runs import checkpoint
@@ -136,8 +136,8 @@ def read_prompt(config: Config, codec: Codec) -> Symbols:
             raise ConfigError("this model makes sound: give prompt_audio=FILE instead of a text")
         if config.prompt_audio is None:
             return np.zeros(0, dtype=np.uint8)
-        wave, rate = sound_files.read_whole(Path(config.prompt_audio))
-        return codec.encode(signals.resample(wave, rate, codec.sample_rate))
+        wave, rate = reader.read_whole(Path(config.prompt_audio))
+        return codec.encode(resample.resample(wave, rate, codec.sample_rate))
     if config.prompt_audio is not None:
         raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
     try:

@@ -11,7 +11,7 @@ from seqkit import disk
 from seqkit.config import Config
 from seqkit.console import Console, Product, to_bytes
 from seqkit.data.codecs import Quantiser, TextCodec
-from seqkit.data.sound import pictures, sound_files
+from seqkit.data.sound import pictures, writer
 from seqkit.errors import ConfigError, OutputError
 from seqkit.symbols import Symbols
 
@@ -109,15 +109,13 @@ def write_texts(
 def check_sound(config: Config, files: list[Path], samples: int) -> None:
     """Refuse an `out` that so much sound cannot go to, before any is made. Raises ConfigError."""
     for file in files:
-        if file.suffix.lower() == ".wav" and samples > sound_files.MOST_SAMPLES:
+        if file.suffix.lower() == ".wav" and samples > writer.MOST_SAMPLES:
             raise ConfigError(
-                f"a WAV holds at most {sound_files.MOST_SAMPLES} samples, not {samples}: "
+                f"a WAV holds at most {writer.MOST_SAMPLES} samples, not {samples}: "
                 "give out=NAME.flac, or out=-"
             )
-        if file.suffix.lower() not in sound_files.WRITTEN:
-            raise ConfigError(
-                f"out={config.out}: sound is written as {', '.join(sound_files.WRITTEN)}"
-            )
+        if file.suffix.lower() not in writer.WRITTEN:
+            raise ConfigError(f"out={config.out}: sound is written as {', '.join(writer.WRITTEN)}")
     if config.out == "-" and config.streams > 1:
         raise ConfigError("out=-: stdout takes one stream; give out=NAME.wav")
     if config.out == "-" and Product().terminal:
@@ -149,21 +147,21 @@ def write_sounds(
 
     A WAV is whole at every moment; FLAC and OGG are when this returns or is interrupted.
     """
-    writers: list[sound_files.Writer] = []
+    writers: list[writer.Writer] = []
     try:
-        writers.extend(sound_files.create(file, codec.sample_rate, overwrite) for file in files)
+        writers.extend(writer.create(file, codec.sample_rate, overwrite) for file in files)
         if prompt.size:
-            for writer in writers:
-                writer.write(codec.decode(prompt))
+            for output in writers:
+                output.write(codec.decode(prompt))
 
         def write(symbols: npt.NDArray[np.int64]) -> None:
-            for stream, writer in enumerate(writers):
-                writer.write(codec.decode(symbols[:, stream]))
+            for stream, output in enumerate(writers):
+                output.write(codec.decode(symbols[:, stream]))
 
         _in_pieces(steps, codec, write, length, console)
     finally:
-        for writer in writers:
-            writer.close()
+        for output in writers:
+            output.close()
         if len(writers) == len(files):
             console.notice(f"written: {', '.join(map(str, files))}")
 
@@ -173,12 +171,12 @@ def stream_sound(
 ) -> None:
     """Write one stream to stdout as a WAV of open length, while it is made."""
     product = Product()
-    product.write(sound_files.open_header(codec.sample_rate))
-    product.write(sound_files.pcm16(codec.decode(prompt)))
+    product.write(writer.open_header(codec.sample_rate))
+    product.write(writer.pcm16(codec.decode(prompt)))
     product.flush()
 
     def write(symbols: npt.NDArray[np.int64]) -> None:
-        product.write(sound_files.pcm16(codec.decode(symbols[:, 0])))
+        product.write(writer.pcm16(codec.decode(symbols[:, 0])))
         product.flush()
 
     _in_pieces(steps, codec, write, length, console)
@@ -188,9 +186,9 @@ def keep_sound(steps: Steps, codec: Quantiser, prompt: Symbols, file: Path) -> N
     """One stream as a WAV, whole or absent, with a picture of it beside it."""
     symbols = np.concatenate([prompt.astype(np.int64), *steps])
     wave = codec.decode(symbols)
-    writer = sound_files.create(file, codec.sample_rate, overwrite=True)
-    writer.write(wave)
-    writer.close()
+    output = writer.create(file, codec.sample_rate, overwrite=True)
+    output.write(wave)
+    output.close()
     pictures.draw(file.with_suffix(".png"), {file.name: wave}, codec.sample_rate)
 
 

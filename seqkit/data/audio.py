@@ -20,9 +20,9 @@ from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.corpus_cache import Encoded
 from seqkit.data.datasets import Located
-from seqkit.data.sound import sound_files
-from seqkit.data.sound.signals import Resampler, Wave
-from seqkit.data.sound.sound_files import BadFileError, Reader
+from seqkit.data.sound import Wave, reader
+from seqkit.data.sound.reader import BadFileError, Reader
+from seqkit.data.sound.resample import Resampler
 from seqkit.errors import ConfigError, DataError
 
 _SHORTEST = 0.02  # seconds; a clip below holds nothing to learn from
@@ -34,11 +34,11 @@ def holds_sound(path: Path) -> bool:
     """Whether data.kind=auto means sound: a file that opens as sound or is named so, or a folder
     of such files without texts."""
     if not path.is_dir():
-        return path.suffix.lower() in sound_files.SUFFIXES or (
-            path.suffix != ".txt" and sound_files.is_sound(path)
+        return path.suffix.lower() in reader.SUFFIXES or (
+            path.suffix != ".txt" and reader.is_sound(path)
         )
     files = [file.suffix.lower() for file in path.rglob("*")]
-    return ".txt" not in files and not sound_files.SUFFIXES.isdisjoint(files)
+    return ".txt" not in files and not reader.SUFFIXES.isdisjoint(files)
 
 
 def load(
@@ -64,7 +64,7 @@ def load(
         _check_same(config, codec)
     path = located.path
     files = corpus_cache.listing(
-        path, lambda file: file.suffix.lower() in sound_files.SUFFIXES, "file of sound"
+        path, lambda file: file.suffix.lower() in reader.SUFFIXES, "file of sound"
     )
     source = corpus_cache.scan(path, files, cache)
     settings = {
@@ -193,18 +193,18 @@ class _Reading:
         return 1 / peak if self.config.gain == "peak" else _RMS / math.sqrt(square / count)
 
     def _waves(self, file: Path, rate: int) -> Iterator[Wave]:
-        reader = Reader(file)
-        resampler = Resampler(reader.sample_rate, rate)
-        for block in reader.blocks(self.config.channel):
+        opened = Reader(file)
+        resampler = Resampler(opened.sample_rate, rate)
+        for block in opened.blocks(self.config.channel):
             yield resampler.convert(block)
         yield resampler.convert(np.zeros(0, np.float32), last=True)
-        if reader.sample_rate != rate:
-            self.converted[f"resampled from {reader.sample_rate} Hz to {rate} Hz"] += 1
-        if reader.channels > 1:
+        if opened.sample_rate != rate:
+            self.converted[f"resampled from {opened.sample_rate} Hz to {rate} Hz"] += 1
+        if opened.channels > 1:
             self.converted[
-                f"mixed from {reader.channels} channels"
+                f"mixed from {opened.channels} channels"
                 if self.config.channel == "mix"
-                else f"read by one of {reader.channels} channels"
+                else f"read by one of {opened.channels} channels"
             ] += 1
 
     def _write(self, file: Path, codec: Quantiser, stream: IO[bytes]) -> int:

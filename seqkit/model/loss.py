@@ -8,10 +8,12 @@ from seqkit.symbols import IGNORED
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
-    """Nats of targets (T, B) under logits (T, B, V), in fp32: their mean or sum.
+    """Nats of targets (T, B) under logits (T, B, V), in fp32: their mean, sum or (none) all (T, B).
 
     Targets that are `IGNORED` do not count.
     """
     shares = torch.log_softmax(logits.flatten(0, -2), -1, dtype=torch.float32)
     nats = F.nll_loss(shares, targets.flatten(), reduction="none")
+    if reduction == "none":
+        return nats.view(targets.shape)
     return nats.sum() if reduction == "sum" else nats.sum() / (targets != IGNORED).sum()

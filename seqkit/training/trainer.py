@@ -14,7 +14,7 @@ from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, DivergedError
-from seqkit.evaluation import protocols
+from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import CheckpointDue, Event, Stepped, Trained, Validated
 from seqkit.training.schedule import learning_rate
@@ -165,9 +165,12 @@ class Trainer:
 
     def _validate(self) -> Validated:
         progress = self.progress
-        segments = protocols.laned(self._validation)
-        score = protocols.evaluate(
-            self.model, self._validation, self._start, segments, self._plan.precision
+        score = scoring.evaluate(
+            self.model,
+            self._validation,
+            start=self._start,
+            segments=protocols.warmed(self._validation),
+            precision=self._plan.precision,
         )
         if not math.isfinite(score.loss):
             raise DivergedError(

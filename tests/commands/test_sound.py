@@ -12,7 +12,7 @@ import pytest
 import soundfile
 
 from seqkit.data.datasets import etude
-from seqkit.data.sound import sound_files
+from seqkit.data.sound import reader
 from tests.conftest import SENTENCE, Run, environment, process
 from tests.pitch import on_scale
 
@@ -79,7 +79,7 @@ def test_files_are_as_long_as_asked_and_repeat(folder: Path, run: Run, tmp_path:
         result = run("generate", f"checkpoint={folder / 'run'}", amount, f"out={tmp_path / name}")
         assert (result.code, result.out) == (0, b""), result.err
         assert "x real time" in result.err
-        sounds.append(sound_files.read_whole(tmp_path / name))
+        sounds.append(reader.read_whole(tmp_path / name))
     assert [(sound.size, rate) for sound, rate in sounds] == [(2000, RATE)] * 3
     np.testing.assert_allclose(sounds[0][0], sounds[1][0], atol=1e-4)
     refused = run("generate", f"checkpoint={folder / 'run'}", f"out={tmp_path / 'a.wav'}")
@@ -117,7 +117,7 @@ def test_a_recording_is_continued_after_its_own_sound(
         f"out={out}",
     )  # fmt: skip
     assert result.code == 0, result.err
-    sound, _ = sound_files.read_whole(out)
+    sound, _ = reader.read_whole(out)
     assert sound.size == 2000 + 300
     expected = 0.3 * np.sin(2 * np.pi * 300 * np.arange(2000) / RATE)
     assert np.abs(sound[:1900] - expected[:1900])[100:].max() < 0.01
@@ -132,7 +132,7 @@ def test_stdout_takes_a_wav_of_open_length(folder: Path, tmp_path: Path) -> None
     (tmp_path / "a.wav").write_bytes(done.stdout)
     assert b"x real time" in done.stderr
     assert len(done.stdout) == 44 + 2000
-    assert sound_files.read_whole(tmp_path / "a.wav")[0].size == 1000
+    assert reader.read_whole(tmp_path / "a.wav")[0].size == 1000
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_interrupted_sound_is_whole(
             assert "Traceback" not in said
         finally:
             making.kill()
-    sound, _ = sound_files.read_whole(out)
+    sound, _ = reader.read_whole(out)
     assert RATE // 10 <= sound.size < 3000 * RATE
     assert soundfile.info(out).frames == sound.size
 

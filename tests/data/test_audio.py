@@ -12,8 +12,7 @@ from seqkit.data import audio, corpus_cache
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.sound import signals
-from seqkit.data.sound.signals import Wave
+from seqkit.data.sound import Wave, mu_law, resample
 from seqkit.errors import ConfigError, DataError
 
 RATE = 8000
@@ -94,7 +93,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     folder.mkdir()
     wave = noise(0.5)
     soundfile.write(folder / "a.wav", wave, RATE, "FLOAT")
-    soundfile.write(folder / "b.wav", signals.resample(wave, RATE, 44100), 44100, "FLOAT")
+    soundfile.write(folder / "b.wav", resample.resample(wave, RATE, 44100), 44100, "FLOAT")
     soundfile.write(folder / "c.wav", np.stack([wave, wave * 0.5], 1), RATE, "FLOAT")
     soundfile.write(folder / "short.wav", wave[:40], RATE, "FLOAT")
     soundfile.write(folder / "silent.wav", 0 * wave, RATE, "FLOAT")
@@ -115,6 +114,29 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     ):
         assert said in told
     assert load(folder, tmp_path / "cache", sample_rate=RATE).notes == corpus.notes  # cached
+
+
+@pytest.mark.parametrize("quantiser", ["mu_law", "linear"])
+def test_the_symbols_are_the_same_without_torchaudio(
+    quantiser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    time = np.arange(30_000)
+    for number, rate in enumerate((RATE, 44100, 11025, 16000)):
+        tone = 0.4 * np.sin(2 * np.pi * 700 * (1 + 1e-5 * time) * time / rate)
+        wave = tone + np.random.default_rng(number).normal(0, 0.02, time.size)
+        soundfile.write(folder / f"{number}.wav", wave, rate)
+
+    def read(cache: str) -> Corpus:
+        return load(folder, tmp_path / cache, quantiser=quantiser, sample_rate=RATE, gain="rms")
+
+    first = read("with")
+    monkeypatch.setattr(resample, "torchaudio", lambda: None)
+    monkeypatch.setattr(mu_law, "torchaudio", lambda: None)
+    second = read("without")
+    assert first.codec.to_spec() == second.codec.to_spec()
+    assert np.array_equal(first.whole.symbols, second.whole.symbols)
 
 
 def test_one_channel_can_be_chosen(tmp_path: Path) -> None:
@@ -196,7 +218,7 @@ def test_a_given_codec_is_kept(tmp_path: Path) -> None:
     codec = Linear(64, 4000, 1.5)
     corpus = load(tmp_path / "a.wav", tmp_path / "cache", codec)
     assert corpus.codec.to_spec() == codec.to_spec()
-    expected = codec.encode(signals.resample(noise(), RATE, 4000))
+    expected = codec.encode(resample.resample(noise(), RATE, 4000))
     assert np.array_equal(corpus.whole.symbols, expected)
     with pytest.raises(ConfigError, match=r"data\.sample_rate=8000: .* 4000 Hz"):
         load(tmp_path / "a.wav", tmp_path / "cache", codec, sample_rate=8000)

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.sound import signals
-from seqkit.data.sound.signals import Wave
+from seqkit.data.sound import Wave, mu_law
 from seqkit.symbols import Symbols, symbol_dtype
 
 MOST_LEVELS = 2**16
@@ -92,10 +91,10 @@ class MuLaw(Quantiser):
     name = "mu_law"
 
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
-        return signals.mu_law_encode(wave, self.levels)
+        return mu_law.encode(wave, self.levels)
 
     def _decode(self) -> Wave:
-        return signals.mu_law_decode(np.arange(self.levels), self.levels)
+        return mu_law.decode(np.arange(self.levels), self.levels)
 
 
 class Linear(Quantiser):

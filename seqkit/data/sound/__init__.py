@@ -1,1 +1,7 @@
 """Sound: as numbers, in files, in pictures."""
+
+import numpy as np
+import numpy.typing as npt
+
+Wave = npt.NDArray[np.float32]
+"""Samples (N,) of one channel, full scale being ±1."""

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from seqkit import disk
-from seqkit.data.sound import signals
-from seqkit.data.sound.signals import Wave
+from seqkit.data.sound import Wave, mel
 
 _DECIBELS = 70  # from the loudest to the darkest
 _SHOWN = 4000  # points of a waveform
@@ -27,8 +26,8 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
     axes = figure.subplots(
         2, len(waves), squeeze=False, sharex="col", sharey="row", height_ratios=(1, 2)
     )
-    mels = [signals.log_mel(wave, sample_rate) for wave in waves.values()]
-    top = max(float(mel.max()) for mel in mels)
+    spectrograms = [mel.log_mel(wave, sample_rate) for wave in waves.values()]
+    top = max(float(values.max()) for values in spectrograms)
     for column, (name, wave) in enumerate(waves.items()):
         seconds = wave.size / sample_rate
         above, below = axes[0][column], axes[1][column]
@@ -38,16 +37,16 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
         times = np.arange(len(rows)) * step / sample_rate
         above.fill_between(times, rows.min(1), rows.max(1), linewidth=0.5)
         image = below.imshow(
-            mels[column],
+            spectrograms[column],
             origin="lower",
             aspect="auto",
-            extent=(0, seconds, 0, len(mels[column])),
+            extent=(0, seconds, 0, len(spectrograms[column])),
             vmin=top - _DECIBELS,
             vmax=top,
             cmap="magma",
         )
-        ticks = np.linspace(0, len(mels[column]), 5)
-        hertz = signals.mel_hertz(ticks / len(mels[column]), sample_rate)
+        ticks = np.linspace(0, len(spectrograms[column]), 5)
+        hertz = mel.mel_hertz(ticks / len(spectrograms[column]), sample_rate)
         below.set_yticks(ticks, [f"{value:.0f}" for value in hertz])
         below.set_xlabel("seconds")
     axes[0][0].set_ylabel("amplitude")

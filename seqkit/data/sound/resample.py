@@ -1,0 +1,133 @@
+"""Resampling: band-limited interpolation with a sinc under a Hann window.
+
+J. O. Smith, "Digital Audio Resampling"; torchaudio's `sinc_interp_hann`. At `in` to `out` samples,
+in lowest terms, the filter has `out` phases, and a table of them is convolved with the wave.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from seqkit.data.sound import Wave
+from seqkit.data.sound.torchaudio_import import torchaudio
+
+_ZEROS = 16  # zero crossings of the sinc on each side
+_ROLLOFF = 0.97  # the filter's corner, as a share of the lower Nyquist frequency
+_LARGEST_TABLE = 1 << 24  # entries; rates without a common divisor would need gigabytes
+_ROWS = 1 << 14  # output samples computed at a time without a table
+
+
+class Resampler:
+    """Resamples a wave that comes in pieces.
+
+    The pieces that come out are those of the resampled whole, ceil(N * new_rate / rate) samples,
+    wherever the wave was cut. Only as many samples are kept as the filter is long.
+    """
+
+    def __init__(self, rate: int, new_rate: int) -> None:
+        """Both in hertz."""
+        common = math.gcd(rate, new_rate)
+        self._in, self._out = rate // common, new_rate // common
+        # An output sample depends on `width` input samples on each side.
+        width = math.ceil(_ZEROS / _scale(self._in, self._out))
+        # Pieces are cut at multiples of `in`, where an output sample falls on an input sample.
+        self._context = width // self._in + 2
+        if self._out * (2 * width + self._in) <= _LARGEST_TABLE:
+            convolve = _convolution(self._in, self._out)
+        else:
+            convolve = _interpolation(self._in, self._out)
+        self._convolve = convolve
+        self._kept = np.zeros(0, np.float32)
+        self._first = 0  # the first group of `in` samples that is kept
+        self._done = 0  # groups that have been converted
+        self._read = 0
+
+    def convert(self, piece: Wave, last: bool = False) -> Wave:
+        """Take the next samples (n,); return the new ones that are settled, all after the last."""
+        if self._in == self._out:
+            return piece
+        self._read += piece.size
+        self._kept = np.concatenate([self._kept, piece])
+        ready = self._read // self._in - self._context
+        if not last and ready <= self._done:
+            return np.zeros(0, np.float32)
+        with torch.inference_mode():
+            whole: Wave = self._convolve(torch.from_numpy(self._kept)).numpy()
+        new = whole[(self._done - self._first) * self._out :]
+        if last:
+            return new
+        new = new[: (ready - self._done) * self._out]
+        keep = max(ready - self._context, 0)
+        self._kept = self._kept[(keep - self._first) * self._in :]
+        self._first, self._done = keep, ready
+        return new
+
+
+def resample(wave: Wave, rate: int, new_rate: int) -> Wave:
+    """A whole wave (N,) at another sample rate, both in hertz."""
+    return Resampler(rate, new_rate).convert(wave, last=True)
+
+
+def _scale(count_in: int, count_out: int) -> float:
+    """Zero crossings of the filter per input sample."""
+    return min(1.0, count_out / count_in) * _ROLLOFF
+
+
+def _convolution(count_in: int, count_out: int) -> Callable[[Tensor], Tensor]:
+    """The resampling of a whole wave (N,), with silence around it, by a table of the filter."""
+    if library := torchaudio():
+        transform: Callable[[Tensor], Tensor] = library.transforms.Resample(
+            count_in, count_out, lowpass_filter_width=_ZEROS, rolloff=_ROLLOFF
+        )
+        return transform
+    table = _table(count_in, count_out)
+    width = (table.shape[-1] - count_in) // 2
+
+    def convolve(wave: Tensor) -> Tensor:
+        padded = F.pad(wave, (width, width + count_in))
+        groups = F.conv1d(padded[None, None], table, stride=count_in)[0]  # (out, groups)
+        return groups.T.reshape(-1)[: -(-wave.numel() * count_out // count_in)]
+
+    return convolve
+
+
+def _table(count_in: int, count_out: int) -> Tensor:
+    """The filter's phases (out, 1, 2 * width + in), bit for bit those of torchaudio.
+
+    They are computed in float64 from phases in float32, and rounded to float32.
+    """
+    corner = min(count_in, count_out) * _ROLLOFF
+    width = math.ceil(_ZEROS * count_in / corner)
+    taps = torch.arange(-width, width + count_in, dtype=torch.float64) / count_in
+    phases = torch.arange(0, -count_out, -1) / count_out
+    t = ((phases[:, None, None] + taps) * corner).clamp(-_ZEROS, _ZEROS)
+    window = torch.cos(t * math.pi / _ZEROS / 2) ** 2
+    t *= math.pi
+    sinc = torch.where(t == 0, 1.0, t.sin() / t)
+    return (sinc * (window * (corner / count_in))).float()
+
+
+def _interpolation(count_in: int, count_out: int) -> Callable[[Tensor], Tensor]:
+    """What `_convolution` does, with the filter computed anew for every output sample."""
+    scale = _scale(count_in, count_out)
+    width = math.ceil(_ZEROS / scale)
+    offsets = np.arange(-width, width + 1)
+
+    def interpolate(wave: Tensor) -> Tensor:
+        count = -(-wave.numel() * count_out // count_in)
+        padded = np.pad(wave.numpy(), width + 1).astype(np.float64)
+        blocks = [np.zeros(0)]
+        for begin in range(0, count, _ROWS):
+            scaled = np.arange(begin, min(begin + _ROWS, count), dtype=np.int64) * count_in
+            centre, phase = scaled // count_out, scaled % count_out / count_out
+            t = (offsets - phase[:, None]) * scale
+            window = np.cos(np.clip(t / _ZEROS, -1, 1) * np.pi / 2) ** 2
+            taps = padded[centre[:, None] + offsets + width + 1]
+            blocks.append((np.sinc(t) * window * taps).sum(1) * scale)
+        return torch.from_numpy(np.concatenate(blocks).astype(np.float32))
+
+    return interpolate

@@ -1,0 +1,123 @@
+"""Every symbol is scored once, under each protocol as one would by hand."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.data.codecs import Characters
+from seqkit.data.corpus import Part
+from seqkit.evaluation import protocols, scoring
+from seqkit.model.char_rnn import CharRNN
+from seqkit.runs import checkpoint
+from tests.conftest import SENTENCE
+
+V, START = 6, 2
+
+
+@pytest.fixture
+def model() -> CharRNN:
+    config = ModelConfig(num_layers=2, hidden_size=9, vocabulary_size=V)
+    return CharRNN(config, torch.Generator().manual_seed(5))
+
+
+def part(*lengths: int) -> Part:
+    rng = np.random.default_rng(4)
+    starts = np.cumsum([0, *lengths[:-1]]).astype(np.int64)
+    return Part(rng.integers(0, V, sum(lengths)).astype(np.uint8), starts)
+
+
+@torch.no_grad()
+def by_hand(model: CharRNN, inputs: list[int], targets: list[int]) -> list[float]:
+    """Nats of each of a run of symbols from the zero state, one step at a time."""
+    state, nats = model.zero_state(1), []
+    for given, target in zip(inputs, targets, strict=True):
+        logits, state = model(torch.tensor([[given]]), state)
+        nats.append(-float(torch.log_softmax(logits[0, 0].double(), 0)[target]))
+    return nats
+
+
+@pytest.mark.parametrize("lengths", [(300,), (1,), (40, 1, 200, 7), (3,) * 80])
+def test_streaming_carries_the_state_through_each_document(
+    model: CharRNN, lengths: tuple[int, ...]
+) -> None:
+    data = part(*lengths)
+    score = scoring.evaluate(model, data, start=START, segments=protocols.streaming(data))
+    expected = 0.0
+    for begin, length in zip(data.starts.tolist(), lengths, strict=True):
+        symbols = data.symbols[begin : begin + length].tolist()
+        expected += sum(by_hand(model, [START, *symbols[:-1]], symbols))
+    assert score.symbols == sum(lengths)
+    assert score.nats == pytest.approx(expected, rel=1e-5)
+    assert score.bits_per_symbol == pytest.approx(score.loss / math.log(2))
+
+
+def test_windows_start_from_zero_and_count_all_their_symbols(model: CharRNN) -> None:
+    data = part(100, 53)
+    score = scoring.evaluate(model, data, start=START, segments=protocols.windowed(data, 16))
+    expected = 0.0
+    for begin, length in [(0, 100), (100, 53)]:
+        symbols = [START, *data.symbols[begin : begin + length].tolist()]
+        for first in range(0, length, 16):
+            window = symbols[first : first + 17]
+            expected += sum(by_hand(model, window[:-1], window[1:]))
+    assert score.symbols == 153
+    assert score.nats == pytest.approx(expected, rel=1e-5)
+
+
+def test_lanes_that_warm_up_are_close_to_streaming(
+    trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = checkpoint.load(checkpoint.find(trained))
+    net, start = saved.build(torch.device("cpu")), saved.codec.start
+    assert isinstance(saved.codec, Characters)
+    symbols = saved.codec.encode(SENTENCE * 600)
+    data = Part(symbols, np.array([0, 26_000], dtype=np.int64))
+    exact = scoring.evaluate(net, data, start=start, segments=protocols.streaming(data))
+    warmed = scoring.evaluate(net, data, start=start, segments=protocols.warmed(data))
+    assert warmed.symbols == exact.symbols == len(symbols)
+    assert warmed.loss == pytest.approx(exact.loss, abs=0.001)
+    monkeypatch.setattr(protocols, "_WARM", 1)
+    cold = scoring.evaluate(net, data, start=start, segments=protocols.warmed(data))
+    assert cold.loss > exact.loss + 0.003
+
+
+@pytest.mark.parametrize("protocol", ["streaming", "windowed", "warmed"])
+def test_every_place_has_its_nats(model: CharRNN, protocol: str) -> None:
+    data = part(700, 1, 90)
+    segments = {
+        "streaming": protocols.streaming(data),
+        "windowed": protocols.windowed(data, 50),
+        "warmed": protocols.warmed(data),
+    }[protocol]
+    each = np.full(len(data), np.nan)
+    for places, values in scoring.nats(model, data, start=START, segments=segments):
+        assert np.isnan(each[places]).all()
+        each[places] = values
+    score = scoring.evaluate(model, data, start=START, segments=segments)
+    assert each.sum() == pytest.approx(score.nats, rel=1e-6)
+    for warm, begin, end in segments.tolist():
+        before = START if warm in data.starts else int(data.symbols[warm - 1])
+        symbols = [before, *data.symbols[warm:end].tolist()]
+        expected = by_hand(model, symbols[:-1], symbols[1:])
+        np.testing.assert_allclose(each[begin:end], expected[begin - warm :], rtol=1e-4)
+
+
+def test_the_caller_of_nats_keeps_its_gradients(model: CharRNN) -> None:
+    data = part(300)
+    for _ in scoring.nats(model, data, start=START, segments=protocols.streaming(data)):
+        assert torch.is_grad_enabled()
+        assert not torch.is_inference_mode_enabled()
+
+
+def test_it_tells_how_far_it_is(model: CharRNN) -> None:
+    data = part(1000)
+    seen: list[int] = []
+    scoring.evaluate(
+        model, data, start=START, segments=protocols.streaming(data), watch=seen.append
+    )
+    assert seen == sorted(seen)
+    assert seen[-1] == 1000
