@@ -11,10 +11,9 @@ import seqkit
 from seqkit import disk
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console, Product
-from seqkit.data import audio, datasets, text
+from seqkit.data import datasets, load
 from seqkit.data.codecs import Bytes, Codec, Quantiser, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.datasets import Located
 from seqkit.data.sound import reader, resample
 from seqkit.errors import CheckpointError, ConfigError, DataError, OutputError
 from seqkit.options import check_section
@@ -27,43 +26,8 @@ _SECONDS = 5.0  # of sound
 
 
 def load_corpus(data: DataConfig, console: Console, codec: Codec | None = None) -> Corpus:
-    """The corpus that a data config names: its path, or else its dataset.
-
-    Raises:
-        DataError: there is none, or it cannot be read.
-    """
-    cache = disk.cache_dir()
-    if data.path:
-        path = Path(data.path)
-        located = Located(path, path.name or str(path))
-    elif data.dataset:
-        located = datasets.locate(data.dataset, datasets.Folders(cache, console.notice))
-    else:
-        raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")
-    if _is_sound(data, located, codec):
-        if isinstance(codec, Quantiser) or codec is None:
-            corpus = audio.load(data, located, cache, codec)
-        else:
-            raise ConfigError(
-                "data.kind=audio: the checkpoint reads text, but the recipe (or the command line) "
-                "asks for sound"
-            )
-    elif isinstance(codec, Quantiser):
-        raise ConfigError(
-            f"data.kind={data.kind}: the checkpoint reads sound, but the recipe (or the "
-            "command line) asks for text"
-        )
-    else:
-        corpus = text.load(data, located.path, located.name, cache, codec)
-    for note in corpus.notes:
-        console.notice(note)
-    return corpus
-
-
-def _is_sound(data: DataConfig, located: Located, codec: Codec | None) -> bool:
-    if data.kind == "auto":
-        return isinstance(codec, Quantiser) or (codec is None and audio.holds_sound(located.path))
-    return data.kind == "audio"
+    """The corpus that a data config names: its path, or else its data set."""
+    return load.load_corpus(data, notice=console.notice, codec=codec)
 
 
 def load_checkpoint(place: str | None) -> Checkpoint:

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.data.lanes import Lanes, Stage
+from seqkit.data.lanes import Lanes
+from seqkit.data.prefetch import Prefetcher
 from seqkit.device import DTYPES
 from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
@@ -95,13 +96,13 @@ class TrainingStep:
         self._scale = torch.full((), _SCALE if self._scales else 1.0, device=device)
         self._growth = torch.zeros((), dtype=torch.int32, device=device)
         self._recording: Recording | None = None
-        self._stage: Stage | None = None
+        self._prefetcher: Prefetcher | None = None
         lanes.widen(plan.lanes)
         if device.type == "cuda":
             if lanes.nbytes < torch.cuda.mem_get_info(device)[0] / _SHARE:
                 lanes.move(device)
             else:
-                self._stage = Stage(lanes, device)
+                self._prefetcher = Prefetcher(lanes, device)
 
     def run(self, step: int, rate: float) -> int:
         """Make update number `step` with a learning rate; returns how many targets it had."""
@@ -116,11 +117,11 @@ class TrainingStep:
             self._keys.copy_(torch.from_numpy(keys), non_blocking=True)
         self._clock.fill_(step)
         self._count.fill_(max(count, 1))
-        if self._stage is not None:
-            self._stage.load(step)
+        if self._prefetcher is not None:
+            self._prefetcher.load(step)
         (self._recording or self._advance)()
-        if self._stage is not None:
-            self._stage.prefetch(step + 1)
+        if self._prefetcher is not None:
+            self._prefetcher.prefetch(step + 1)
         return count
 
     def capture(self) -> None:
@@ -135,7 +136,7 @@ class TrainingStep:
             self._recording = Recording(self._advance, self._device, _WARM)
 
     def _advance(self) -> None:
-        window = self._stage.window if self._stage else self._lanes.window(self._clock)
+        window = self._prefetcher.window if self._prefetcher else self._lanes.window(self._clock)
         masks = None
         if rate := self._model.config.dropout:
             shape = tuple(self._state.h.shape[1:])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from seqkit.data.corpus import Part
-from seqkit.data.lanes import Lanes, Stage, Window
+from seqkit.data.lanes import Lanes, Window
 from seqkit.errors import DataError
 from seqkit.symbols import IGNORED
 
@@ -112,20 +112,6 @@ def test_a_gpu_makes_the_same_windows(lengths: tuple[int, ...]) -> None:
         expected, found = host.window(step), moved.window(torch.tensor(step, device="cuda"))
         for name in ("inputs", "targets", "fresh", "resets"):
             assert torch.equal(column(expected, name), column(found, name).cpu())
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30)])
-def test_windows_are_fetched_ahead(lengths: tuple[int, ...]) -> None:
-    lanes = Lanes(part(*lengths), START, 3, 4)
-    lanes.widen(5)
-    stage = Stage(lanes, torch.device("cuda"))
-    for step in (0, 1, 2, 2, 7, 5):  # after a restart they go on elsewhere
-        stage.load(step)
-        stage.prefetch(step + 1)
-        for name in ("inputs", "targets", "fresh", "resets"):
-            expected, found = column(lanes.window(step), name), column(stage.window, name)
-            assert torch.equal(expected, found.cpu())
 
 
 @pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30)])

@@ -1,6 +1,7 @@
 """The Free Spoken Digit Dataset: 3000 clips, 22 minutes, six speakers, 8 kHz."""
 
-from seqkit.data.datasets import Archive, Folders, Located
+from seqkit.data.datasets import Folders, Located
+from seqkit.data.download import Archive
 
 COMMIT = "26eb9aaf76e81b692f806f9140c2d2777410d7a1"
 ARCHIVE = Archive(

@@ -1,6 +1,7 @@
 """Tiny Shakespeare: 1.1 million characters of the plays, the field's first text to try."""
 
-from seqkit.data.datasets import Download, Folders, Located
+from seqkit.data.datasets import Folders, Located
+from seqkit.data.download import Download
 
 FILE = Download(
     name="tiny_shakespeare",

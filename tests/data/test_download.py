@@ -1,0 +1,145 @@
+"""Downloads are looked for in the order of the contract, and checked."""
+
+import hashlib
+import http.server
+import io
+import tarfile
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from seqkit.data import download as downloads
+from seqkit.data.datasets import Folders
+from seqkit.data.datasets.tiny_shakespeare import FILE
+from seqkit.data.download import Archive, Download
+from seqkit.errors import DataError
+
+CONTENT = b"words, words, words\n" * 10
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """A site with one file, one damaged file, and one that takes too long."""
+
+    def do_GET(self) -> None:
+        if self.path == "/slow":
+            self.server.patience.wait(20)  # type: ignore[attr-defined]
+            return
+        if self.path == "/gone":
+            self.send_error(404)
+            return
+        self.send_response(200)
+        if self.path == "/broken":
+            self.send_header("Content-Length", str(len(CONTENT) + 5))
+        self.end_headers()
+        self.wfile.write(CONTENT if self.path == "/good" else CONTENT[:-3])
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.patience = threading.Event()  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.patience.set()  # type: ignore[attr-defined]
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def notices() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def folders(tmp_path: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch) -> Folders:
+    monkeypatch.setenv("SEQKIT_DATA_DIR", str(tmp_path / "data"))
+    return Folders(tmp_path / "cache", notices.append)
+
+
+def download(url: str) -> Download:
+    return Download("words", "w/words.txt", url, hashlib.sha256(CONTENT).hexdigest(), "verse.txt")
+
+
+def test_a_download_is_kept_in_the_cache(site: str, folders: Folders, notices: list[str]) -> None:
+    located = download(f"{site}/good").locate(folders)
+    assert located.path.read_bytes() == CONTENT
+    assert folders.cache in located.path.parents
+    again = download("http://127.0.0.1:1/none").locate(folders)
+    assert (again.path, notices) == (located.path, [])
+
+
+def test_the_users_data_comes_first(site: str, folders: Folders) -> None:
+    assert folders.data is not None
+    kept = folders.data / "w" / "words.txt"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"mine")
+    assert download(f"{site}/good").locate(folders).path == kept
+
+
+@pytest.mark.parametrize("page", ["bad", "gone", "slow", "broken"])
+def test_the_sample_stands_in_with_one_line(
+    page: str, site: str, folders: Folders, notices: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "ANSWER_SECONDS", 0.5)
+    located = download(f"{site}/{page}").locate(folders)
+    assert located.name == "verse.txt"
+    assert len(located.path.read_bytes()) > 60_000
+    assert len(notices) == 1
+    assert "data.path" in notices[0]
+    assert "SEQKIT_DATA_DIR" in notices[0]
+    assert not [file for file in folders.cache.rglob("*") if file.is_file()]
+
+
+def test_tiny_shakespeare_is_what_the_field_uses() -> None:
+    assert FILE.sha256 == "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
+    assert replace(FILE, name="x").file == "tinyshakespeare/input.txt"
+
+
+def packed(names: dict[str, bytes]) -> bytes:
+    """A .tar.gz as GitHub packs them: everything below one folder."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        for name, data in names.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return content.getvalue()
+
+
+CLIPS = {"b.wav": b"two", "a.wav": b"one"}
+LISTING = "".join(f"{hashlib.sha256(CLIPS[name]).hexdigest()}  {name}\n" for name in sorted(CLIPS))
+
+
+def archive(url: str) -> Archive:
+    digest = hashlib.sha256(LISTING.encode()).hexdigest()
+    return Archive("clips", "c/recordings", url, "recordings", digest)
+
+
+def test_an_archive_is_known_by_what_it_holds(
+    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = {f"repo-1/recordings/{name}": data for name, data in CLIPS.items()}
+    outside = {"repo-1/README": b"more", "repo-1/../../evil.wav": b"evil", "/evil.wav": b"evil"}
+    good = packed({**outside, **inside})
+    monkeypatch.setattr(downloads, "_open", lambda url: io.BytesIO(good))
+    place = archive("x").locate(folders)
+    assert {file.name: file.read_bytes() for file in place.iterdir()} == CLIPS
+    assert not list(tmp_path.rglob("evil.wav"))
+    monkeypatch.setattr(downloads, "_open", None)
+    assert archive("x").locate(folders) == place
+
+
+@pytest.mark.parametrize("content", [b"no archive", packed({"r/recordings/a.wav": b"other"})])
+def test_a_wrong_archive_leaves_nothing(
+    content: bytes, folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "_open", lambda url: io.BytesIO(content))
+    with pytest.raises(DataError, match=r"c/recordings of a folder named by SEQKIT_DATA_DIR"):
+        archive("x").locate(folders)
+    assert not [file for file in folders.cache.rglob("*") if file.is_file()]
