@@ -1,9 +1,20 @@
 """What the rows of a bench are made of."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 from seqkit.config import Config
+from seqkit.kernels.timing import Build
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is timed: what builds the call, and how many symbols each call handles."""
+
+    build: Build
+    symbols: int
 
 
 def random_symbols(config: Config, count: int) -> Tensor:

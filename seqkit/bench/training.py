@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from seqkit.bench import plain
-from seqkit.bench.rows import random_symbols, window
+from seqkit.bench.rows import Row, random_symbols, window
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
@@ -41,8 +41,8 @@ def rows(
     precisions: list[str],
     cache: Path,
     notice: Callable[[str], None] = lambda text: None,
-) -> tuple[dict[str, Build], Choice]:
-    """The builders of all rows, for symbols drawn uniformly, and how seqkit's rows run.
+) -> tuple[dict[str, Row], Choice]:
+    """All rows, for symbols drawn uniformly, and how seqkit's rows run.
 
     Args:
         config: model (with its vocabulary_size), optimizer, train and seed are read.
@@ -57,7 +57,7 @@ def rows(
     choice = kernel_choice.choose(model, lanes, precisions, cache, config.model.autotune)
     plan, slow = choice.plan, kernel_choice.candidates(model, lanes, precisions)[0]
     unrolled = dataclasses.replace(config.model, backend="unrolled")
-    built = {
+    built: dict[str, Build] = {
         "seqkit": lambda: _trainer(config, config.model, device, plan, notice),
         "seqkit_forward_backward": lambda: _network(config, config.model, device, plan),
         "bare": lambda: _bare(config, device, plan),
@@ -67,7 +67,8 @@ def rows(
     }
     if config.model.cell == "lstm":
         built["nn_lstm"] = lambda: plain.nn_lstm(config, device)
-    return built, choice
+    symbols = config.train.batch_size * config.train.sequence_length
+    return {name: Row(build, symbols) for name, build in built.items()}, choice
 
 
 def operations(config: Config, row: str) -> float:
