@@ -26,7 +26,7 @@ def rates(
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with device.memory_errors(lambda: "Give fewer lanes."):
         built, choice = training.rows(config, chosen, precisions, disk.cache_dir())
-        rows = {name: built[name] for name in ROWS}
+        rows = {name: built[name].build for name in ROWS}
         timings = interleave(rows, chosen, rounds=rounds, calls=calls)
     symbols = lanes * config.train.sequence_length
     return {n: symbols / t.quantile(0.5) * 1000 for n, t in timings.items()}, str(choice.plan)

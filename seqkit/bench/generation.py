@@ -8,13 +8,13 @@ onnxruntime_bare         ONNX Runtime's step alone: one call a step, nothing dra
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from seqkit.bench.rows import Row
 from seqkit.config import Config
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
@@ -25,16 +25,10 @@ from seqkit.kernels.timing import Build
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 
+SHAPES = ("generate_text", "generate_audio")
+
 _MANY = 1024  # steps of a call of an engine, unless length says otherwise
 _FEW = 64  # steps of a call where Python makes every one
-
-
-@dataclass(frozen=True)
-class Row:
-    """How many steps a call of a row makes, and what builds it."""
-
-    steps: int
-    build: Build
 
 
 def rows(config: Config, device: torch.device, notice: Callable[[str], None]) -> dict[str, Row]:
@@ -70,10 +64,14 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
                 "onnx_int8": lambda: OnnxEngine(model, size, "int8"),
             }
             bare = {
-                "onnxruntime_bare": Row(few, lambda: _bare(config, model, few, int8=False)),
-                "onnxruntime_bare_int8": Row(few, lambda: _bare(config, model, few, int8=True)),
+                "onnxruntime_bare": Row(
+                    lambda: _bare(config, model, few, int8=False), few * streams
+                ),
+                "onnxruntime_bare_int8": Row(
+                    lambda: _bare(config, model, few, int8=True), few * streams
+                ),
             }
-    found = {"plain": Row(few, lambda: _plain(config, few, device))}
+    found = {"plain": Row(lambda: _plain(config, few, device), few * streams)}
     for name, make in engines.items():
         try:
             engine = make()
@@ -81,7 +79,7 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
             notice(f"no row {name}: {error}")
             continue
         steps = few if name == "torch" else many
-        found[name] = Row(steps, _builder(config, steps, engine, model))
+        found[name] = Row(_builder(config, steps, engine, model), steps * streams)
     return found | bare
 
 

@@ -11,15 +11,14 @@ nn_lstm                    one stacked nn.LSTM, forward and backward, in its fas
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
 
+from seqkit.bench import plain
+from seqkit.bench.rows import Row, random_symbols, window
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
@@ -37,7 +36,6 @@ from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
-_FEW = 5  # calls that tell which dtype is the fastest
 
 
 def rows(
@@ -46,8 +44,8 @@ def rows(
     precisions: list[str],
     cache: Path,
     notice: Callable[[str], None] = lambda text: None,
-) -> tuple[dict[str, Build], Choice]:
-    """The builders of all rows, for symbols drawn uniformly, and how seqkit's rows run.
+) -> tuple[dict[str, Row], Choice]:
+    """All rows, for symbols drawn uniformly, and how seqkit's rows run.
 
     Args:
         config: model (with its vocabulary_size), optimizer, train and seed are read.
@@ -62,17 +60,18 @@ def rows(
     choice = kernel_choice.choose(model, lanes, precisions, cache, config.model.autotune)
     plan, slow = choice.plan, kernel_choice.candidates(model, lanes, precisions)[0]
     unrolled = dataclasses.replace(config.model, backend="unrolled")
-    built = {
+    built: dict[str, Build] = {
         "seqkit": lambda: _trainer(config, config.model, device, plan, notice),
         "seqkit_forward_backward": lambda: _network(config, config.model, device, plan),
         "bare": lambda: _bare(config, device, plan),
         "unrolled": lambda: _trainer(config, unrolled, device, slow, notice),
         "unrolled_forward_backward": lambda: _network(config, unrolled, device, slow),
-        "plain": lambda: _plain(config, device),
+        "plain": lambda: plain.plain(config, device),
     }
     if config.model.cell == "lstm":
-        built["nn_lstm"] = lambda: _nn_lstm(config, device)
-    return built, choice
+        built["nn_lstm"] = lambda: plain.nn_lstm(config, device)
+    symbols = config.train.batch_size * config.train.sequence_length
+    return {name: Row(build, symbols) for name, build in built.items()}, choice
 
 
 def operations(config: Config, row: str) -> float:
@@ -105,25 +104,13 @@ def _warm_cublas(device: torch.device) -> None:
     matrix @ matrix
 
 
-def _symbols(config: Config, count: int) -> Tensor:
-    generator = torch.Generator().manual_seed(config.seed)
-    return torch.randint(config.model.vocabulary_size, (count,), generator=generator)
-
-
-def _window(config: Config, device: torch.device, lanes: int) -> tuple[Tensor, Tensor]:
-    """Inputs and targets (T, B)."""
-    steps = config.train.sequence_length
-    symbols = _symbols(config, (steps + 1) * lanes).view(steps + 1, lanes).to(device)
-    return symbols[:-1].contiguous(), symbols[1:].contiguous()
-
-
 def _model(config: Config, model: ModelConfig, device: torch.device) -> CharRNN:
     return CharRNN(model, torch.Generator().manual_seed(config.seed)).to(device)
 
 
 def _lanes(config: Config) -> Lanes:
     train = config.train
-    symbols = _symbols(config, _WINDOWS * train.batch_size * train.sequence_length)
+    symbols = random_symbols(config, _WINDOWS * train.batch_size * train.sequence_length)
     part = Part(symbols.numpy().astype(np.uint16), np.zeros(1, np.int64))
     return Lanes(part, 0, train.batch_size, train.sequence_length)
 
@@ -159,7 +146,7 @@ def _network(
     model = _model(config, settings, device)
     network = model.leaves(DTYPES[plan.precision], False, plan.one_call)
     leaves = network.tensors()
-    inputs, targets = _window(config, device, plan.lanes)
+    inputs, targets = window(config, device, plan.lanes)
     state = State(*(values.to(leaves[-1].dtype) for values in model.zero_state(plan.lanes)))
     masks = torch.ones_like(state.h) if settings.dropout else None
 
@@ -193,75 +180,3 @@ def _bare(config: Config, device: torch.device, plan: Plan) -> Callable[[], obje
         torch.autograd.grad(y, leaves, dy)
 
     return Recording(step, device) if device.type == "cuda" else step
-
-
-def _plain(config: Config, device: torch.device) -> Callable[[], object]:
-    settings, train = config.model, config.train
-    embedded = settings.input == "embedding"
-    width, layers = settings.input_width, settings.num_layers
-    embedding = nn.Embedding(settings.vocabulary_size, width)
-    dropout = settings.dropout if layers > 1 else 0.0
-    rnn = cells.make_layer(settings.cell, width, settings.hidden_size, layers, dropout)
-    head = nn.Linear(settings.hidden_size, settings.vocabulary_size)
-    net = nn.ModuleList([embedding, rnn, head] if embedded else [rnn, head]).to(device)
-    optimizer: torch.optim.Optimizer
-    if config.optimizer.kind == "sgd":
-        optimizer = torch.optim.SGD(net.parameters(), 0.05, momentum=config.optimizer.momentum)
-    else:
-        optimizer = torch.optim.Adam(net.parameters(), 2e-3)
-    inputs, targets = _window(config, device, train.batch_size)
-    carried: list[Tensor | tuple[Tensor, Tensor] | None] = [None]
-
-    def step() -> None:
-        with _tf32():
-            x = embedding(inputs) if embedded else F.one_hot(inputs, width).float()
-            y, state = rnn(x, carried[0])
-            y = F.dropout(y, settings.dropout)
-            loss = F.cross_entropy(head(y).flatten(0, 1), targets.flatten())
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(net.parameters(), train.clip_norm or 1e9)
-            optimizer.step()
-            loss.item()
-        carried[0] = (
-            (state[0].detach(), state[1].detach()) if isinstance(state, tuple) else state.detach()
-        )
-
-    return step
-
-
-def _nn_lstm(config: Config, device: torch.device) -> Callable[[], object]:
-    """Of fp32 (with TF32), bf16 and fp16, the one that is fastest here."""
-    settings, train = config.model, config.train
-    width = settings.input_width
-
-    def build(dtype: torch.dtype) -> Callable[[], object]:
-        net = nn.LSTM(width, settings.hidden_size, settings.num_layers).to(device, dtype)
-        x = torch.randn(train.sequence_length, train.batch_size, width, device=device, dtype=dtype)
-        weights = list(net.parameters())
-
-        def step() -> None:
-            with _tf32():
-                y, _ = net(x)
-                torch.autograd.grad(y, weights, torch.ones_like(y))
-
-        return step
-
-    dtypes = DTYPES if device.type == "cuda" else {"fp32": torch.float32, "bf16": torch.bfloat16}
-
-    def milliseconds(name: str) -> float:
-        row: dict[str, Build] = {name: lambda: build(dtypes[name])}
-        return interleave(row, device, rounds=1, calls=_FEW)[name].quantile(0.5)
-
-    return build(dtypes[min(dtypes, key=milliseconds)])
-
-
-@contextmanager
-def _tf32() -> Iterator[None]:
-    """Matrix products in TF32, as most loops allow them on a GPU."""
-    before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before

@@ -54,9 +54,8 @@ def test_the_table_names_what_others_published_for_this_depth(run: Run) -> None:
     result = run("bench", "shape=torch_rnn", "model.num_layers=3", *SMALL)
     assert result.code == 0, result.err
     text = result.out.decode()
-    assert "3 x 8 lstm, T 4, B 2, V 65" in text
-    assert "at H 512, T 50, B 50" in text
-    assert "torch-rnn, Titan X: 117 ms" in text
+    assert "3 x 8 lstm, V 65, T 4, B 2" in text
+    assert "torch-rnn, Titan X: 117 ms forward + backward at H 512, T 50, B 50" in text
     assert "torch-rnn, Titan X: 38 ms" not in text
 
 

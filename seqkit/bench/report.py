@@ -1,0 +1,138 @@
+"""What `bench` says: one dict for JSON, and the same as a table."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from seqkit import device
+from seqkit.bench import training
+from seqkit.bench.published import describe, published
+from seqkit.bench.rows import Row
+from seqkit.config import Config
+from seqkit.kernels.timing import Timing
+from seqkit.training.kernel_choice import Choice
+
+_SAMPLE_RATE = 16000  # Hz, that real time is measured against
+_ENGINE_RATIOS = (
+    ("cuda_graph", "fused"),
+    ("onnxruntime_bare", "onnx_fp32"),
+    ("onnxruntime_bare_int8", "onnx_int8"),
+)
+_QUANTILES = ("median_ms", "p10_ms", "p90_ms")
+
+
+def training_result(
+    config: Config,
+    chosen: torch.device,
+    rows: Mapping[str, Row],
+    choice: Choice,
+    timings: Mapping[str, Timing],
+) -> dict[str, Any]:
+    """The times of a training shape; each row is set against the peak of matrix products."""
+    peak = training.matrix_peak(chosen, choice.plan.precision)
+    measured = _rows(rows, timings)
+    for row in measured:
+        rate = training.operations(config, row["name"]) / row["median_ms"] * 1000
+        row |= {"tflops": rate / 1e12, "share_of_matrix_peak": rate / peak}
+    medians = {row["name"]: row["median_ms"] for row in measured}
+    return {
+        **_circumstances(config, chosen),
+        "precision": choice.plan.precision,
+        "kernels": str(choice),
+        "batch_size": config.train.batch_size,
+        "sequence_length": config.train.sequence_length,
+        "matrix_peak_tflops": peak / 1e12,
+        "rows": measured,
+        "ratios": {
+            "seqkit/bare": medians["seqkit"] / medians["bare"],
+            "plain/seqkit": medians["plain"] / medians["seqkit"],
+            "unrolled/seqkit": medians["unrolled"] / medians["seqkit"],
+            "unrolled/seqkit, forward_backward": medians["unrolled_forward_backward"]
+            / medians["seqkit_forward_backward"],
+        },
+        "published": published(config),
+    }
+
+
+def generation_result(
+    config: Config,
+    chosen: torch.device,
+    rows: Mapping[str, Row],
+    timings: Mapping[str, Timing],
+) -> dict[str, Any]:
+    """The times of a shape that generates; sound is set against real time at 16 kHz."""
+    measured = _rows(rows, timings)
+    for row in measured:
+        row["steps"] = rows[row["name"]].symbols // config.streams
+        if config.shape == "generate_audio":
+            row["real_time_factor"] = row["symbols_per_second"] / config.streams / _SAMPLE_RATE
+    rates = {row["name"]: row["symbols_per_second"] for row in measured}
+    pairs = [*(("plain", name) for name in rates if name != "plain"), *_ENGINE_RATIOS]
+    return {
+        **_circumstances(config, chosen),
+        "streams": config.streams,
+        "rows": measured,
+        "ratios": {
+            f"{slow}/{fast}": rates[fast] / rates[slow]
+            for slow, fast in pairs
+            if slow in rates and fast in rates
+        },
+        "published": published(config),
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """A result for people."""
+    lines = _generation_lines(result) if "streams" in result else _training_lines(result)
+    lines += [f"{name:40}{value:>8.2f}" for name, value in result["ratios"].items()]
+    lines += [f"published: {describe(row)}" for row in result["published"]]
+    return "\n".join(lines)
+
+
+def _circumstances(config: Config, chosen: torch.device) -> dict[str, Any]:
+    return {
+        "shape": config.shape,
+        "device": device.describe(chosen),
+        "model": vars(config.model),
+    }
+
+
+def _rows(rows: Mapping[str, Row], timings: Mapping[str, Timing]) -> list[dict[str, Any]]:
+    return [timing.row(name, rows[name].symbols) for name, timing in timings.items()]
+
+
+def _training_lines(result: dict[str, Any]) -> list[str]:
+    sizes = f"T {result['sequence_length']}, B {result['batch_size']}"
+    lines = [
+        f"{_model(result)}, {sizes}; {result['device']}, {result['kernels']}",
+        _line("", ("median", "p10", "p90", "symbols/s", "TFLOP/s", "memory")),
+    ]
+    for row in result["rows"]:
+        times = [f"{row[key]:.2f} ms" for key in _QUANTILES]
+        rates = f"{row['symbols_per_second']:,.0f}", f"{row['tflops']:.2f}"
+        memory = "" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 2**20:.0f} MiB"
+        lines.append(_line(row["name"], (*times, *rates, memory)))
+    return lines
+
+
+def _generation_lines(result: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{_model(result)}, S {result['streams']}; {result['device']}",
+        _line("", ("a step", "p10", "p90", "symbols/s", "real time")),
+    ]
+    for row in result["rows"]:
+        times = [f"{1000 * row[key] / row['steps']:.2f} µs" for key in _QUANTILES]
+        factor = f"{row['real_time_factor']:.2f} x" if "real_time_factor" in row else ""
+        lines.append(_line(row["name"], (*times, f"{row['symbols_per_second']:,.0f}", factor)))
+    return lines
+
+
+def _model(result: dict[str, Any]) -> str:
+    model = result["model"]
+    size = f"{model['num_layers']} x {model['hidden_size']} {model['cell']}"
+    return f"{result['shape']}: {size}, V {model['vocabulary_size']}"
+
+
+def _line(name: str, cells: Sequence[str]) -> str:
+    return f"{name:28}" + "".join(f"{cell:>13}" for cell in cells)
