@@ -17,10 +17,11 @@ from torch.nn import functional as F
 
 from seqkit.config import Config
 from seqkit.errors import ConfigError, DeviceError
+from seqkit.generation.engine import Engine
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.sampling import Engine, sampling_of, uniforms_of
+from seqkit.generation.sampling import sampling_of, uniforms_of
 from seqkit.kernels.timing import Build
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN

@@ -16,8 +16,10 @@ from seqkit.console import Console, Product
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.errors import ConfigError, StoppedError
 from seqkit.generation import watch
+from seqkit.generation.continuation import feed_prompt
+from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.choose import choose
-from seqkit.generation.sampling import generate, read_prompt, sampling_of
+from seqkit.generation.sampling import sampling_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
@@ -114,9 +116,9 @@ def _draw(
 ) -> Steps:
     streams, settings = config.streams, config.sample
     engine = choose(model, codec.size, streams, settings.engine, settings.precision, notice)
-    logits, state = read_prompt(model, codec.size, codec.start, prompt, streams)
+    logits, state = feed_prompt(model, codec.size, codec.start, prompt, streams)
     # What can fail has happened by now, before any file is opened.
-    blocks = generate(engine, logits, state, length, sampling_of(config))
+    blocks = generate_blocks(engine, logits, state, length, sampling_of(config))
     return itertools.chain.from_iterable(blocks)
 
 

@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Callable
 
 from seqkit.errors import ConfigError, DeviceError
+from seqkit.generation.engine import Engine
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.sampling import Engine
 from seqkit.model.char_rnn import CharRNN
 
 PRECISIONS = {

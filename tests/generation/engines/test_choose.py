@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from seqkit.errors import ConfigError, DeviceError
+from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import choose
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.sampling import Engine
 from tests.generation.engines.networks import network
 
 
