@@ -18,7 +18,7 @@ from seqkit.errors import ConfigError, StoppedError
 from seqkit.generation import watch
 from seqkit.generation.continuation import feed_prompt
 from seqkit.generation.engine import generate_blocks
-from seqkit.generation.engines.choose import choose
+from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.sampling import sampling_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
@@ -115,7 +115,7 @@ def _draw(
     notice: Callable[[str], None],
 ) -> Steps:
     streams, settings = config.streams, config.sample
-    engine = choose(model, codec.size, streams, settings.engine, settings.precision, notice)
+    engine = choose_engine(model, codec.size, streams, settings.engine, settings.precision, notice)
     logits, state = feed_prompt(model, codec.size, codec.start, prompt, streams)
     # What can fail has happened by now, before any file is opened.
     blocks = generate_blocks(engine, logits, state, length, sampling_of(config))

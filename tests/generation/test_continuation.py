@@ -47,5 +47,3 @@ def test_a_prompt_is_read_as_if_it_were_generated(model: CharRNN) -> None:
     stepped, after = TorchEngine(model, 7).score(np.array([[1], [4]]), begun)
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)
-
-

@@ -37,5 +37,3 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     made = sum(len(next(endless)) for _ in range(12))
     assert made == steps + 1
     assert max(len(next(endless)) for _ in range(5)) == 1024
-
-

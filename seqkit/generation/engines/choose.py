@@ -19,7 +19,7 @@ PRECISIONS = {
 """What every engine computes in; the first is what precision=auto means there."""
 
 
-def choose(
+def choose_engine(
     model: CharRNN,
     size: int,
     streams: int,
