@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import device
-from seqkit.commands import material, products
+from seqkit.commands import material, outputs
 from seqkit.commands.interrupts import on_signals
-from seqkit.commands.products import Steps
+from seqkit.commands.outputs import Steps
 from seqkit.config import Config, check
 from seqkit.console import Console, Product
 from seqkit.data.codecs import Codec, Quantiser
@@ -57,9 +57,9 @@ def _run(config: Config, console: Console) -> None:
     codec = saved.codec
     length = material.length(config, codec)
     prompt = material.read_prompt(config, codec)
-    files = products.free_files(config)
+    files = outputs.free_files(config)
     if isinstance(codec, Quantiser):
-        products.check_sound(config, files, prompt.size + length)
+        outputs.check_sound(config, files, prompt.size + length)
     chosen = device.choose_device(config.device)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
@@ -67,11 +67,11 @@ def _run(config: Config, console: Console) -> None:
         if isinstance(codec, Quantiser):
             _sound(steps, codec, prompt, files, length, config, console)
         elif files:
-            products.write_texts(steps, codec, prompt, files, length, console)
+            outputs.write_texts(steps, codec, prompt, files, length, console)
         elif config.streams == 1:
-            products.print_text(steps, codec, prompt)
+            outputs.print_text(steps, codec, prompt)
         else:
-            products.print_blocks(steps, codec, prompt)
+            outputs.print_blocks(steps, codec, prompt)
 
 
 def _as_trained(config: Config, saved: Checkpoint) -> Config:
@@ -132,14 +132,14 @@ def _sound(
     console: Console,
 ) -> None:
     if config.out == "-":
-        products.stream_sound(steps, codec, prompt, length, console)
+        outputs.stream_sound(steps, codec, prompt, length, console)
         return
     named = bool(files)
     if not named:
         folder = _samples(checkpoint.find(Path(config.checkpoint or "")))
-        files = products.free_sounds(folder, config.streams)
+        files = outputs.free_sounds(folder, config.streams)
     overwrite = named and config.overwrite
-    products.write_sounds(steps, codec, prompt, files, length, console, overwrite)
+    outputs.write_sounds(steps, codec, prompt, files, length, console, overwrite)
     if not named:
         product = Product()
         product.write("".join(f"{file}\n" for file in files))
