@@ -17,10 +17,11 @@ from torch.nn import functional as F
 from seqkit.bench.rows import Row
 from seqkit.config import Config
 from seqkit.errors import ConfigError, DeviceError
+from seqkit.generation.engine import Engine
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.sampling import Engine, sampling_of, uniforms_of
+from seqkit.generation.sampling import sampling_of, uniforms_of
 from seqkit.kernels.timing import Build
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
@@ -124,10 +125,11 @@ def _plain(config: Config, steps: int, device: torch.device) -> Callable[[], obj
 
 def _bare(config: Config, model: CharRNN, steps: int, int8: bool) -> Callable[[], object]:
     from seqkit.generation.engines.onnx import open_session
-    from seqkit.generation.engines.onnx_graph import Network, one_step
+    from seqkit.generation.engines.onnx_graph import OnnxStep
+    from seqkit.generation.engines.onnx_models import one_step
 
     size = config.model.vocabulary_size
-    session = open_session(one_step(Network(model, size, int8)).SerializeToString())
+    session = open_session(one_step(OnnxStep(model, size, int8)).SerializeToString())
     state = model.zero_state(config.streams)
     feeds = {"symbols": np.zeros(config.streams, np.int64)}
     names = [value.name for value in session.get_inputs()]

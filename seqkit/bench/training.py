@@ -25,7 +25,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.device import DTYPES
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
-from seqkit.model import cells, fused
+from seqkit.model import fused
 from seqkit.model.cells import GATES
 from seqkit.model.char_rnn import CharRNN, layer_weights
 from seqkit.model.loss import cross_entropy

@@ -25,7 +25,7 @@ def run(config: Config, console: Console) -> None:
     try:
         from onnx import checker, helper
 
-        from seqkit.generation.engines import onnx, onnx_graph
+        from seqkit.generation.engines import onnx, onnx_graph, onnx_models
     except ImportError as error:
         raise ConfigError("export needs ONNX Runtime: pip install 'seqkit[onnx]'") from error
     out = material.free_output(config)
@@ -33,7 +33,7 @@ def run(config: Config, console: Console) -> None:
         raise ConfigError("no out: give out=FILE.onnx")
     saved = material.load_checkpoint(config.checkpoint)
     network = saved.build(torch.device("cpu"))
-    model = onnx_graph.one_step(onnx_graph.Network(network, saved.codec.size))
+    model = onnx_models.one_step(onnx_graph.OnnxStep(network, saved.codec.size))
     properties = {"codec": saved.codec.to_spec(), "start": saved.codec.start}
     helper.set_model_props(model, {key: json.dumps(value) for key, value in properties.items()})
     checker.check_model(model)

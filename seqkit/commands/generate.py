@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import device
-from seqkit.commands import material, products
+from seqkit.commands import material, outputs
 from seqkit.commands.interrupts import on_signals
-from seqkit.commands.products import Steps
+from seqkit.commands.outputs import Steps
 from seqkit.config import Config, check
 from seqkit.console import Console, Product
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.errors import ConfigError, StoppedError
 from seqkit.generation import watch
-from seqkit.generation.engines.choose import choose
-from seqkit.generation.sampling import generate, read_prompt, sampling_of
+from seqkit.generation.continuation import feed_prompt
+from seqkit.generation.engine import generate_blocks
+from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.sampling import sampling_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
@@ -55,9 +57,9 @@ def _run(config: Config, console: Console) -> None:
     codec = saved.codec
     length = material.length(config, codec)
     prompt = material.read_prompt(config, codec)
-    files = products.free_files(config)
+    files = outputs.free_files(config)
     if isinstance(codec, Quantiser):
-        products.check_sound(config, files, prompt.size + length)
+        outputs.check_sound(config, files, prompt.size + length)
     chosen = device.choose_device(config.device)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
@@ -65,11 +67,11 @@ def _run(config: Config, console: Console) -> None:
         if isinstance(codec, Quantiser):
             _sound(steps, codec, prompt, files, length, config, console)
         elif files:
-            products.write_texts(steps, codec, prompt, files, length, console)
+            outputs.write_texts(steps, codec, prompt, files, length, console)
         elif config.streams == 1:
-            products.print_text(steps, codec, prompt)
+            outputs.print_text(steps, codec, prompt)
         else:
-            products.print_blocks(steps, codec, prompt)
+            outputs.print_blocks(steps, codec, prompt)
 
 
 def _as_trained(config: Config, saved: Checkpoint) -> Config:
@@ -113,10 +115,10 @@ def _draw(
     notice: Callable[[str], None],
 ) -> Steps:
     streams, settings = config.streams, config.sample
-    engine = choose(model, codec.size, streams, settings.engine, settings.precision, notice)
-    logits, state = read_prompt(model, codec.size, codec.start, prompt, streams)
+    engine = choose_engine(model, codec.size, streams, settings.engine, settings.precision, notice)
+    logits, state = feed_prompt(model, codec.size, codec.start, prompt, streams)
     # What can fail has happened by now, before any file is opened.
-    blocks = generate(engine, logits, state, length, sampling_of(config))
+    blocks = generate_blocks(engine, logits, state, length, sampling_of(config))
     return itertools.chain.from_iterable(blocks)
 
 
@@ -130,14 +132,14 @@ def _sound(
     console: Console,
 ) -> None:
     if config.out == "-":
-        products.stream_sound(steps, codec, prompt, length, console)
+        outputs.stream_sound(steps, codec, prompt, length, console)
         return
     named = bool(files)
     if not named:
         folder = _samples(checkpoint.find(Path(config.checkpoint or "")))
-        files = products.free_sounds(folder, config.streams)
+        files = outputs.free_sounds(folder, config.streams)
     overwrite = named and config.overwrite
-    products.write_sounds(steps, codec, prompt, files, length, console, overwrite)
+    outputs.write_sounds(steps, codec, prompt, files, length, console, overwrite)
     if not named:
         product = Product()
         product.write("".join(f"{file}\n" for file in files))

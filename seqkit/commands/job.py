@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seqkit import device, disk
-from seqkit.commands import material, products
+from seqkit.commands import material, outputs
 from seqkit.commands.generate import continue_prompt
 from seqkit.commands.interrupts import on_signals
 from seqkit.config import Config
@@ -122,7 +122,7 @@ class Job:
         if isinstance(codec, Quantiser):
             length = min(round(_GLIMPSE_SECONDS * codec.sample_rate), self._length)
             file = samples / f"step_{step:07}.wav"
-            products.keep_sound(self._sample(self.trainer.model, length), codec, self.prompt, file)
+            outputs.keep_sound(self._sample(self.trainer.model, length), codec, self.prompt, file)
             self.console.notice(f"    {file}")
             return
         symbols = self._sample(self.trainer.model, _GLIMPSE)
@@ -133,7 +133,7 @@ class Job:
         shown = text.decode("utf-8", "replace").strip("\n")
         self.console.notice("\n".join("    " + line for line in shown.split("\n")))
 
-    def _sample(self, model: CharRNN, length: int) -> products.Steps:
+    def _sample(self, model: CharRNN, length: int) -> outputs.Steps:
         config = dataclasses.replace(self.config, streams=1)
         if length <= _GLIMPSE:  # the engine that takes no time to set up
             config.sample = dataclasses.replace(config.sample, engine="torch", precision="auto")
@@ -178,12 +178,12 @@ class Job:
         codec, steps = self.corpus.codec, self._sample(best.build(chosen), self._length)
         if isinstance(codec, Quantiser):
             file = self.folder.path / "samples" / "final.wav"
-            products.keep_sound(steps, codec, self.prompt, file)
+            outputs.keep_sound(steps, codec, self.prompt, file)
             product = Product()
             product.write(f"{file}\n")
             product.flush()
         else:
-            products.print_text(steps, codec, self.prompt)
+            outputs.print_text(steps, codec, self.prompt)
 
     @property
     def _length(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from seqkit.commands import products
+from seqkit.commands import outputs
 from seqkit.data.codecs import Characters
 from tests.conftest import TINY, Run, environment, process
 
@@ -224,7 +224,7 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        products.print_blocks(steps(), codec, codec.encode("a"))
+        outputs.print_blocks(steps(), codec, codec.encode("a"))
     assert capfdbinary.readouterr().out == b"abc\n\nacd"
 
 

@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Callable
 
 from seqkit.errors import ConfigError, DeviceError
+from seqkit.generation.engine import Engine
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.sampling import Engine
 from seqkit.model.char_rnn import CharRNN
 
 PRECISIONS = {
@@ -19,7 +19,7 @@ PRECISIONS = {
 """What every engine computes in; the first is what precision=auto means there."""
 
 
-def choose(
+def choose_engine(
     model: CharRNN,
     size: int,
     streams: int,

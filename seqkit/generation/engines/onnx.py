@@ -7,7 +7,8 @@ import numpy as np
 import onnxruntime
 import torch
 
-from seqkit.generation.engines.onnx_graph import Network, many_steps
+from seqkit.generation.engines.onnx_graph import OnnxStep
+from seqkit.generation.engines.onnx_models import many_steps
 from seqkit.generation.sampling import Floats, Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
@@ -19,7 +20,7 @@ class OnnxEngine:
 
     def __init__(self, model: CharRNN, size: int, precision: str) -> None:
         """`size` is the codec's, `precision` fp32 or int8."""
-        self._network = Network(model, size, int8=precision == "int8")
+        self._step = OnnxStep(model, size, int8=precision == "int8")
         self._sessions: dict[Sampling | None, onnxruntime.InferenceSession] = {}
 
     def sample(
@@ -46,7 +47,7 @@ class OnnxEngine:
     def _session(self, sampling: Sampling | None) -> onnxruntime.InferenceSession:
         if sampling not in self._sessions:
             self._sessions[sampling] = open_session(
-                many_steps(self._network, sampling).SerializeToString()
+                many_steps(self._step, sampling).SerializeToString()
             )
         return self._sessions[sampling]
 

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.generation.sampling import Floats, Sampling, Stepwise
+from seqkit.generation.engine import Stepwise
+from seqkit.generation.sampling import Floats, Sampling
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State

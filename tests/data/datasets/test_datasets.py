@@ -13,7 +13,8 @@ from seqkit.errors import ConfigError, DataError
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folders:
     monkeypatch.setenv("SEQKIT_DATA_DIR", str(tmp_path / "data"))
-    return Folders(tmp_path / "cache", [].append)
+    notices: list[str] = []
+    return Folders(tmp_path / "cache", notices.append)
 
 
 def test_a_module_of_ones_own_is_found_by_its_path(

@@ -4,7 +4,8 @@ import numpy as np
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.generation.sampling import Engine, Sampling, draw, generate, probabilities
+from seqkit.generation.engine import Engine, generate_blocks
+from seqkit.generation.sampling import Sampling, draw, probabilities
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.randomness import uniforms
@@ -79,7 +80,7 @@ def check_draws(
     state = random_state(model, streams)
     size = model.config.vocabulary_size
     begin = np.zeros((streams, size))
-    drawn = np.concatenate(list(generate(engine, begin, state, length, sampling)))
+    drawn = np.concatenate(list(generate_blocks(engine, begin, state, length, sampling)))
     assert drawn.shape == (length, streams)
     logits, _ = engine.score(drawn[:-1], state)
     draws = np.stack([uniforms(sampling.seed, s, 1, length - 1) for s in range(streams)], 1)

@@ -5,16 +5,16 @@ import sys
 import pytest
 
 from seqkit.errors import ConfigError, DeviceError
-from seqkit.generation.engines.choose import choose
+from seqkit.generation.engine import Engine
+from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.sampling import Engine
 from tests.generation.engines.networks import network
 
 
 def chosen(name: str = "auto", precision: str = "auto") -> tuple[Engine, list[str]]:
     told: list[str] = []
-    return choose(network(1, 8, 5), 5, 1, name, precision, told.append), told
+    return choose_engine(network(1, 8, 5), 5, 1, name, precision, told.append), told
 
 
 def test_auto_on_a_cpu_is_onnx_in_fp32_without_a_word() -> None:
@@ -62,13 +62,13 @@ def test_auto_on_a_gpu_keeps_fp32_and_falls_back_with_a_word() -> None:
 
     told: list[str] = []
     model = network(1, 64, 33, device="cuda")
-    assert isinstance(choose(model, 33, 1, "auto", "auto", told.append), CudaGraphEngine)
-    assert isinstance(choose(model, 33, 1, "auto", "fp16", told.append), FusedEngine)
+    assert isinstance(choose_engine(model, 33, 1, "auto", "auto", told.append), CudaGraphEngine)
+    assert isinstance(choose_engine(model, 33, 1, "auto", "fp16", told.append), FusedEngine)
     assert told == []
-    assert isinstance(choose(model, 33, 1, "fused", "auto", told.append), FusedEngine)
+    assert isinstance(choose_engine(model, 33, 1, "fused", "auto", told.append), FusedEngine)
     assert told == ["the fused engine computes in fp16"]
     gru = network(1, 64, 33, "gru", device="cuda")
-    assert isinstance(choose(gru, 33, 1, "auto", "fp16", told.append), CudaGraphEngine)
+    assert isinstance(choose_engine(gru, 33, 1, "auto", "fp16", told.append), CudaGraphEngine)
     assert "lstm" in told[1]
     with pytest.raises(ConfigError, match="lstm"):
-        choose(gru, 33, 1, "fused", "auto", told.append)
+        choose_engine(gru, 33, 1, "fused", "auto", told.append)

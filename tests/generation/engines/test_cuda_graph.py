@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from seqkit.errors import DeviceError
+from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.sampling import Sampling, generate
+from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
     RULES,
     check_draws,
@@ -37,7 +38,7 @@ def test_any_cell_writes_what_the_torch_engine_writes(cell: str) -> None:
     model = network(2, 48, 33, cell, device="cuda")
     state, first = random_state(model, 2), np.zeros((2, 33))
     texts = [
-        np.concatenate(list(generate(engine, first, state, 200, Sampling(seed=2))))
+        np.concatenate(list(generate_blocks(engine, first, state, 200, Sampling(seed=2))))
         for engine in (TorchEngine(model, 33), CudaGraphEngine(model, 33, 2, "fp32"))
     ]
     assert texts[0].tolist() == texts[1].tolist()

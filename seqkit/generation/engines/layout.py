@@ -1,0 +1,173 @@
+"""How a network is laid over a GPU for the fused kernel, and its weights packed that way."""
+
+import dataclasses
+
+import torch
+from torch import Tensor
+
+from seqkit.config import ModelConfig
+from seqkit.errors import ConfigError, DeviceError
+from seqkit.model import cells
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.padding import round_up
+
+_ROWS = 16  # of a tile: 4 hidden units, 4 gates each
+_MOST_STREAMS = 4
+_MOST_SYMBOLS = 1024
+_MOST_TILES = 8
+_MOST_KTILES = 8
+_ENOUGH_BLOCKS = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """How a network is laid over a GPU: the constants of fused.cu, where they are explained."""
+
+    L: int
+    H: int
+    V: int
+    S: int
+    BLOCKS: int
+    TILES: int
+    WARPS: int
+    KTILES: int
+    HEAD_TILES: int
+    COPIES: int
+    IN_REGISTERS: int
+    IN_SHARED: int
+    TABLE_SHARED: bool
+    shared: int
+    """Bytes of shared memory a block."""
+
+    @property
+    def logits(self) -> int:
+        """V, rounded up to whole tiles."""
+        return round_up(self.V, _ROWS)
+
+    @property
+    def threads(self) -> int:
+        return (self.WARPS + self.TILES) * 32
+
+    @property
+    def fragments(self) -> int:
+        """Fragments of 16 x 16 weights that a warp multiplies by in a step."""
+        return ((2 * self.L - 1) * self.TILES + self.HEAD_TILES) * self.KTILES
+
+    @property
+    def on_chip(self) -> bool:
+        """Whether no fragment is left to be read from L2 at every step."""
+        return self.fragments <= self.IN_REGISTERS + self.IN_SHARED
+
+    @property
+    def constants(self) -> dict[str, int]:
+        return {key: value for key, value in dataclasses.asdict(self).items() if key.isupper()}
+
+
+def lay_out(
+    config: ModelConfig, size: int, streams: int, multiprocessors: int, shared_limit: int
+) -> Layout:
+    """The layout for a network on a GPU with so many multiprocessors and bytes of shared memory.
+
+    Raises:
+        ConfigError: a network, or a number of streams, that the kernel is not made for.
+        DeviceError: a network too large for this GPU.
+    """
+    h = config.hidden_size
+    for fits, reason in (
+        (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
+        (config.clip == 0, "it knows no model.cell_clip"),
+        (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
+        (config.num_layers <= 8, f"it takes up to 8 layers, not {config.num_layers}"),
+        (size <= _MOST_SYMBOLS, f"it takes up to {_MOST_SYMBOLS} symbols, not {size}"),
+        (streams <= _MOST_STREAMS, f"it takes up to {_MOST_STREAMS} streams, not {streams}"),
+    ):
+        if not fits:
+            raise ConfigError(f"sample.engine=fused cannot run this: {reason}")
+    layouts = [
+        layout
+        for tiles in range(1, _MOST_TILES + 1)
+        if h // 4 % tiles == 0
+        and (layout := _layout(config, size, streams, tiles, shared_limit)).KTILES <= _MOST_KTILES
+        and multiprocessors >= layout.BLOCKS
+        and layout.shared <= shared_limit
+    ]
+    if not layouts:
+        raise DeviceError(
+            f"sample.engine=fused: {config.num_layers} layers of {h} with {streams} streams are "
+            f"too large for this GPU ({multiprocessors} multiprocessors)"
+        )
+    # Fewer blocks exchange faster, as long as the weights fit into them.
+    fewer = [layout for layout in layouts if layout.on_chip and layout.BLOCKS <= _ENOUGH_BLOCKS]
+    return (fewer or layouts)[0]
+
+
+def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_limit: int) -> Layout:
+    layers, h = config.num_layers, config.hidden_size
+    blocks = h // 4 // tiles
+    warps = max(n for n in range(1, 17) if h // 16 % n == 0)
+    ktiles = h // 16 // warps
+    head_tiles = -(-size // (_ROWS * blocks))
+    columns = 8 if warps <= 8 else 16
+    partial = streams * _ROWS * (columns + 4) * 4
+    needed = (2 * tiles + (layers - 1) * tiles + head_tiles) * partial + 4 * tiles
+    fragments = ((2 * layers - 1) * tiles + head_tiles) * ktiles
+    lanes = round_up(warps + tiles, 4) * 32  # registers are dealt to four warps at a time
+    free = min(65536 // lanes // 8 * 8, 255) - 20 - 4 * ktiles - 2 * layers * tiles
+    registers = min(max(free // 4, 0), fragments)
+    shared = min(fragments - registers, max(shared_limit - needed, 0) // (warps * 512))
+    needed += shared * warps * 512
+    table = size * tiles * _ROWS * 4
+    table_shared = needed + table <= shared_limit and registers + shared == fragments
+    return Layout(
+        L=layers,
+        H=h,
+        V=size,
+        S=streams,
+        BLOCKS=blocks,
+        TILES=tiles,
+        WARPS=warps,
+        KTILES=ktiles,
+        HEAD_TILES=head_tiles,
+        COPIES=8,
+        IN_REGISTERS=registers,
+        IN_SHARED=shared,
+        TABLE_SHARED=table_shared,
+        shared=needed + (table if table_shared else 0),
+    )
+
+
+def pack(matrix: Tensor, layout: Layout) -> Tensor:
+    """Rows (tiles * 16, H) as fp16 fragments (tiles, WARPS, KTILES, 32 lanes, 8).
+
+    Lane 4g + j holds, of rows g and g + 8, the four neighbouring columns from 4j on; the kernel
+    reads the hidden values in the same order.
+    """
+    parts = matrix.half().reshape(-1, 2, 8, layout.WARPS, layout.KTILES, 4, 2, 2)
+    tile, high, row, warp, step, group, pair, element = range(8)
+    order = (tile, warp, step, row, group, pair, high, element)
+    return parts.permute(order).reshape(-1, layout.WARPS, layout.KTILES, 32, 8)
+
+
+class PackedWeights:
+    """A network's weights as fused.cu reads them."""
+
+    def __init__(self, model: CharRNN, layout: Layout) -> None:
+        layers = [cells.weights_of(layer) for layer in model.layers]
+        # Row r of a tile is gate r % 4 of the tile's unit r // 4.
+        gates, units = torch.arange(4), torch.arange(layout.H)
+        rows = (gates[None, :] * layout.H + units[:, None]).flatten().to(model.head.weight.device)
+        wide = (layout.BLOCKS, layout.TILES * _ROWS)
+        table = (model.input_table() + layers[0].b + layers[0].d)[: layout.V, rows]
+        self.table = table.reshape(layout.V, *wide).transpose(0, 1).contiguous()
+        bias = torch.stack([layer.b + layer.d for layer in layers])[:, rows]
+        self.bias = bias.reshape(layout.L, *wide).transpose(0, 1).contiguous()
+        head = model.head.weight.new_zeros(layout.BLOCKS * layout.HEAD_TILES * _ROWS, layout.H)
+        head[: layout.V] = model.head.weight[: layout.V]
+        self.head_bias = model.head.bias.new_zeros(layout.logits)
+        self.head_bias[: layout.V] = model.head.bias[: layout.V]
+        matrices = [layer.w[rows] for layer in layers[1:]]
+        matrices += [head, *(layer.u[rows] for layer in layers)]
+        packed = [pack(matrix, layout) for matrix in matrices]
+        blocks = [p.reshape(layout.BLOCKS, -1, *p.shape[1:]).transpose(1, 2) for p in packed]
+        # (BLOCKS, WARPS, fragments, 32 lanes, 8)
+        self.fragments = torch.cat([block.flatten(2, 3) for block in blocks], 2).contiguous()

@@ -1,0 +1,102 @@
+"""Whole ONNX models: one step for export, and many steps in a Scan for the engine."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from seqkit.generation.engines.onnx_draw import add_draw
+from seqkit.generation.engines.onnx_graph import Graph, OnnxStep
+from seqkit.generation.sampling import Sampling
+
+_OPSET = 18
+_IR_VERSION = 9
+
+
+def one_step(step: OnnxStep) -> onnx.ModelProto:
+    """The model for export: symbols (S,), h and c (L, S, H) in; logits (S, V), new h and c out.
+
+    Cells without a c have neither its input nor its output.
+    """
+    graph = Graph()
+    lstm = step.cell == "lstm"
+    axis = graph.constant([0], np.int64)
+
+    def layers(name: str) -> list[str]:
+        parts = graph.add("Split", name, outputs=step.layers, axis=0, num_outputs=step.layers)
+        return [graph.one("Squeeze", part, axis) for part in parts]
+
+    h = layers("h")
+    c = layers("c") if lstm else h
+    logits, after = step.add(graph, "symbols", list(zip(h, c, strict=True)))
+    graph.rename(logits, "logits")
+    for place, name in enumerate("hc" if lstm else "h"):
+        stacked = [graph.one("Unsqueeze", layer[place], axis) for layer in after]
+        graph.rename(graph.one("Concat", *stacked, axis=0), f"new_{name}")
+    names = "hc" if lstm else "h"
+    shape: list[str | int | None] = [step.layers, "S", step.hidden]
+    tensor = helper.make_tensor_value_info
+    state = [tensor(name, TensorProto.FLOAT, shape) for name in names]
+    new = [tensor(f"new_{name}", TensorProto.FLOAT, shape) for name in names]
+    inputs = [tensor("symbols", TensorProto.INT64, ["S"]), *state]
+    outputs = [tensor("logits", TensorProto.FLOAT, ["S", step.size]), *new]
+    return _model(graph.finish(inputs, outputs), step)
+
+
+def many_steps(step: OnnxStep, sampling: Sampling | None) -> onnx.ModelProto:
+    """Steps in a Scan.
+
+    With `sampling`: symbols (S,), state and uniforms (N, S) in, state and drawn symbols (N, S) out.
+    Without: state and symbols (N, S) to feed in, state and logits (N, S, V) out.
+    The state is h0 c0 h1 c1 ..., each (S, H).
+    """
+    body = Graph("step_")
+    names = [f"{kind}{layer}" for layer in range(step.layers) for kind in "hc"]
+    inner = [f"step_{name}" for name in names]
+    pairs = list(zip(inner[::2], inner[1::2], strict=True))
+    logits, after = step.add(body, "step_symbols", pairs)
+    carried = [_value(name, TensorProto.FLOAT, 2) for name in inner]
+    for name, value in zip(names, [value for pair in after for value in pair], strict=True):
+        body.rename(value, f"step_new_{name}")
+    new = [_value(f"step_new_{name}", TensorProto.FLOAT, 2) for name in names]
+    fed = _value("step_symbols", TensorProto.INT64, 1)
+    if sampling is None:
+        body.rename(logits, "step_logits")
+        inside = body.finish([*carried, fed], [*new, _value("step_logits", TensorProto.FLOAT, 2)])
+        scanned = [_value("symbols", TensorProto.INT64, 2)]
+        given, made = [], _value("logits", TensorProto.FLOAT, 3)
+    else:
+        drawn = add_draw(body, logits, "step_uniforms", sampling)
+        body.rename(drawn, "step_next")
+        body.rename(drawn, "step_drawn")
+        uniforms = _value("step_uniforms", TensorProto.DOUBLE, 1)
+        following = [_value(name, TensorProto.INT64, 1) for name in ("step_next", "step_drawn")]
+        inside = body.finish([fed, *carried, uniforms], [following[0], *new, following[1]])
+        scanned = [_value("uniforms", TensorProto.DOUBLE, 2)]
+        given, made = (
+            [_value("symbols", TensorProto.INT64, 1)],
+            _value("drawn", TensorProto.INT64, 2),
+        )
+    inputs = [*given, *(_value(name, TensorProto.FLOAT, 2) for name in names), *scanned]
+    last = [_value("last", TensorProto.INT64, 1)] if sampling else []
+    outputs = [*last, *(_value(f"new_{name}", TensorProto.FLOAT, 2) for name in names), made]
+    scan = helper.make_node(
+        "Scan",
+        [value.name for value in inputs],
+        [value.name for value in outputs],
+        body=inside,
+        num_scan_inputs=1,
+    )
+    return _model(helper.make_graph([scan], "seqkit", inputs, outputs), step)
+
+
+def _value(name: str, kind: int, rank: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, [None] * rank)
+
+
+def _model(graph: onnx.GraphProto, step: OnnxStep) -> onnx.ModelProto:
+    domains = [helper.make_opsetid("", _OPSET)]
+    if step.int8:
+        domains.append(helper.make_opsetid("com.microsoft", 1))
+    return helper.make_model(
+        graph, opset_imports=domains, ir_version=_IR_VERSION, producer_name="seqkit"
+    )

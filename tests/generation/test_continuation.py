@@ -1,0 +1,49 @@
+"""A model continues a prompt: the same text, however it is cut and whatever runs beside it."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.generation.continuation import feed_prompt
+from seqkit.generation.engine import generate_blocks
+from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.sampling import Sampling
+from seqkit.model.char_rnn import CharRNN
+
+
+@pytest.fixture
+def model() -> CharRNN:
+    config = ModelConfig(num_layers=2, hidden_size=10, vocabulary_size=9)
+    return CharRNN(config, torch.Generator().manual_seed(8))
+
+
+def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray:
+    logits, state = feed_prompt(model, 7, 2, np.array([1, 2, 3], np.uint8), streams)
+    engine = TorchEngine(model, 7)
+    return np.concatenate(
+        list(generate_blocks(engine, logits, state, length, Sampling(seed=seed)))
+    ).T
+
+
+def test_a_stream_is_the_same_alone_and_among_others(model: CharRNN) -> None:
+    alone, together = text(model, 1, 40), text(model, 3, 40)
+    assert alone[0].tolist() == together[0].tolist()
+    assert together[0].tolist() != together[1].tolist()
+    assert text(model, 1, 40, seed=2)[0].tolist() != alone[0].tolist()
+
+
+def test_logits_beyond_the_codec_are_never_drawn(model: CharRNN) -> None:
+    assert text(model, 4, 300).max() < 7
+
+
+def test_a_longer_text_begins_like_a_shorter_one(model: CharRNN) -> None:
+    assert text(model, 1, 1500)[0, :1030].tolist() == text(model, 1, 1030)[0].tolist()
+
+
+def test_a_prompt_is_read_as_if_it_were_generated(model: CharRNN) -> None:
+    logits, state = feed_prompt(model, 7, 2, np.array([1, 4], np.uint8), 1)
+    _, begun = feed_prompt(model, 7, 2, np.zeros(0, np.uint8), 1)
+    stepped, after = TorchEngine(model, 7).score(np.array([[1], [4]]), begun)
+    np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
+    torch.testing.assert_close(state.c, after.c)
