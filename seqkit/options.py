@@ -2,6 +2,9 @@
 
 import dataclasses
 import math
+import numbers
+import types
+import typing
 from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
@@ -50,15 +53,35 @@ def default_of(item: dataclasses.Field[Any]) -> Any:
 
 
 def check_section(section: Any, prefix: str = "") -> None:
-    """Check every range of a dataclass. Raises ConfigError with key, value and what is allowed."""
+    """Check types and ranges. Raises ConfigError with key, value and what is allowed."""
     for name, item in options_of(type(section)):
         value: Any = section
         for part in name.split("."):
             value = getattr(value, part)
-        _check_option(prefix + name, value, item.metadata)
+        check_type(prefix + name, value, item.type)
+        _check_range(prefix + name, value, item.metadata)
 
 
-def _check_option(name: str, value: Any, bounds: Any) -> None:
+def check_type(name: str, value: Any, wanted: Any) -> None:
+    """Check a value against an annotation: a class, a list of one, or a union with None.
+
+    Whole numbers pass for float, and those of NumPy for int. Raises ConfigError.
+    """
+    classes = {int: numbers.Integral, float: numbers.Real}
+    for one in typing.get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,):
+        origin = typing.get_origin(one) or one
+        if isinstance(value, classes.get(origin, origin)):
+            if isinstance(value, bool) and origin is not bool:
+                continue
+            if origin is list:
+                for part in value:
+                    check_type(name, part, typing.get_args(one)[0])
+            return
+    shown = getattr(wanted, "__name__", str(wanted)) if isinstance(wanted, type) else str(wanted)
+    raise ConfigError(f"{name}={value!r}: expected {shown}, got {type(value).__name__}")
+
+
+def _check_range(name: str, value: Any, bounds: Any) -> None:
     if value is None:
         return
     if bounds["choices"] and value not in bounds["choices"]:
