@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,8 @@ class Characters:
     Nothing is normalised: carriage returns, byte order marks, NUL and characters outside the
     basic plane are characters like any other.
     """
+
+    kind: ClassVar[Literal["text", "bytes", "audio"]] = "text"
 
     def __init__(self, vocabulary: str, start: int) -> None:
         """`vocabulary` holds each character once, in rising order; `start` is an index into it."""
@@ -152,6 +154,7 @@ class Characters:
 class Bytes:
     """One symbol for each of the 256 byte values; any file at all can be read this way."""
 
+    kind: ClassVar[Literal["text", "bytes", "audio"]] = "bytes"
     size = 256
     start = ord("\n")
 

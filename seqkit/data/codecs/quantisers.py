@@ -8,7 +8,7 @@ in. Higher symbols are higher values, and `start` is the level of silence.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ MOST_LEVELS = 2**16
 class Quantiser(ABC):
     """What `MuLaw` and `Linear` share; `name` stands in the spec."""
 
+    kind: ClassVar[Literal["text", "bytes", "audio"]] = "audio"
     name: ClassVar[str]
 
     def __init__(self, levels: int, sample_rate: int, gain: float = 1.0) -> None:
