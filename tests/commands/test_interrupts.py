@@ -1,0 +1,119 @@
+"""Signals come through where the work can be interrupted, and nowhere else."""
+
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from seqkit.commands.interrupts import Interrupts
+
+ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("number", ASKING)
+def test_the_first_signal_raises_and_those_after_it_do_not(number: signal.Signals) -> None:
+    with Interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        for later in ASKING:
+            signal.raise_signal(later)
+        assert interrupts.received == number
+
+
+def test_a_signal_is_held_until_the_block_has_ended() -> None:
+    done = []
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        with interrupts.held():
+            with interrupts.held():
+                signal.raise_signal(signal.SIGTERM)
+                signal.raise_signal(signal.SIGINT)
+            done.append("saved")
+        done.append("not reached")
+    assert done == ["saved"]
+
+
+def test_an_error_while_signals_are_held_is_what_is_reported() -> None:
+    with Interrupts() as interrupts, pytest.raises(OSError, match="full"), interrupts.held():
+        signal.raise_signal(signal.SIGTERM)
+        raise OSError("full")
+
+
+def test_a_signal_ends_the_items_while_the_next_one_is_made() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        signal.raise_signal(signal.SIGTERM)
+        yield 2
+
+    seen: list[int] = []
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.held():
+        seen.extend(interrupts.each(items()))
+        seen.append(-1)
+    assert seen == [1, -1]
+
+
+@pytest.mark.parametrize("during", ["making", "using"])
+def test_what_a_generator_holds_back_comes_before_the_end(during: str) -> None:
+    def items() -> Iterator[int]:
+        try:
+            for number in range(10):
+                yield number
+                if number == 3 and during == "making":
+                    signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            yield 98
+            yield 99
+            raise
+
+    seen: list[int] = []
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.held():
+        for item in interrupts.each(items()):
+            seen.append(item)
+            if item == 3 and during == "using":
+                signal.raise_signal(signal.SIGTERM)
+    assert seen == [0, 1, 2, 3, 98, 99]
+
+
+def test_an_iterator_ends_as_well() -> None:
+    seen: list[int] = []
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.held():
+        for item in interrupts.each(iter(range(10))):
+            seen.append(item)
+            if item == 3:
+                signal.raise_signal(signal.SIGTERM)
+    assert seen == [0, 1, 2, 3]
+
+
+def test_a_training_notes_the_first_and_gives_in_to_a_second_ctrl_c() -> None:
+    with Interrupts(at_once=False) as interrupts:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGHUP)
+        assert interrupts.received == signal.SIGTERM
+        with pytest.raises(KeyboardInterrupt), interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_handlers_are_put_back_and_ignored_signals_stay_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        others = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+        with Interrupts() as interrupts:
+            signal.raise_signal(signal.SIGHUP)
+            assert interrupts.received is None
+        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == others
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_other_threads_hear_nothing() -> None:
+    handlers = []
+
+    def work() -> None:
+        with Interrupts():
+            handlers.append(signal.getsignal(signal.SIGTERM))
+
+    before = signal.getsignal(signal.SIGTERM)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert handlers == [before]
