@@ -44,6 +44,13 @@ class Engine(Protocol):
         """Feed symbols (N, S): the logits (N, S, V) of what follows each, and the state after."""
         ...
 
+    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """Feed symbols (S,): the logits (S, V) of what follows, and the state after.
+
+        The logits are those of `score` to the bit, so that a decoder sees what its encoder saw.
+        """
+        ...
+
 
 class Stepwise:
     """Makes an engine of a function that makes one step."""
@@ -70,6 +77,10 @@ class Stepwise:
             logits, state = self._step(row, state)
             rows.append(logits)
         return np.stack(rows), state
+
+    def step(self, symbols: Integers, state: Any) -> tuple[Floats, Any]:
+        """See Engine."""
+        return self._step(symbols, state)
 
 
 def generate_blocks(

@@ -18,7 +18,9 @@ def test_any_step_function_can_be_sampled() -> None:
 
     first = np.full((2, 5), -50.0)
     first[0, 3] = first[1, 0] = 50.0
-    blocks = list(generate_blocks(Stepwise(step), first, NONE, 6, Sampling(seed=3)))
+    engine = Stepwise(step)
+    assert engine.step(np.array([2]), NONE)[0].argmax() == 3
+    blocks = list(generate_blocks(engine, first, NONE, 6, Sampling(seed=3)))
     assert len(blocks[0]) == 1, "the first symbol is there at once"
     produced = np.concatenate(blocks)
     assert produced[:, 0].tolist() == [3, 4, 0, 1, 2, 3]

@@ -3,11 +3,16 @@
 import itertools
 from collections.abc import Callable
 
-from seqkit.errors import ConfigError, DeviceError
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.errors import ConfigError, DeviceError, SeqkitError
 from seqkit.generation.engine import Engine
+from seqkit.generation.engines import cuda_graph, fused
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
 from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.request import Request
 from seqkit.model.char_rnn import CharRNN
 
 PRECISIONS = {
@@ -20,12 +25,7 @@ PRECISIONS = {
 
 
 def choose_engine(
-    model: CharRNN,
-    size: int,
-    streams: int,
-    name: str,
-    precision: str,
-    notice: Callable[[str], None],
+    model: CharRNN, size: int, request: Request, notice: Callable[[str], None]
 ) -> Engine:
     """The engine for sample.engine and sample.precision.
 
@@ -35,57 +35,96 @@ def choose_engine(
 
     Args:
         model: on the device that was chosen.
-        size: the codec's.
-        streams: how many symbols every step draws.
-        name: an engine, or auto.
-        precision: fp32, fp16, int8 or auto.
+        size: the codec's V.
+        request: engine, precision and streams are read here.
         notice: tells the user.
 
     Raises:
         ConfigError, DeviceError: what was asked for by name cannot run.
     """
-    gpu = model.head.weight.device.type == "cuda"
+    names, precision = _candidates(request, model.head.weight.device)
+    for tried, following in itertools.pairwise(names):
+        try:
+            return _build(tried, precision, model, size, request.streams)
+        except (ConfigError, DeviceError) as error:
+            notice(f"generating with sample.engine={following}: {error}")
+    engine = _build(names[-1], precision, model, size, request.streams)
+    if request.precision == "auto" and precision != "fp32":
+        notice(f"the {request.engine} engine computes in {precision}")
+    return engine
+
+
+def check_engine(config: ModelConfig, size: int, request: Request, device: torch.device) -> None:
+    """Refuse at once what `choose_engine` would refuse for a model of this config.
+
+    Nothing is built; `size` is the codec's V.
+
+    Raises:
+        ConfigError, DeviceError: as `choose_engine`.
+    """
+    names, _ = _candidates(request, device)
+    failures: list[SeqkitError] = []
+    for name in reversed(names):  # the last one takes the most networks, and is the quickest to ask
+        try:
+            return _check(name, config, size, request.streams, device)
+        except (ConfigError, DeviceError) as error:
+            failures.append(error)
+    raise failures[0]
+
+
+def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]:
+    """The engines to try in turn, and their precision."""
+    name, precision = request.engine, request.precision
     if name != "auto":
-        taken = PRECISIONS[name][0] if precision == "auto" else precision
-        if taken not in PRECISIONS[name]:
+        if precision == "auto":
+            precision = PRECISIONS[name][0]
+        if precision not in PRECISIONS[name]:
             raise ConfigError(
-                f"sample.precision={taken}: sample.engine={name} computes in "
+                f"sample.precision={precision}: sample.engine={name} computes in "
                 f"{' or '.join(PRECISIONS[name])}"
             )
-        engine = _build(model, size, streams, name, taken)
-        if precision == "auto" and taken != "fp32":
-            notice(f"the {name} engine computes in {taken}")
-        return engine
-    taken = "fp32" if precision == "auto" else precision
+        return [name], precision
+    if precision == "auto":
+        precision = "fp32"
+    gpu = device.type == "cuda"
     order = ("fused", "cuda_graph", "torch") if gpu else ("onnx", "torch")
-    able = [engine for engine in order if taken in PRECISIONS[engine]]
-    if not able:
+    names = [engine for engine in order if precision in PRECISIONS[engine]]
+    if not names:
         where = "a GPU" if gpu else "a CPU"
         other = "device=cpu" if gpu else "device=cuda"
         raise ConfigError(
-            f"sample.precision={taken}: no engine for {where} computes in it; {other}"
+            f"sample.precision={precision}: no engine for {where} computes in it; {other}"
         )
-    for tried, following in itertools.pairwise(able):
-        try:
-            return _build(model, size, streams, tried, taken)
-        except (ConfigError, DeviceError) as error:
-            notice(f"generating with sample.engine={following}: {error}")
-    return _build(model, size, streams, able[-1], taken)
+    return names, precision
 
 
-def _build(model: CharRNN, size: int, streams: int, name: str, precision: str) -> Engine:
+def _check(name: str, config: ModelConfig, size: int, streams: int, device: torch.device) -> None:
+    match name:
+        case "fused":
+            fused.lay_out_on(device, config, size, streams)
+        case "cuda_graph":
+            cuda_graph.check(device, size)
+        case "onnx":
+            _import_onnx()
+
+
+def _build(name: str, precision: str, model: CharRNN, size: int, streams: int) -> Engine:
     match name:
         case "fused":
             return FusedEngine(model, size, streams)
         case "cuda_graph":
             return CudaGraphEngine(model, size, streams, precision)
         case "onnx":
-            try:
-                from seqkit.generation.engines.onnx import OnnxEngine
-            except ImportError as error:
-                raise ConfigError(
-                    "sample.engine=onnx needs ONNX Runtime: pip install 'seqkit[onnx]'"
-                ) from error
-            return OnnxEngine(model, size, precision)
+            return _import_onnx()(model, size, precision)
         case _:
             return TorchEngine(model, size)
+
+
+def _import_onnx() -> Callable[[CharRNN, int, str], Engine]:
+    try:
+        from seqkit.generation.engines.onnx import OnnxEngine
+    except ImportError as error:
+        raise ConfigError(
+            "sample.engine=onnx needs ONNX Runtime: pip install 'seqkit[onnx]'"
+        ) from error
+    return OnnxEngine

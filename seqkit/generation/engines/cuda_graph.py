@@ -11,7 +11,7 @@ from torch import Tensor
 from seqkit.device import DTYPES
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation.engines.cuda import Copy, Rule, rule_of
-from seqkit.generation.engines.pytorch import Layers, PreparedStep, score
+from seqkit.generation.engines.pytorch import Layers, PreparedStep, score, step
 from seqkit.generation.sampling import Floats, Sampling
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import Kernel
@@ -30,6 +30,18 @@ class _Arguments(ctypes.Structure):
     )
 
 
+def check(device: torch.device, size: int) -> None:
+    """Refuse what the engine cannot run: DeviceError, ConfigError. `size` is the codec's V."""
+    if device.type != "cuda":
+        raise DeviceError(
+            "sample.engine=cuda_graph needs a GPU: use device=cuda, or another engine"
+        )
+    if size > _MOST_SYMBOLS:
+        raise ConfigError(
+            f"sample.engine=cuda_graph takes up to {_MOST_SYMBOLS} symbols, not {size}"
+        )
+
+
 class CudaGraphEngine:
     """Generates with PyTorch's operations, replayed: any cell, any number of streams."""
 
@@ -41,14 +53,7 @@ class CudaGraphEngine:
             ConfigError, DeviceError: what this engine, or this machine, cannot run.
         """
         device = model.head.weight.device
-        if device.type != "cuda":
-            raise DeviceError(
-                "sample.engine=cuda_graph needs a GPU: use device=cuda, or another engine"
-            )
-        if size > _MOST_SYMBOLS:
-            raise ConfigError(
-                f"sample.engine=cuda_graph takes up to {_MOST_SYMBOLS} symbols, not {size}"
-            )
+        check(device, size)
         self._device = device
         self._loop = _Loop(model, size, streams, DTYPES[precision], device)
         self._graphs: dict[tuple[float | int | None, ...], Recording] = {}
@@ -58,7 +63,7 @@ class CudaGraphEngine:
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
-        """See generation.Engine. A block's symbols are copied out while the next block runs."""
+        """See Engine. A block's symbols are copied out while the next block runs."""
         graphs = {size: self._graph(size, sampling) for size in _SIZES}
         loop = self._loop
         loop.set(torch.from_numpy(symbols), state)
@@ -81,8 +86,12 @@ class CudaGraphEngine:
             yield waiting.wait()
 
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """See generation.Engine. The same step, without the graph."""
+        """See Engine. The same step, without the graph."""
         return score(self._loop.step, symbols, state, self._device)
+
+    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """See Engine. The same step, without the graph."""
+        return step(self._loop.step, symbols, state, self._device)
 
     def _graph(self, steps: int, sampling: Sampling) -> Recording:
         """A graph of so many steps."""

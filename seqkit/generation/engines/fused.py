@@ -10,9 +10,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from seqkit.config import ModelConfig
 from seqkit.errors import DeviceError
 from seqkit.generation.engines.cuda import Copy, Rule, rule_of
-from seqkit.generation.engines.layout import PackedWeights, lay_out
+from seqkit.generation.engines.layout import Layout, PackedWeights, lay_out
 from seqkit.generation.sampling import Floats, Sampling
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN
@@ -36,6 +37,24 @@ class _Arguments(ctypes.Structure):
     )
 
 
+def lay_out_on(device: torch.device, config: ModelConfig, size: int, streams: int) -> Layout:
+    """The layout for a network on this device; `size` is the codec's V.
+
+    Raises:
+        ConfigError, DeviceError: what the kernel, or this device, cannot run.
+    """
+    if device.type != "cuda":
+        raise DeviceError("sample.engine=fused needs a GPU: use device=cuda, or another engine")
+    about = torch.cuda.get_device_properties(device)
+    if about.major < 8:
+        raise DeviceError(
+            f"sample.engine=fused needs a GPU of capability 8.0, and {about.name} has "
+            f"{about.major}.{about.minor}: use sample.engine=cuda_graph"
+        )
+    limit = getattr(about, "shared_memory_per_block_optin", _SHARED)
+    return lay_out(config, size, streams, about.multi_processor_count, limit)
+
+
 class FusedEngine:
     """Generates with the fused kernel; the network must be on a GPU of capability 8.0 or above."""
 
@@ -47,16 +66,7 @@ class FusedEngine:
             ConfigError, DeviceError: what this engine, or this GPU, cannot run.
         """
         device = model.head.weight.device
-        if device.type != "cuda":
-            raise DeviceError("sample.engine=fused needs a GPU: use device=cuda, or another engine")
-        about = torch.cuda.get_device_properties(device)
-        if about.major < 8:
-            raise DeviceError(
-                f"sample.engine=fused needs a GPU of capability 8.0, and {about.name} has "
-                f"{about.major}.{about.minor}: use sample.engine=cuda_graph"
-            )
-        limit = getattr(about, "shared_memory_per_block_optin", _SHARED)
-        layout = lay_out(model.config, size, streams, about.multi_processor_count, limit)
+        layout = lay_out_on(device, model.config, size, streams)
         self._layout = layout
         self._device = device
         self._kernel = Kernel(
@@ -78,7 +88,7 @@ class FusedEngine:
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
-        """See generation.Engine. A block's symbols are copied out while the next block runs."""
+        """See Engine. A block's symbols are copied out while the next block runs."""
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
         waiting: Copy | None = None
         for block in draws:
@@ -95,12 +105,17 @@ class FusedEngine:
 
     @torch.inference_mode()
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """See generation.Engine."""
+        """See Engine."""
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
         logits = torch.empty(*fed.shape, self._layout.V, device=self._device)
         drawn, state = self._launch(fed[0], state, len(fed), forced=fed, logits=logits)
         self._checked(Copy(drawn, self._copies))
         return logits.cpu().numpy(), state
+
+    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """See Engine. A launch of one step."""
+        logits, state = self.score(symbols[None], state)
+        return logits[0], state
 
     def _launch(
         self,

@@ -26,7 +26,7 @@ class OnnxEngine:
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
-        """See generation.Engine."""
+        """See Engine."""
         session = self._session(dataclasses.replace(sampling, seed=0))
         arrays = self._arrays(state)
         for block in draws:
@@ -36,13 +36,18 @@ class OnnxEngine:
             yield drawn
 
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """See generation.Engine."""
+        """See Engine."""
         session = self._session(None)
         names = [value.name for value in session.get_inputs()]
         feeds = dict(zip(names, [*self._arrays(state), symbols], strict=True))
         *arrays, logits = session.run(None, feeds)
         h, c = (torch.from_numpy(np.stack(arrays[place::2])) for place in (0, 1))
         return logits, State(h, c)
+
+    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """See Engine. A Scan of one step."""
+        logits, state = self.score(symbols[None], state)
+        return logits[0], state
 
     def _session(self, sampling: Sampling | None) -> onnxruntime.InferenceSession:
         if sampling not in self._sessions:

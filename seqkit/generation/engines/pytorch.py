@@ -95,13 +95,17 @@ class TorchEngine:
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
-        """See generation.Engine."""
+        """See Engine."""
         stepwise = Stepwise(self._advance)
         return stepwise.sample(symbols, self._step.split(state), draws, sampling)
 
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """See generation.Engine."""
+        """See Engine."""
         return score(self._step, symbols, state, self._device)
+
+    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """See Engine."""
+        return step(self._step, symbols, state, self._device)
 
     def _advance(self, symbols: Integers, layers: Layers) -> tuple[Floats, Layers]:
         logits, layers = self._step(torch.from_numpy(symbols).to(self._device), layers)
@@ -109,12 +113,20 @@ class TorchEngine:
 
 
 def score(
-    step: PreparedStep, symbols: Integers, state: State, device: torch.device
+    prepared: PreparedStep, symbols: Integers, state: State, device: torch.device
 ) -> tuple[Floats, State]:
-    """Feed symbols (N, S) one step after the other: see generation.Engine."""
-    layers, rows = step.split(state), []
+    """Feed symbols (N, S) one step after the other: see Engine."""
+    layers, rows = prepared.split(state), []
     for row in torch.from_numpy(symbols).to(device):
-        logits, layers = step(row, layers)
+        logits, layers = prepared(row, layers)
         rows.append(logits)
     scores: Floats = np.stack([row.cpu().numpy() for row in rows])
-    return scores, step.join(layers)
+    return scores, prepared.join(layers)
+
+
+def step(
+    prepared: PreparedStep, symbols: Integers, state: State, device: torch.device
+) -> tuple[Floats, State]:
+    """Feed symbols (S,): see Engine."""
+    logits, layers = prepared(torch.from_numpy(symbols).to(device), prepared.split(state))
+    return logits.cpu().numpy(), prepared.join(layers)

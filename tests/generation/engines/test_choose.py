@@ -3,18 +3,34 @@
 import sys
 
 import pytest
+import torch
 
+from seqkit.config import ModelConfig
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation.engine import Engine
-from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.engines.choose import check_engine, choose_engine
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.request import Request
+from seqkit.model.char_rnn import CharRNN
 from tests.generation.engines.networks import network
 
 
 def chosen(name: str = "auto", precision: str = "auto") -> tuple[Engine, list[str]]:
     told: list[str] = []
-    return choose_engine(network(1, 8, 5), 5, 1, name, precision, told.append), told
+    request = Request(1, engine=name, precision=precision)
+    return choose_engine(network(1, 8, 5), 5, request, told.append), told
+
+
+def check(
+    name: str = "auto",
+    precision: str = "auto",
+    device: str = "cpu",
+    size: int = 5,
+    config: ModelConfig | None = None,
+) -> None:
+    request = Request(1, engine=name, precision=precision)
+    check_engine(config or ModelConfig(hidden_size=32), size, request, torch.device(device))
 
 
 def test_auto_on_a_cpu_is_onnx_in_fp32_without_a_word() -> None:
@@ -34,14 +50,36 @@ def test_an_engine_by_name() -> None:
     [("torch", "int8"), ("onnx", "fp16"), ("auto", "fp16"), ("fused", "int8")],
 )
 def test_a_precision_that_the_engine_lacks_is_refused(name: str, precision: str) -> None:
-    with pytest.raises(ConfigError, match=precision):
+    with pytest.raises(ConfigError, match=precision) as refused:
         chosen(name, precision)
+    with pytest.raises(ConfigError) as early:
+        check(name, precision)
+    assert str(early.value) == str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["fused", "cuda_graph"])
 def test_a_gpu_engine_by_name_needs_a_gpu(name: str) -> None:
     with pytest.raises(DeviceError, match="needs a GPU"):
         chosen(name)
+    with pytest.raises(DeviceError, match="needs a GPU"):
+        check(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"), [("auto", "auto"), ("torch", "auto"), ("onnx", "int8"), ("auto", "int8")]
+)
+def test_what_can_run_passes_the_check(name: str, precision: str) -> None:
+    check(name, precision)
+
+
+def test_on_a_gpu_that_is_not_there_precisions_and_sizes_are_checked() -> None:
+    check(device="cuda")
+    check("cuda_graph", "fp16", "cuda")
+    check("auto", "fp16", "cuda")
+    with pytest.raises(ConfigError, match="no engine for a GPU"):
+        check("auto", "int8", "cuda")
+    with pytest.raises(ConfigError, match="up to 16384 symbols"):
+        check("cuda_graph", "auto", "cuda", size=20_000)
 
 
 def test_without_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +91,9 @@ def test_without_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install 'seqkit[onnx]'" in told[0]
     with pytest.raises(ConfigError, match="pip install"):
         chosen("onnx")
+    check()
+    with pytest.raises(ConfigError, match="pip install"):
+        check("auto", "int8")
 
 
 @pytest.mark.gpu
@@ -61,14 +102,34 @@ def test_auto_on_a_gpu_keeps_fp32_and_falls_back_with_a_word() -> None:
     from seqkit.generation.engines.fused import FusedEngine
 
     told: list[str] = []
+
+    def choose(model: CharRNN, name: str, precision: str) -> Engine:
+        return choose_engine(model, 33, Request(1, engine=name, precision=precision), told.append)
+
     model = network(1, 64, 33, device="cuda")
-    assert isinstance(choose_engine(model, 33, 1, "auto", "auto", told.append), CudaGraphEngine)
-    assert isinstance(choose_engine(model, 33, 1, "auto", "fp16", told.append), FusedEngine)
+    assert isinstance(
+        choose(model, "auto", "auto"),
+        CudaGraphEngine,
+    )
+    assert isinstance(
+        choose(model, "auto", "fp16"),
+        FusedEngine,
+    )
     assert told == []
-    assert isinstance(choose_engine(model, 33, 1, "fused", "auto", told.append), FusedEngine)
+    assert isinstance(
+        choose(model, "fused", "auto"),
+        FusedEngine,
+    )
     assert told == ["the fused engine computes in fp16"]
     gru = network(1, 64, 33, "gru", device="cuda")
-    assert isinstance(choose_engine(gru, 33, 1, "auto", "fp16", told.append), CudaGraphEngine)
+    assert isinstance(
+        choose(gru, "auto", "fp16"),
+        CudaGraphEngine,
+    )
     assert "lstm" in told[1]
     with pytest.raises(ConfigError, match="lstm"):
-        choose_engine(gru, 33, 1, "fused", "auto", told.append)
+        choose(gru, "fused", "auto")
+    request = Request(1, streams=5, engine="fused")
+    with pytest.raises(ConfigError, match="4 streams"):
+        check_engine(model.config, 33, request, torch.device("cuda", 0))
+    check_engine(model.config, 33, Request(1, engine="fused"), torch.device("cuda", 0))

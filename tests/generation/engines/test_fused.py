@@ -13,6 +13,7 @@ from tests.generation.engines.networks import (
     RULES,
     check_draws,
     check_frequencies,
+    check_steps,
     differences,
     flat,
     network,
@@ -101,3 +102,10 @@ def test_a_long_stream_stays_finite() -> None:
     assert counts.sum() == 122 * 8192
     _, after = engine.score(np.zeros((3, 1), np.int64), state)
     assert all(values.isfinite().all() for values in after)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("streams", [1, 3])
+def test_single_steps_give_the_same_logits(streams: int) -> None:
+    model = network(2, 64, 40, device="cuda")
+    check_steps(FusedEngine(model, 33, streams), model, 33, streams)

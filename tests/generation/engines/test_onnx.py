@@ -11,6 +11,7 @@ from tests.generation.engines.networks import (
     RULES,
     check_draws,
     check_frequencies,
+    check_steps,
     differences,
     flat,
     network,
@@ -82,3 +83,10 @@ def test_quantised_weights_are_within_half_a_step() -> None:
     step = scales.repeat(16, 1)[:, :40]
     assert (np.abs(restored[:, :40] - weight) <= step * 0.5001).all()
     assert not restored[:, 40:].any()
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh"])
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_single_steps_give_the_same_logits(cell: str, precision: str) -> None:
+    model = network(2, 24, 9, cell)
+    check_steps(OnnxEngine(model, 8, precision), model, 8, streams=3)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from seqkit.generation.engines.pytorch import TorchEngine
-from tests.generation.engines.networks import RULES, check_draws, differences, network
+from tests.generation.engines.networks import RULES, check_draws, check_steps, differences, network
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
@@ -44,3 +44,9 @@ def test_on_a_gpu(cell: str) -> None:
     assert logits < 1e-3
     assert state < 1e-4
     assert torch.cuda.is_available()
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh"])
+def test_single_steps_give_the_same_logits(cell: str) -> None:
+    model = network(2, 12, 9, cell)
+    check_steps(TorchEngine(model, 8), model, 8, streams=3)

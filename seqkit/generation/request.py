@@ -1,0 +1,54 @@
+"""What is asked of generation, by name: a prompt, and how to continue it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from seqkit.config import Config
+from seqkit.generation.sampling import Sampling, sampling_of
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a sample continues: a text, a file or a recording; nothing by default."""
+
+    text: str | None = None
+    file: Path | None = None
+    audio: Path | None = None
+    unknown: str = "error"
+    """A character that the model never saw: error, skip or nearest."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a prompt is continued."""
+
+    length: int
+    """New symbols of each stream."""
+    streams: int = 1
+    sampling: Sampling = Sampling()
+    engine: str = "auto"
+    precision: str = "auto"
+    retry: int = 0
+    """How often a stream of sound in trouble is redrawn."""
+
+
+def prompt_of(config: Config) -> Prompt:
+    """The prompt that the keys of a config name."""
+    return Prompt(
+        text=config.prompt,
+        file=None if config.prompt_file is None else Path(config.prompt_file),
+        audio=None if config.prompt_audio is None else Path(config.prompt_audio),
+        unknown=config.sample.unknown,
+    )
+
+
+def request_of(config: Config, length: int) -> Request:
+    """What a config asks for, `length` symbols long."""
+    return Request(
+        length=length,
+        streams=config.streams,
+        sampling=sampling_of(config),
+        engine=config.sample.engine,
+        precision=config.sample.precision,
+        retry=config.sample.retry,
+    )
