@@ -1,29 +1,21 @@
 """`generate`: a checkpoint continues a prompt."""
 
 import dataclasses
-import itertools
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from seqkit import device
 from seqkit.commands import material, outputs
-from seqkit.commands.interrupts import on_signals
-from seqkit.commands.outputs import Steps
+from seqkit.commands.interrupts import Interrupts
 from seqkit.config import Config, check
 from seqkit.console import Console, Product
-from seqkit.data.codecs import Codec, Quantiser
 from seqkit.errors import ConfigError, StoppedError
-from seqkit.generation import watch
-from seqkit.generation.continuation import feed_prompt
-from seqkit.generation.engine import generate_blocks
-from seqkit.generation.engines.choose import choose_engine
-from seqkit.generation.sampling import sampling_of
-from seqkit.model.char_rnn import CharRNN
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.medium import medium_of
+from seqkit.generation.request import prompt_of, request_of
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.symbols import Symbols, symbol_dtype
 
 
 def run(config: Config, console: Console) -> None:
@@ -32,46 +24,59 @@ def run(config: Config, console: Console) -> None:
     Several streams of text are printed one below the other, or written to numbered files. Sound
     without `out` goes to new files, whose names are printed.
     """
-
-    came: list[str] = []
-
-    def end(received: int) -> None:
-        came.append(signal.Signals(received).name)
-        if len(came) == 1:  # those that follow must not disturb the saving
-            raise _Ended
-
+    interrupts = Interrupts()
     try:
-        with on_signals(["SIGTERM", "SIGHUP"], end):
-            _run(config, console)
-    except _Ended as error:
-        raise StoppedError(f"stopped by {came[0]}; what was made by then is kept") from error
+        with interrupts:
+            _run(config, console, interrupts)
+    except KeyboardInterrupt as error:
+        if interrupts.received in (None, signal.SIGINT):
+            raise
+        name = interrupts.received.name
+        raise StoppedError(f"stopped by {name}; what was made by then is kept") from error
 
 
-class _Ended(KeyboardInterrupt):
-    """A signal that asks for what Ctrl-C asks for."""
-
-
-def _run(config: Config, console: Console) -> None:
+def _run(config: Config, console: Console, interrupts: Interrupts) -> None:
     saved = material.load_checkpoint(config.checkpoint)
     config = _as_trained(config, saved)
-    codec = saved.codec
-    length = material.length(config, codec)
-    prompt = material.read_prompt(config, codec)
+    medium = medium_of(saved.codec)
+    length = medium.length(config.length, config.seconds)
+    prompt = medium.read_prompt(prompt_of(config))
     files = outputs.free_files(config)
-    if isinstance(codec, Quantiser):
-        outputs.check_sound(config, files, prompt.size + length)
+    to_stdout = config.out == "-" or (config.out is None and medium.printed)
+    if to_stdout:
+        medium.check_stream(config.streams, Product().terminal)
+    else:
+        medium.check_files(files or [Path(f"generated{medium.suffix}")], prompt.size + length)
     chosen = device.choose_device(config.device)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
-        steps = continue_prompt(saved.build(chosen), codec, prompt, config, length, console)
-        if isinstance(codec, Quantiser):
-            _sound(steps, codec, prompt, files, length, config, console)
-        elif files:
-            outputs.write_texts(steps, codec, prompt, files, length, console)
-        elif config.streams == 1:
-            outputs.print_text(steps, codec, prompt)
-        else:
-            outputs.print_blocks(steps, codec, prompt)
+        request = request_of(config, length)
+        model = saved.build(chosen)
+        blocks = continue_prompt(model, saved.codec, prompt, request, console.notice)
+        # What can fail has happened by now, before any file is opened.
+        if to_stdout and config.streams == 1:
+            outputs.print_stream(blocks, medium, prompt, length, console)
+            return
+        if to_stdout:
+            outputs.print_streams(blocks, medium, prompt, config.streams, interrupts)
+            return
+        if not files:
+            folder = _samples(checkpoint.find(Path(config.checkpoint or "")))
+            files = outputs.new_files(folder, config.streams, medium.suffix)
+        outputs.write_files(
+            blocks,
+            medium,
+            prompt,
+            files,
+            length=length,
+            overwrite=config.overwrite and config.out is not None,
+            interrupts=interrupts,
+            console=console,
+        )
+    if config.out is None:
+        product = Product()
+        product.write("".join(f"{file}\n" for file in files))
+        product.flush()
 
 
 def _as_trained(config: Config, saved: Checkpoint) -> Config:
@@ -87,63 +92,6 @@ def _as_trained(config: Config, saved: Checkpoint) -> Config:
     except (ConfigError, TypeError):
         return config  # no settings that this version knows
     return wanted
-
-
-def continue_prompt(
-    model: CharRNN, codec: Codec, prompt: Symbols, config: Config, length: int, console: Console
-) -> Steps:
-    """Yield the new symbols (S,) of all streams, one step after the other; sound is watched."""
-    steps = _draw(model, codec, prompt, config, length, console.notice)
-    if not isinstance(codec, Quantiser):
-        return steps
-
-    def again(heard: watch.Rows, stream: int, attempt: int) -> Steps:
-        seed = watch.seed_of(config.seed, stream, attempt)
-        alone = dataclasses.replace(config, streams=1, seed=seed)
-        symbols = heard.astype(symbol_dtype(codec.size))
-        return _draw(model, codec, symbols, alone, length, lambda said_before: None)
-
-    return watch.watched(steps, again, codec, prompt, config.sample.retry, console.notice)
-
-
-def _draw(
-    model: CharRNN,
-    codec: Codec,
-    prompt: Symbols,
-    config: Config,
-    length: int,
-    notice: Callable[[str], None],
-) -> Steps:
-    streams, settings = config.streams, config.sample
-    engine = choose_engine(model, codec.size, streams, settings.engine, settings.precision, notice)
-    logits, state = feed_prompt(model, codec.size, codec.start, prompt, streams)
-    # What can fail has happened by now, before any file is opened.
-    blocks = generate_blocks(engine, logits, state, length, sampling_of(config))
-    return itertools.chain.from_iterable(blocks)
-
-
-def _sound(
-    steps: Steps,
-    codec: Quantiser,
-    prompt: Symbols,
-    files: list[Path],
-    length: int,
-    config: Config,
-    console: Console,
-) -> None:
-    if config.out == "-":
-        outputs.stream_sound(steps, codec, prompt, length, console)
-        return
-    named = bool(files)
-    if not named:
-        folder = _samples(checkpoint.find(Path(config.checkpoint or "")))
-        files = outputs.free_sounds(folder, config.streams)
-    overwrite = named and config.overwrite
-    outputs.write_sounds(steps, codec, prompt, files, length, console, overwrite)
-    if not named:
-        product = Product()
-        product.write("".join(f"{file}\n" for file in files))
-        product.flush()
 
 
 def _samples(file: Path) -> Path:

@@ -6,15 +6,19 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
-from seqkit import device, disk
+import numpy as np
+
+from seqkit import device
 from seqkit.commands import material, outputs
-from seqkit.commands.generate import continue_prompt
-from seqkit.commands.interrupts import on_signals
+from seqkit.commands.interrupts import Interrupts
 from seqkit.config import Config
-from seqkit.console import Bar, Console, Product, duration, to_bytes
-from seqkit.data.codecs import Quantiser
+from seqkit.console import Bar, Console, Product, duration
 from seqkit.data.corpus import Corpus, Part
 from seqkit.errors import InterruptedRunError, StoppedError
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.engine import Blocks
+from seqkit.generation.medium import medium_of
+from seqkit.generation.request import request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
@@ -23,8 +27,7 @@ from seqkit.symbols import Symbols
 from seqkit.training.events import CheckpointDue, Event, Stepped, Trained, Validated
 from seqkit.training.trainer import Trainer
 
-_GLIMPSE = 160  # symbols of the sample at a validation
-_GLIMPSE_SECONDS = 1.0  # of sound
+_FEW = 160  # symbols of a short sample
 _ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is known
 
 
@@ -50,18 +53,13 @@ class Job:
         folder.write_config(self.config)
         self._announce()
         progress = self.console.progress("step", trainer.total_steps, trainer.progress.step)
-        received: list[int] = []
-
-        def note(number: int) -> None:
-            received.append(number)
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # a second Ctrl-C ends it
-
-        with on_signals(["SIGINT", "SIGTERM", "SIGHUP"], note), progress as bar:
+        with Interrupts(at_once=False) as interrupts, progress as bar:
             for event in trainer.run():
                 if not isinstance(event, Stepped):
                     self._handle(event, bar)
-                elif received:
-                    self._stop(received[0])
+                elif interrupts.received:
+                    with interrupts.held():
+                        self._stop(interrupts.received)
         self._finish()
 
     def _announce(self) -> None:
@@ -118,32 +116,23 @@ class Job:
 
     def _glimpse(self, step: int) -> None:
         """A short sample on stderr and in samples/, so that one sees it learn."""
-        codec, samples = self.corpus.codec, self.folder.path / "samples"
-        if isinstance(codec, Quantiser):
-            length = min(round(_GLIMPSE_SECONDS * codec.sample_rate), self._length)
-            file = samples / f"step_{step:07}.wav"
-            outputs.keep_sound(self._sample(self.trainer.model, length), codec, self.prompt, file)
-            self.console.notice(f"    {file}")
-            return
-        symbols = self._sample(self.trainer.model, _GLIMPSE)
-        text = b"".join(to_bytes(codec.decode(new)) for new in symbols)
-        text = to_bytes(codec.decode(self.prompt)) + text
-        with disk.atomic_write(samples / f"step_{step:07}.txt") as stream:
-            stream.write(text)
-        shown = text.decode("utf-8", "replace").strip("\n")
-        self.console.notice("\n".join("    " + line for line in shown.split("\n")))
+        medium = medium_of(self.corpus.codec)
+        length = medium.glimpse if medium.printed else min(medium.glimpse, self._length)
+        blocks = self._sample(self.trainer.model, length)
+        symbols = np.concatenate([self.prompt, *(block[:, 0] for block in blocks)])
+        file = medium.save(symbols, self.folder.path / "samples" / f"step_{step:07}")
+        self.console.notice(medium.preview(symbols, file))
 
-    def _sample(self, model: CharRNN, length: int) -> outputs.Steps:
-        config = dataclasses.replace(self.config, streams=1)
-        if length <= _GLIMPSE:  # the engine that takes no time to set up
-            config.sample = dataclasses.replace(config.sample, engine="torch", precision="auto")
-        return continue_prompt(model, self.corpus.codec, self.prompt, config, length, self.console)
+    def _sample(self, model: CharRNN, length: int) -> Blocks:
+        request = dataclasses.replace(request_of(self.config, length), streams=1)
+        if length <= _FEW:  # the engine that takes no time to set up
+            request = dataclasses.replace(request, engine="torch", precision="auto")
+        return continue_prompt(model, self.corpus.codec, self.prompt, request, self.console.notice)
 
-    def _stop(self, received: int) -> None:
+    def _stop(self, received: signal.Signals) -> None:
         self._save()
-        name = signal.Signals(received).name
         message = (
-            f"stopped by {name} at step {self.trainer.progress.step}; the state is saved: "
+            f"stopped by {received.name} at step {self.trainer.progress.step}; the state is saved: "
             f"go on with run_dir={self.folder.path} resume=auto"
         )
         self.folder.note(message)
@@ -175,15 +164,18 @@ class Job:
             f"finished: {progress.step} steps in {duration(progress.seconds)}{loss}; "
             f"generate with: python -m seqkit generate checkpoint={self.folder.path}"
         )
-        codec, steps = self.corpus.codec, self._sample(best.build(chosen), self._length)
-        if isinstance(codec, Quantiser):
-            file = self.folder.path / "samples" / "final.wav"
-            outputs.keep_sound(steps, codec, self.prompt, file)
-            product = Product()
-            product.write(f"{file}\n")
-            product.flush()
-        else:
-            outputs.print_text(steps, codec, self.prompt)
+        medium, blocks = (
+            medium_of(self.corpus.codec),
+            self._sample(best.build(chosen), self._length),
+        )
+        if medium.printed:
+            outputs.print_stream(blocks, medium, self.prompt, self._length, self.console)
+            return
+        symbols = np.concatenate([self.prompt, *(block[:, 0] for block in blocks)])
+        file = medium.save(symbols, self.folder.path / "samples" / "final")
+        product = Product()
+        product.write(f"{file}\n")
+        product.flush()
 
     @property
     def _length(self) -> int:

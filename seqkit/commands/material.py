@@ -4,7 +4,6 @@ import dataclasses
 import platform
 from pathlib import Path
 
-import numpy as np
 import torch
 
 import seqkit
@@ -12,17 +11,15 @@ from seqkit import disk
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console, Product
 from seqkit.data import datasets, load
-from seqkit.data.codecs import Bytes, Codec, Quantiser, UnknownSymbolError
+from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.sound import reader, resample
 from seqkit.errors import CheckpointError, ConfigError, DataError, OutputError
+from seqkit.generation.medium import medium_of
+from seqkit.generation.request import prompt_of
 from seqkit.options import check_section
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Symbols
-
-_LENGTH = 500  # symbols of text, where nothing is said
-_SECONDS = 5.0  # of sound
 
 
 def load_corpus(data: DataConfig, console: Console, codec: Codec | None = None) -> Corpus:
@@ -75,60 +72,12 @@ def _data_config(saved: Checkpoint) -> DataConfig:
 
 def length(config: Config, codec: Codec) -> int:
     """How many symbols to generate. Raises ConfigError for seconds of text, or too few."""
-    if isinstance(codec, Quantiser):
-        samples = round((config.seconds or _SECONDS) * codec.sample_rate)
-        if not config.length and samples < 1:
-            raise ConfigError(
-                f"seconds={config.seconds:g}: less than one sample at {codec.sample_rate} Hz"
-            )
-        return config.length or samples
-    if config.seconds is not None:
-        raise ConfigError(f"seconds={config.seconds:g}: this model writes text: give length")
-    return config.length or _LENGTH
+    return medium_of(codec).length(config.length, config.seconds)
 
 
 def read_prompt(config: Config, codec: Codec) -> Symbols:
-    """The symbols (N,) of prompt, prompt_file or prompt_audio, N = 0 without one.
-
-    Raises:
-        ConfigError: a character is unknown and sample.unknown is error, or text is given to a
-            model of sound, or sound to one of text.
-        DataError: the file cannot be read.
-    """
-    if isinstance(codec, Quantiser):
-        if config.prompt is not None or config.prompt_file is not None:
-            raise ConfigError("this model makes sound: give prompt_audio=FILE instead of a text")
-        if config.prompt_audio is None:
-            return np.zeros(0, dtype=np.uint8)
-        wave, rate = reader.read_whole(Path(config.prompt_audio))
-        return codec.encode(resample.resample(wave, rate, codec.sample_rate))
-    if config.prompt_audio is not None:
-        raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
-    try:
-        if config.prompt_file is not None:
-            material: str | bytes = _read_file(Path(config.prompt_file), codec)
-        else:
-            material = config.prompt or ""
-        if not material:
-            return np.zeros(0, dtype=np.uint8)
-        return codec.encode(material, config.sample.unknown)
-    except UnknownSymbolError as error:
-        raise ConfigError(
-            f"prompt: {error}: the model never saw it; see sample.unknown=skip|nearest"
-        ) from error
-
-
-def _read_file(path: Path, codec: Codec) -> str | bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"prompt_file={path}: cannot be read: {disk.describe(error)}") from error
-    if isinstance(codec, Bytes):
-        return content
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"prompt_file={path}: byte {error.start} is not utf-8") from error
+    """The symbols (N,) of prompt, prompt_file or prompt_audio: see Medium."""
+    return medium_of(codec).read_prompt(prompt_of(config))
 
 
 def free_output(config: Config) -> Path | None:

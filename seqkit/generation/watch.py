@@ -1,4 +1,4 @@
-"""A watch over sound that is being made: silence, clipping and loops are told, and drawn anew.
+"""Watches sound while it is made: reports silence, clipping and loops, and redraws them.
 
 A stream is judged by its last second:
 
@@ -9,31 +9,30 @@ A stream is judged by its last second:
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from seqkit.data.codecs import Quantiser
-from seqkit.symbols import Symbols
+from seqkit.generation.engine import Blocks
+from seqkit.symbols import Integers, Symbols
 
-Rows = npt.NDArray[np.int64]
-Steps = Iterator[Rows]
+Redraw = Callable[[Integers, int, int], Blocks]
+"""Draws a stream again: from what it has heard (N,), its number and the attempt, blocks (N, 1)."""
 
 _QUIET = 1 / 500
 _CLIPPED = 1 / 4
-_FEWEST = 16  # levels below which neither quiet nor outermost ones mean anything
-_MATCH = 16  # levels that have to recur before a period is tried
-_HEARD = 10  # seconds that a stream is given to read before it is drawn anew
+_FEWEST = 16  # levels; with fewer, quiet or outermost ones mean nothing
+_MATCH = 16  # levels that must recur before a period is tried
+_HEARD = 10  # seconds that a redrawn stream reads first
 
 
-def trouble(symbols: Rows, codec: Quantiser) -> str | None:
+def trouble(symbols: Integers, codec: Quantiser) -> str | None:
     """What is wrong with a second of sound (N,), if anything."""
     if len(symbols) < 2 * _MATCH:
         return None
     quiet = _QUIET
-    if codec.size >= _FEWEST:  # linear levels have none at zero: theirs of silence is louder
+    if codec.size >= _FEWEST:  # linear levels have none at zero: their silence is louder
         quiet = max(quiet, 1.01 * codec.gain * abs(float(codec.decode([codec.start])[0])))
     if np.abs(codec.decode(symbols)).max() * codec.gain < quiet:
         return "silence"
@@ -49,101 +48,161 @@ def trouble(symbols: Rows, codec: Quantiser) -> str | None:
     return None
 
 
-def watched(
-    steps: Steps,
-    again: Callable[[Rows, int, int], Steps],
+def report(
+    blocks: Blocks, codec: Quantiser, prompt: Symbols, notice: Callable[[str], None]
+) -> Blocks:
+    """Hand on every block at once, and report trouble after every full second."""
+    second, before = codec.sample_rate, len(prompt) / codec.sample_rate
+    source = _Buffer(())
+    reported: dict[int, str | None] = {}
+    done = 0
+    for block in blocks:
+        yield block
+        source.add(block)
+        while source.size >= second:
+            for stream, symbols in enumerate(source.take(second).T):
+                found = trouble(symbols, codec)
+                if found and reported.get(stream) != found:
+                    notice(f"stream {stream + 1}: {found} at {before + done / second:.1f} s")
+                reported[stream] = found
+            done += second
+
+
+def redraw_trouble(
+    blocks: Blocks,
+    *,
+    redraw: Redraw,
     codec: Quantiser,
     prompt: Symbols,
     retry: int,
     notice: Callable[[str], None],
-) -> Steps:
-    """Hand on the symbols (S,) of all streams, and tell of trouble.
+) -> Blocks:
+    """Hand on blocks a second or two late, streams in trouble redrawn from before it.
+
+    On KeyboardInterrupt, what is still held back is handed on first.
 
     Args:
-        steps: the streams as they are drawn.
-        again: given what a stream has heard (N,), its number and the attempt, draws it anew: the
-            symbols (1,) of one stream.
+        blocks: (N, S), as they are drawn.
+        redraw: draws one stream again.
         codec: of the symbols.
         prompt: what came before.
-        retry: how often a stream is drawn anew, from a second or two before the trouble; what is
-            handed on then lags as far behind. 0: trouble is told only.
+        retry: how often a stream is redrawn, at most.
         notice: told every time a stream runs into trouble.
     """
-    second = codec.sample_rate
-    before = len(prompt) / second
-    if not retry:
-        yield from _told(steps, codec, before, notice)
-        return
-    others: dict[int, Steps] = {}
-    attempts: Counter[int] = Counter()
-    told: dict[int, str] = {}
-    heard = held = None
+    second, before = codec.sample_rate, len(prompt) / codec.sample_rate
+    source, mender = _Buffer(blocks), _Mender(redraw, codec, retry, notice)
+    heard = prompt[-_HEARD * second :, None].astype(np.int64)
+    held: Integers | None = None
     done = 0
-    heard_before = prompt[-_HEARD * second :].astype(np.int64)
-    while True:
-        block: list[Rows] = []
-        try:
-            block.extend(_replace(row, others) for row in islice(steps, second))
-        except KeyboardInterrupt:
-            yield from [] if held is None else held
-            yield from block
-            raise
-        if not block:
-            break
-        window = np.stack(block) if held is None else np.concatenate([held, block])
-        done += len(block)
-        if heard is None:
-            heard = np.repeat(heard_before[:, None], window.shape[1], axis=1)
-        for stream in range(window.shape[1]):
-            full = len(window) >= second
-            while found := trouble(window[-second:, stream], codec) if full else None:
-                where = f"stream {stream + 1}: {found} at {before + (done - second) / second:.1f} s"
-                if attempts[stream] >= retry:
-                    if told.get(stream) != found:
-                        notice(where)
-                    break
-                attempts[stream] += 1
-                notice(f"{where}: drawn anew, {attempts[stream]} of {retry}")
-                others[stream] = again(heard[:, stream], stream, attempts[stream])
-                window[:, stream] = [row[0] for row in islice(others[stream], len(window))]
-            told[stream] = found or ""
-        ready = len(window) - len(block)
-        yield from window[:ready]
-        held = window[ready:]
-        heard = np.concatenate([heard, window[:ready]])[-_HEARD * second :]
+    try:
+        while len(new := _next_rows(source, mender.redrawn, second)):
+            held = new if held is None else np.concatenate([held, new])
+            done += len(new)
+            if heard.shape[1] != held.shape[1]:
+                heard = np.repeat(heard, held.shape[1], axis=1)
+            if len(held) >= second:
+                mender.mend(held, heard, before + (done - second) / second)
+            ready = len(held) - len(new)
+            heard = np.concatenate([heard, held[:ready]])[-_HEARD * second :]
+            # Signals are handled at calls: none comes between cut and yield, no row is lost.
+            late, held = held[:ready], held[ready:]
+            if ready:
+                yield late
+    except KeyboardInterrupt:
+        if held is not None:
+            yield held
+        rest = _take_rows(source, mender.redrawn, source.size)
+        if len(rest):
+            yield rest
+        raise
     if held is not None:
-        yield from held
-
-
-def _told(steps: Steps, codec: Quantiser, before: float, notice: Callable[[str], None]) -> Steps:
-    """Hand every step on at once, and tell of trouble after every full second."""
-    second = codec.sample_rate
-    told: dict[int, str | None] = {}
-    block: list[Rows] = []
-    done = 0
-    for row in steps:
-        yield row
-        block.append(row)
-        if len(block) == second:
-            for stream, symbols in enumerate(np.stack(block, axis=1)):
-                found = trouble(symbols, codec)
-                if found and told.get(stream) != found:
-                    notice(f"stream {stream + 1}: {found} at {before + done / second:.1f} s")
-                told[stream] = found
-            done += second
-            block.clear()
-
-
-def _replace(row: Rows, others: dict[int, Steps]) -> Rows:
-    """A step of all streams, those that were drawn anew in their places."""
-    if others:
-        row = row.copy()
-        for stream, steps in others.items():
-            row[stream] = next(steps)[0]
-    return row
+        yield held
 
 
 def seed_of(seed: int, stream: int, attempt: int) -> int:
-    """The seed with which a stream is drawn anew."""
+    """The seed with which a stream is redrawn."""
     digest = hashlib.sha256(f"{seed} {stream} {attempt}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
+
+
+class _Mender:
+    """Redraws streams in trouble, as often as it may."""
+
+    def __init__(
+        self, redraw: Redraw, codec: Quantiser, retry: int, notice: Callable[[str], None]
+    ) -> None:
+        self.redrawn: dict[int, _Buffer] = {}
+        self._redraw = redraw
+        self._codec = codec
+        self._retry = retry
+        self._notice = notice
+        self._attempts = Counter[int]()
+        self._reported: dict[int, str] = {}
+
+    def mend(self, held: Integers, heard: Integers, at: float) -> None:
+        """Judge the last second of `held` (N, S), and redraw in place.
+
+        Args:
+            held: what may still be changed, a second or more.
+            heard: (M, S), what came before it.
+            at: seconds at which the last second begins.
+        """
+        for stream in range(held.shape[1]):
+            while found := trouble(held[-self._codec.sample_rate :, stream], self._codec):
+                where = f"stream {stream + 1}: {found} at {at:.1f} s"
+                if self._attempts[stream] >= self._retry:
+                    if self._reported.get(stream) != found:
+                        self._notice(where)
+                    break
+                self._attempts[stream] += 1
+                attempt = self._attempts[stream]
+                self._notice(f"{where}: drawn anew, {attempt} of {self._retry}")
+                buffer = _Buffer(self._redraw(heard[:, stream], stream, attempt))
+                buffer.fill(len(held))
+                held[:, stream] = buffer.take(len(held))[:, 0]
+                self.redrawn[stream] = buffer
+            self._reported[stream] = found or ""
+
+
+class _Buffer:
+    """Rows of blocks, taken as many at a time as are wanted."""
+
+    def __init__(self, blocks: Iterable[Integers]) -> None:
+        self._blocks = iter(blocks)
+        self._kept: list[Integers] = []
+        self.size = 0
+
+    def add(self, block: Integers) -> None:
+        self._kept.append(block)
+        self.size += len(block)
+
+    def fill(self, count: int) -> None:
+        """Draw until `count` rows are here, or the blocks end."""
+        while self.size < count and (block := next(self._blocks, None)) is not None:
+            self.add(block)
+
+    def take(self, count: int) -> Integers:
+        """The next rows (N, S), a copy; fewer if there are fewer."""
+        if not self._kept:
+            return np.zeros((0, 1), np.int64)
+        rows = np.concatenate(self._kept)
+        self._kept = [rows[count:]]
+        self.size = len(self._kept[0])
+        return rows[:count]
+
+
+def _next_rows(source: _Buffer, redrawn: dict[int, _Buffer], count: int) -> Integers:
+    """The next rows (N, S) of all streams, drawn if need be."""
+    source.fill(count)
+    for buffer in redrawn.values():
+        buffer.fill(min(count, source.size))
+    return _take_rows(source, redrawn, count)
+
+
+def _take_rows(source: _Buffer, redrawn: dict[int, _Buffer], count: int) -> Integers:
+    """The rows (N, S) that all streams have, those of redrawn streams in their places."""
+    count = min([count, source.size, *(buffer.size for buffer in redrawn.values())])
+    rows = source.take(count)
+    for stream, buffer in redrawn.items():
+        rows[:, stream] = buffer.take(count)[:, 0]
+    return rows

@@ -1,21 +1,19 @@
 """The watch over sound: what is trouble, what is not, and what becomes of it."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.generation import watch
-from seqkit.symbols import Symbols
+from seqkit.symbols import Integers, Symbols
 
 RATE = 200
 CODEC = MuLaw(256, RATE, 2.0)
-Rows = npt.NDArray[np.int64]
 
 
-def noise(count: int, seed: int = 1) -> Rows:
+def noise(count: int, seed: int = 1) -> Integers:
     return np.random.default_rng(seed).integers(30, 226, count)
 
 
@@ -34,56 +32,81 @@ def noise(count: int, seed: int = 1) -> Rows:
         (np.tile(noise(120), 2)[:RATE], None),
     ],
 )
-def test_what_is_trouble(symbols: Rows, expected: str | None) -> None:
+def test_what_is_trouble(symbols: Integers, expected: str | None) -> None:
     assert watch.trouble(symbols.astype(np.int64), CODEC) == expected
 
 
-def streams() -> Iterator[Rows]:
+def streams() -> Integers:
     """Two streams of seven and a half seconds; the second falls silent after 3.2 seconds."""
     first, second = noise(1500, 1), noise(1500, 2)
     second[640:] = CODEC.start
-    yield from np.stack([first, second], 1)
+    return np.stack([first, second], 1)
+
+
+def blocks(rows: Integers, sizes: int = 64) -> Iterator[Integers]:
+    """The rows in blocks, the first one short as a sampler makes it."""
+    yield from np.split(rows, range(1, len(rows), sizes))
 
 
 PROMPT: Symbols = np.full(50, 77, np.uint8)
 
 
-def test_trouble_is_told_once_and_nothing_is_changed() -> None:
+@pytest.mark.parametrize("sizes", [1, 64, 333, 2000])
+def test_trouble_is_reported_once_and_nothing_is_changed(sizes: int) -> None:
     notices: list[str] = []
-
-    def never(heard: Rows, stream: int, attempt: int) -> Iterator[Rows]:
-        raise AssertionError
-
-    rows = list(watch.watched(streams(), never, CODEC, PROMPT, 0, notices.append))
-    assert np.array_equal(rows, list(streams()))
+    made = list(watch.report(blocks(streams(), sizes), CODEC, PROMPT, notices.append))
+    assert np.array_equal(np.concatenate(made), streams())
     assert notices == ["stream 2: silence at 4.2 s"]
 
 
-def test_without_retry_every_step_is_handed_on_at_once() -> None:
+def test_without_retry_every_block_is_handed_on_at_once() -> None:
     drawn: list[int] = []
 
-    def steps() -> Iterator[Rows]:
-        for number, row in enumerate(streams()):
+    def made() -> Iterator[Integers]:
+        for number, block in enumerate(blocks(streams(), 7)):
             drawn.append(number)
-            yield row
+            yield block
 
-    watched = watch.watched(steps(), lambda *_: iter(()), CODEC, PROMPT, 0, print)
-    for number in range(300):
+    watched = watch.report(made(), CODEC, PROMPT, print)
+    for number in range(200):
         next(watched)
         assert drawn[-1] == number
 
 
-def test_what_is_held_back_is_handed_on_at_an_interrupt() -> None:
-    def steps() -> Iterator[Rows]:
-        for number, row in enumerate(streams()):
-            if number == 350:
-                raise KeyboardInterrupt
-            yield row
+def redrawn(
+    made: Iterator[Integers], redraw: watch.Redraw, retry: int, notices: list[str]
+) -> Iterator[Integers]:
+    return watch.redraw_trouble(
+        made, redraw=redraw, codec=CODEC, prompt=PROMPT, retry=retry, notice=notices.append
+    )
 
-    rows: list[Rows] = []
+
+def never(heard: Integers, stream: int, attempt: int) -> Iterator[Integers]:
+    raise AssertionError
+
+
+@pytest.mark.parametrize("reached", [60, 350, 600])
+def test_what_is_held_back_is_handed_on_at_an_interrupt(reached: int) -> None:
+    def made() -> Iterator[Integers]:
+        yield from blocks(streams()[:reached], 50)
+        raise KeyboardInterrupt
+
+    handed: list[Integers] = []
     with pytest.raises(KeyboardInterrupt):
-        rows.extend(watch.watched(steps(), lambda *_: iter(()), CODEC, PROMPT, 1, print))
-    assert len(rows) == 350
+        handed.extend(redrawn(made(), never, 1, []))
+    assert np.array_equal(np.concatenate(handed), streams()[:reached])
+
+
+def test_an_interrupt_between_two_blocks_loses_nothing_either() -> None:
+    made = redrawn(blocks(streams(), 50), never, 1, [])
+    handed = [next(made), next(made)]
+    assert isinstance(made, Generator)
+    handed.append(made.throw(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        handed.extend(made)
+    there = np.concatenate(handed)
+    assert 600 <= len(there) < 700
+    assert np.array_equal(there, streams()[: len(there)])
 
 
 @pytest.mark.parametrize("codec", [Linear(256, RATE), MuLaw(16, RATE)])
@@ -97,22 +120,22 @@ def test_few_levels_do_not_clip_and_a_second_of_few_samples_is_not_judged() -> N
     assert watch.trouble(np.zeros(10, np.int64), MuLaw(256, 10)) is None
 
 
-def test_a_stream_is_drawn_anew_from_before_the_trouble() -> None:
+@pytest.mark.parametrize("sizes", [1, 64, 333])
+def test_a_stream_is_redrawn_from_before_the_trouble(sizes: int) -> None:
     notices: list[str] = []
-    asked: list[tuple[Rows, int, int]] = []
+    asked: list[tuple[Integers, int, int]] = []
 
-    def again(heard: Rows, stream: int, attempt: int) -> Iterator[Rows]:
+    def redraw(heard: Integers, stream: int, attempt: int) -> Iterator[Integers]:
         asked.append((heard, stream, attempt))
-        silent = attempt == 1
-        yield from (np.full((1500, 1), CODEC.start) if silent else noise(1500, 9)[:, None])
+        silent = np.full((1500, 1), CODEC.start)
+        yield from blocks(silent if attempt == 1 else noise(1500, 9)[:, None], 2 * sizes)
 
-    rows = np.stack(list(watch.watched(streams(), again, CODEC, PROMPT, 3, notices.append)))
-    expected = np.stack(list(streams()))
-    assert np.array_equal(rows[:, 0], expected[:, 0])
-    assert np.array_equal(rows[:600, 1], expected[:600, 1])  # the second before the silent one
+    rows = np.concatenate(list(redrawn(blocks(streams(), sizes), redraw, 3, notices)))
+    assert np.array_equal(rows[:, 0], streams()[:, 0])
+    assert np.array_equal(rows[:600, 1], streams()[:600, 1])  # the second before the silent one
     assert np.array_equal(rows[600:, 1], noise(1500, 9)[:900])
     assert [(stream, attempt) for _, stream, attempt in asked] == [(1, 1), (1, 2)]
-    assert np.array_equal(asked[1][0], np.concatenate([PROMPT, expected[:600, 1]]))
+    assert np.array_equal(asked[1][0], np.concatenate([PROMPT, streams()[:600, 1]]))
     assert notices == [
         "stream 2: silence at 4.2 s: drawn anew, 1 of 3",
         "stream 2: silence at 4.2 s: drawn anew, 2 of 3",
@@ -122,10 +145,10 @@ def test_a_stream_is_drawn_anew_from_before_the_trouble() -> None:
 def test_it_goes_on_when_all_attempts_are_spent() -> None:
     notices: list[str] = []
 
-    def again(heard: Rows, stream: int, attempt: int) -> Iterator[Rows]:
-        yield from np.full((1500, 1), CODEC.start)
+    def redraw(heard: Integers, stream: int, attempt: int) -> Iterator[Integers]:
+        yield np.full((1500, 1), CODEC.start)
 
-    rows = list(watch.watched(streams(), again, CODEC, PROMPT, 2, notices.append))
+    rows = np.concatenate(list(redrawn(blocks(streams()), redraw, 2, notices)))
     assert len(rows) == 1500
     assert len(notices) == 3
     assert notices[-1] == "stream 2: silence at 4.2 s"

@@ -1,0 +1,91 @@
+"""Text or sound: the one place that asks which.
+
+A medium knows what the symbols of a codec are to a person: how long a sample is by default, how a
+prompt is read, what is watched, and where the result goes.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol, cast
+
+import numpy.typing as npt
+
+from seqkit.data.codecs import Codec, Quantiser, TextCodec
+from seqkit.generation.engine import Blocks
+from seqkit.generation.request import Prompt
+from seqkit.generation.sound import Sound
+from seqkit.generation.text import Text
+from seqkit.generation.watch import Redraw
+from seqkit.symbols import Symbols
+
+
+class Medium(Protocol):
+    """What `Text` and `Sound` do, each for one codec."""
+
+    unit: str
+    """What symbols are called in progress."""
+    printed: bool
+    """Whether a sample is printed unless it is given a file; else it gets one of its own."""
+    suffix: str
+    """Of that file."""
+    header: bytes
+    """What stands before the symbols on stdout."""
+    glimpse: int
+    """Symbols of the short sample at a validation."""
+
+    def length(self, length: int | None, seconds: float | None) -> int:
+        """How many symbols to make. Raises ConfigError."""
+        ...
+
+    def read_prompt(self, prompt: Prompt) -> Symbols:
+        """The symbols (N,) of a prompt, N = 0 without one. Raises ConfigError, DataError."""
+        ...
+
+    def watch(
+        self,
+        blocks: Blocks,
+        redraw: Redraw,
+        prompt: Symbols,
+        retry: int,
+        notice: Callable[[str], None],
+    ) -> Blocks:
+        """Hand on blocks (N, S), and do something about those that went wrong."""
+        ...
+
+    def check_files(self, files: list[Path], symbols: int) -> None:
+        """Refuse files that cannot take so many symbols each. Raises ConfigError."""
+        ...
+
+    def check_stream(self, streams: int, terminal: bool) -> None:
+        """Refuse a stdout that cannot take the streams. Raises ConfigError."""
+        ...
+
+    def render(self, symbols: npt.ArrayLike) -> str | bytes:
+        """Symbols (N,) as they go to stdout; blocks can be rendered one by one."""
+        ...
+
+    def open(
+        self, file: Path, overwrite: bool
+    ) -> AbstractContextManager[Callable[[npt.ArrayLike], None]]:
+        """A new file, and what writes symbols (N,) to it block by block. Raises OutputError."""
+        ...
+
+    def speed(self, rate: float, streams: int) -> str:
+        """In words, how fast so many symbols a second of each stream are."""
+        ...
+
+    def save(self, symbols: npt.ArrayLike, stem: Path) -> Path:
+        """Write a whole sample (N,) to `stem` with its suffix added. Raises OutputError."""
+        ...
+
+    def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
+        """What stderr shows of a sample (N,) that was saved."""
+        ...
+
+
+def medium_of(codec: Codec) -> Medium:
+    """The medium of a codec."""
+    if codec.kind == "audio":
+        return Sound(cast(Quantiser, codec))
+    return Text(cast(TextCodec, codec))

@@ -1,0 +1,124 @@
+"""Generated sound: prompts, files, stdout."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit.data.codecs import Quantiser
+from seqkit.data.sound import pictures, reader, resample, writer
+from seqkit.errors import ConfigError
+from seqkit.generation import watch
+from seqkit.generation.engine import Blocks
+from seqkit.generation.request import Prompt
+from seqkit.symbols import Symbols
+
+_SECONDS = 5.0  # by default
+
+
+class Sound:
+    """See Medium."""
+
+    unit = "samples"
+    printed = False
+    suffix = ".wav"
+
+    def __init__(self, codec: Quantiser) -> None:
+        self._codec = codec
+        self.header = writer.open_header(codec.sample_rate)
+        self.glimpse = codec.sample_rate  # a second
+
+    def length(self, length: int | None, seconds: float | None) -> int:
+        """See Medium. Raises ConfigError for less than a sample."""
+        rate = self._codec.sample_rate
+        samples = round((seconds or _SECONDS) * rate)
+        if not length and samples < 1:
+            raise ConfigError(f"seconds={seconds:g}: less than one sample at {rate} Hz")
+        return length or samples
+
+    def read_prompt(self, prompt: Prompt) -> Symbols:
+        """See Medium.
+
+        Raises:
+            ConfigError: a text.
+            DataError: the recording cannot be read.
+        """
+        if prompt.text is not None or prompt.file is not None:
+            raise ConfigError("this model makes sound: give prompt_audio=FILE instead of a text")
+        if prompt.audio is None:
+            return np.zeros(0, dtype=np.uint8)
+        wave, rate = reader.read_whole(prompt.audio)
+        return self._codec.encode(resample.resample(wave, rate, self._codec.sample_rate))
+
+    def watch(
+        self,
+        blocks: Blocks,
+        redraw: watch.Redraw,
+        prompt: Symbols,
+        retry: int,
+        notice: Callable[[str], None],
+    ) -> Blocks:
+        """See Medium: trouble is reported, and redrawn up to `retry` times."""
+        if not retry:
+            return watch.report(blocks, self._codec, prompt, notice)
+        return watch.redraw_trouble(
+            blocks,
+            redraw=redraw,
+            codec=self._codec,
+            prompt=prompt,
+            retry=retry,
+            notice=notice,
+        )
+
+    def check_files(self, files: list[Path], symbols: int) -> None:
+        """See Medium. Raises ConfigError for an ending that is not written, or too small a WAV."""
+        for file in files:
+            suffix = file.suffix.lower()
+            if suffix == ".wav" and symbols > writer.MOST_SAMPLES:
+                raise ConfigError(
+                    f"a WAV holds at most {writer.MOST_SAMPLES} samples, not {symbols}: "
+                    "give out=NAME.flac, or out=-"
+                )
+            if suffix not in writer.WRITTEN:
+                raise ConfigError(f"{file}: sound is written as {', '.join(writer.WRITTEN)}")
+
+    def check_stream(self, streams: int, terminal: bool) -> None:
+        """See Medium. Raises ConfigError for several streams, or a terminal."""
+        if streams > 1:
+            raise ConfigError("out=-: stdout takes one stream; give out=NAME.wav")
+        if terminal:
+            raise ConfigError(
+                "out=-: a terminal cannot play sound; pipe it on, or give out=NAME.wav"
+            )
+
+    def render(self, symbols: npt.ArrayLike) -> bytes:
+        """See Medium: 16-bit samples."""
+        return writer.pcm16(self._codec.decode(symbols))
+
+    @contextmanager
+    def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
+        """See Medium. A WAV is whole at every moment; FLAC and OGG are when they are closed."""
+        output = writer.create(file, self._codec.sample_rate, overwrite)
+        try:
+            yield lambda symbols: output.write(self._codec.decode(symbols))
+        finally:
+            output.close()
+
+    def speed(self, rate: float, streams: int) -> str:
+        """See Medium."""
+        return f"{rate:,.0f} samples/s, {rate / self._codec.sample_rate:.2f} x real time"
+
+    def save(self, symbols: npt.ArrayLike, stem: Path) -> Path:
+        """See Medium: a WAV, with a picture of it beside it."""
+        file = stem.with_name(f"{stem.name}{self.suffix}")
+        with self.open(file, overwrite=True) as write:
+            write(symbols)
+        wave = self._codec.decode(symbols)
+        pictures.draw(file.with_suffix(".png"), {file.name: wave}, self._codec.sample_rate)
+        return file
+
+    def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
+        """See Medium: the name of the file."""
+        return f"    {file}"

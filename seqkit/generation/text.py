@@ -1,0 +1,115 @@
+"""Generated text and bytes: prompts, files, stdout."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit import disk
+from seqkit.console import to_bytes
+from seqkit.data.codecs import TextCodec, UnknownSymbolError
+from seqkit.errors import ConfigError, DataError
+from seqkit.generation.engine import Blocks
+from seqkit.generation.request import Prompt
+from seqkit.generation.watch import Redraw
+from seqkit.symbols import Symbols
+
+_LENGTH = 500  # symbols, by default
+_INDENT = "    "
+
+
+class Text:
+    """See Medium."""
+
+    unit = "symbols"
+    printed = True
+    suffix = ".txt"
+    header = b""
+    glimpse = 160
+
+    def __init__(self, codec: TextCodec) -> None:
+        self._codec = codec
+
+    def length(self, length: int | None, seconds: float | None) -> int:
+        """See Medium. Raises ConfigError for seconds."""
+        if seconds is not None:
+            raise ConfigError(f"seconds={seconds:g}: this model writes text: give length")
+        return length or _LENGTH
+
+    def read_prompt(self, prompt: Prompt) -> Symbols:
+        """See Medium.
+
+        Raises:
+            ConfigError: an unknown character, with unknown=error; or a recording.
+            DataError: the file cannot be read.
+        """
+        if prompt.audio is not None:
+            raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
+        content = prompt.text or "" if prompt.file is None else self._read(prompt.file)
+        if not content:
+            return np.zeros(0, dtype=np.uint8)
+        try:
+            return self._codec.encode(content, prompt.unknown)
+        except UnknownSymbolError as error:
+            raise ConfigError(
+                f"prompt: {error}: the model never saw it; see sample.unknown=skip|nearest"
+            ) from error
+
+    def _read(self, path: Path) -> str | bytes:
+        try:
+            content = path.read_bytes()
+            return content if self._codec.kind == "bytes" else content.decode("utf-8")
+        except OSError as error:
+            reason = disk.describe(error)
+            raise DataError(f"prompt_file={path}: cannot be read: {reason}") from error
+        except UnicodeDecodeError as error:
+            raise DataError(f"prompt_file={path}: byte {error.start} is not utf-8") from error
+
+    def watch(
+        self,
+        blocks: Blocks,
+        redraw: Redraw,
+        prompt: Symbols,
+        retry: int,
+        notice: Callable[[str], None],
+    ) -> Blocks:
+        """See Medium. Text is taken as it comes."""
+        return blocks
+
+    def check_files(self, files: list[Path], symbols: int) -> None:
+        """See Medium. Any file takes any text."""
+
+    def check_stream(self, streams: int, terminal: bool) -> None:
+        """See Medium. Several streams are printed one below the other."""
+
+    def render(self, symbols: npt.ArrayLike) -> str | bytes:
+        """See Medium."""
+        return self._codec.decode(symbols)
+
+    @contextmanager
+    def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
+        """See Medium. The file is whole or absent."""
+        with disk.atomic_write(file) as stream:
+
+            def write(symbols: npt.ArrayLike) -> None:
+                stream.write(to_bytes(self.render(symbols)))
+
+            yield write
+
+    def speed(self, rate: float, streams: int) -> str:
+        """See Medium."""
+        return f"{rate * streams:,.0f} symbols/s"
+
+    def save(self, symbols: npt.ArrayLike, stem: Path) -> Path:
+        """See Medium."""
+        file = stem.with_name(f"{stem.name}{self.suffix}")
+        with self.open(file, overwrite=True) as write:
+            write(symbols)
+        return file
+
+    def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
+        """See Medium."""
+        text = to_bytes(self.render(symbols)).decode("utf-8", "replace").strip("\n")
+        return "\n".join(_INDENT + line for line in text.split("\n"))

@@ -1,0 +1,94 @@
+"""Files and streams of generation: written while symbols are made, and kept when they end early."""
+
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqkit.commands import outputs
+from seqkit.commands.interrupts import Interrupts
+from seqkit.console import Console
+from seqkit.data.codecs import Characters, Codec, MuLaw
+from seqkit.generation.medium import medium_of
+from seqkit.symbols import Integers
+
+CODEC = Characters("abcdé€", 0)
+
+
+def blocks(count: int, streams: int) -> Iterator[Integers]:
+    """So many blocks of 1000 symbols."""
+    generator = np.random.default_rng(1)
+    for _ in range(count):
+        yield generator.integers(0, CODEC.size, (1000, streams))
+
+
+def write(made: Iterator[Integers], codec: Codec, files: list[Path]) -> None:
+    with Interrupts() as interrupts:
+        outputs.write_files(
+            made,
+            medium_of(codec),
+            np.array([1, 2], np.uint8),
+            files,
+            length=1000,
+            overwrite=False,
+            interrupts=interrupts,
+            console=Console(quiet=True),
+        )
+
+
+def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        write(blocks(count, 2), CODEC, [tmp_path / f"{count}_1.txt", tmp_path / f"{count}_2.txt"])
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    peak(10)  # what is imported and cached
+    short, long = peak(20), peak(1000)
+    assert long < short + 100_000  # of two million symbols
+    text = (tmp_path / "1000_2.txt").read_text()
+    assert len(text) == 1_000_002
+    expected = np.concatenate([block[:, 1] for block in blocks(1000, 2)])
+    assert text == "bc" + CODEC.decode(expected)
+
+
+@pytest.mark.parametrize(("codec", "suffix"), [(CODEC, "txt"), (MuLaw(6, 4000), "wav")])
+def test_a_file_is_whole_when_its_symbols_are_interrupted(
+    codec: Codec, suffix: str, tmp_path: Path
+) -> None:
+    def made() -> Iterator[Integers]:
+        yield from blocks(2, 1)
+        raise KeyboardInterrupt
+
+    file, whole = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+    with pytest.raises(KeyboardInterrupt):
+        write(made(), codec, [file])
+    write(blocks(2, 1), codec, [whole])
+    assert file.read_bytes() == whole.read_bytes()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_error_leaves_no_text_behind(tmp_path: Path) -> None:
+    def made() -> Iterator[Integers]:
+        yield from blocks(2, 1)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write(made(), CODEC, [tmp_path / "a.txt"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_streams_on_stdout_are_kept_when_they_are_interrupted(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    def made() -> Iterator[Integers]:
+        yield np.array([[1, 2]])
+        yield np.array([[2, 3], [0, 0]])
+        raise KeyboardInterrupt
+
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        outputs.print_streams(made(), medium_of(CODEC), CODEC.encode("a"), 2, interrupts)
+    assert capfdbinary.readouterr().out == b"abca\n\nacda"
