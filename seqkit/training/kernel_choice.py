@@ -16,78 +16,83 @@ from seqkit.errors import OutputError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
 from seqkit.model.char_rnn import CharRNN, layer_weights
+from seqkit.model.execution import Execution, usable_kernels
 from seqkit.model.loss import cross_entropy
 from seqkit.model.padding import TENSOR_CORE, nearest, round_up
-from seqkit.training.step import Plan
 
 _CALLS = 5  # of every candidate
 _FORMAT = 1  # of the remembered times
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
-    """The plan that was chosen, and the milliseconds of every candidate, forward and backward."""
+class ExecutionChoice:
+    """The execution that was chosen, and what was measured to choose it.
 
-    plan: Plan
-    milliseconds: dict[str, float]
+    `milliseconds` are those of a forward and backward pass, by candidate; empty without a search.
+    """
+
+    execution: Execution
+    milliseconds: dict[Execution, float]
 
     def __str__(self) -> str:
-        others = ", ".join(
-            f"{name} {time:.2f} ms"
-            for name, time in self.milliseconds.items()
-            if name != str(self.plan)
-        )
-        own = self.milliseconds.get(str(self.plan))
-        return str(self.plan) + (f" {own:.2f} ms (measured; {others})" if own else "")
+        times = {str(tried): f"{time:.2f} ms" for tried, time in self.milliseconds.items()}
+        name = str(self.execution)
+        own = times.pop(name, None)
+        others = ", ".join(f"{other} {time}" for other, time in times.items())
+        return f"{name} {own} (measured; {others})" if own else name
 
 
-def candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Plan]:
-    """The plans that a training may run by, the plainest first.
+def candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Execution]:
+    """The executions that a search chooses from, the plainest first.
 
     Args:
         model: on its device.
         lanes: what it is to be trained on.
         precisions: those that are allowed.
     """
-    config = model.config
-    whole = config.backend == "cudnn" and not config.dropout and not lanes.has_separators
-    calls = [False, True] if config.num_layers > 1 and whole and _on_gpu(model) else [False]
+    kernels = usable_kernels(model.config, separators=lanes.has_separators)
+    if model.config.num_layers == 1 or not _on_gpu(model):
+        kernels = kernels[:1]  # there is nothing to stack, or to gain from it
     count = round_up(lanes.batch_size, TENSOR_CORE if _on_gpu(model) else 1)
-    return [Plan(precision, call, count) for precision in precisions for call in calls]
+    return [Execution(kernel, precision, count) for precision in precisions for kernel in kernels]
 
 
-def choose(
+def choose_execution(
     model: CharRNN, lanes: Lanes, precisions: list[str], cache: Path, search: bool = True
-) -> Choice:
+) -> ExecutionChoice:
     """The fastest candidate, from a short search on a GPU or from the cache; else the plainest.
 
     `cache` is the folder in which times are remembered, by all that they depend on.
     """
-    plans = candidates(model, lanes, precisions)
+    tried = candidates(model, lanes, precisions)
     cut = lanes.has_separators and not model.config.resets_in_one_call
     if not search or not _on_gpu(model) or model.config.backend == "unrolled" or cut:
-        return Choice(plans[0], {})
+        return ExecutionChoice(tried[0], {})
     place = cache / "plans.json"
-    key = json.dumps([_FORMAT, *_circumstances(model, lanes), [str(plan) for plan in plans]])
+    key = json.dumps(
+        [_FORMAT, *_circumstances(model, lanes), [str(execution) for execution in tried]]
+    )
     known = _read(place)
     if key not in known:
-        known[key] = dict(_times(model, lanes, plans))
+        known[key] = dict(_times(model, lanes, tried))
         with contextlib.suppress(OutputError), disk.atomic_write(place) as stream:
             stream.write(json.dumps(known, indent=1).encode())
     milliseconds = known[key]
     if not milliseconds:
-        return Choice(plans[0], {})
-    timed = [plan for plan in plans if str(plan) in milliseconds]
-    return Choice(min(timed, key=lambda plan: milliseconds[str(plan)]), milliseconds)
+        return ExecutionChoice(tried[0], {})
+    timed = {e: milliseconds[str(e)] for e in tried if str(e) in milliseconds}
+    return ExecutionChoice(min(timed, key=lambda e: timed[e]), timed)
 
 
-def _times(model: CharRNN, lanes: Lanes, plans: list[Plan]) -> Iterator[tuple[str, float]]:
-    """Milliseconds of every plan that this GPU can run."""
+def _times(
+    model: CharRNN, lanes: Lanes, executions: list[Execution]
+) -> Iterator[tuple[str, float]]:
+    """Milliseconds of every execution that this GPU can run."""
     device = model.head.weight.device
-    for plan in plans:  # one at a time: together they would need the memory of all
-        name = str(plan)
+    for execution in executions:  # one at a time: together they would need the memory of all
+        name = str(execution)
         with contextlib.suppress(RuntimeError):
-            row = {name: _builder(model, lanes, plan)}
+            row = {name: _builder(model, lanes, execution)}
             timing = interleave(row, device, rounds=1, calls=_CALLS)[name]
             yield name, timing.quantile(0.5)
 
@@ -134,17 +139,19 @@ def _circumstances(model: CharRNN, lanes: Lanes) -> list[object]:
     ]
 
 
-def _builder(model: CharRNN, lanes: Lanes, plan: Plan) -> Build:
+def _builder(model: CharRNN, lanes: Lanes, execution: Execution) -> Build:
     """What makes the forward and backward pass as a CUDA graph."""
 
     def build() -> Callable[[], object]:
         device = model.head.weight.device
-        shape = (lanes.sequence_length, plan.lanes)
-        network = model.leaves(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
+        shape = (lanes.sequence_length, execution.lanes)
+        network = model.leaves(
+            dtype=execution.dtype, kernel=execution.kernel, separators=lanes.has_separators
+        )
         leaves = network.tensors()
         symbols = torch.zeros(shape, dtype=torch.int64, device=device)
         resets = torch.zeros(shape, dtype=torch.bool, device=device)
-        state = model.zero_state(plan.lanes)
+        state = model.zero_state(execution.lanes)
 
         def run() -> None:
             logits, _ = network(symbols, state, None, resets if lanes.has_separators else None)

@@ -7,7 +7,6 @@ every update; the gradients come back to fp32 before anything is done with them.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,9 +14,9 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes
 from seqkit.data.prefetch import Prefetcher
-from seqkit.device import DTYPES
 from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.model.padding import without_padding
@@ -28,23 +27,6 @@ _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes 
 _SHARE = 4  # a corpus stays on the GPU if it takes less than this fraction of the free memory
 _SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows
 _PATIENCE = 2000  # steps without an overflow after which the scale is doubled
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How the network runs: its arithmetic, its calls, and as how many lanes.
-
-    `precision` is fp32, bf16 or fp16. `one_call` runs the whole stack in one call. `lanes` is B or
-    more; lanes beyond B are idle, which is faster where a kernel wants a certain number.
-    """
-
-    precision: str
-    one_call: bool
-    lanes: int
-
-    def __str__(self) -> str:
-        calls = "one call for all layers" if self.one_call else "one call a layer"
-        return f"{self.precision}, {calls}, {self.lanes} lanes"
 
 
 class TrainingStep:
@@ -58,24 +40,25 @@ class TrainingStep:
         optimizer: OptimizerConfig,
         train: TrainConfig,
         seed: int,
-        plan: Plan,
+        execution: Execution,
     ) -> None:
         """`model` is on its device; `seed` is that of the dropout masks.
 
         Raises:
-            ValueError: the plan has fewer lanes than are to be trained on.
+            ValueError: the execution has fewer lanes than are to be trained on.
         """
-        if plan.lanes < lanes.batch_size:
-            raise ValueError(f"a plan of {plan.lanes} lanes for B = {lanes.batch_size}")
+        if execution.lanes < lanes.batch_size:
+            raise ValueError(f"an execution in {execution.lanes} lanes for B = {lanes.batch_size}")
         self._model = model
         self._lanes = lanes
         self._train = train
         self._seed = seed
         self._device = device = model.head.weight.device
-        self._plan = plan
         self._masters = model.network().tensors()
-        precision = DTYPES[plan.precision]
-        self._network = model.leaves(precision, lanes.has_separators, plan.one_call)
+        dtype = execution.dtype
+        self._network = model.leaves(
+            dtype=dtype, kernel=execution.kernel, separators=lanes.has_separators
+        )
         self._leaves = self._network.tensors()
         self._copied = [
             (without_padding(leaf.detach(), own), own)
@@ -86,18 +69,18 @@ class TrainingStep:
         for own, gradient in zip(self._masters, self._gradients, strict=True):
             own.grad = gradient
         self._optimizer = make_optimizer(optimizer, self._masters, device)
-        self._state = State(*(values.to(precision) for values in model.zero_state(plan.lanes)))
+        self._state = State(*(values.to(dtype) for values in model.zero_state(execution.lanes)))
         self._keys = torch.zeros(model.config.num_layers, dtype=torch.int32, device=device)
         self._clock = torch.zeros((), dtype=torch.int64, device=device)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._norm = torch.zeros((), device=device)
-        self._scales = plan.precision == "fp16"
+        self._scales = execution.precision == "fp16"
         self._scale = torch.full((), _SCALE if self._scales else 1.0, device=device)
         self._growth = torch.zeros((), dtype=torch.int32, device=device)
         self._recording: Recording | None = None
         self._prefetcher: Prefetcher | None = None
-        lanes.widen(plan.lanes)
+        lanes.widen(execution.lanes)
         if device.type == "cuda":
             if lanes.nbytes < torch.cuda.mem_get_info(device)[0] / _SHARE:
                 lanes.move(device)
