@@ -57,7 +57,9 @@ def rows(
     if device.type == "cuda":
         _warm_cublas(device)
     model, lanes = _model(config, config.model, device), _lanes(config)
-    choice = kernel_choice.choose_execution(model, lanes, precisions, cache, config.model.autotune)
+    choice = kernel_choice.choose_execution(
+        model, lanes, precisions=precisions, cache=cache, search=config.model.autotune
+    )
     execution, plainest = choice.execution, kernel_choice.candidates(model, lanes, precisions)[0]
     unrolled = dataclasses.replace(config.model, backend="unrolled")
     slow = dataclasses.replace(plainest, kernel="unrolled")

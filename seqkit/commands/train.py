@@ -150,15 +150,19 @@ def _execution(
     console: Console,
 ) -> Execution:
     """How the network runs: as the run did before if it can, else as a search finds it fastest."""
-    if rule := kernel_choice.missed(model):
-        console.notice(rule)
+    if advice := kernel_choice.width_advice(model):
+        console.notice(advice)
     before = saved_execution(saved.training) if saved is not None else None
-    if before in kernel_choice.candidates(model, lanes, precisions):
-        return before
-    # Two searches may end differently: what is to repeat bit by bit is not searched for.
-    search = config.model.autotune and not config.train.deterministic
-    choice = kernel_choice.choose_execution(model, lanes, precisions, disk.cache_dir(), search)
-    if choice.milliseconds or before:
+    choice = kernel_choice.choose_execution(
+        model,
+        lanes,
+        precisions=precisions,
+        cache=disk.cache_dir(),
+        # Two searches may end differently: what is to repeat bit by bit is not searched for.
+        search=config.model.autotune and not config.train.deterministic,
+        before=before,
+    )
+    if choice.execution != before and (choice.milliseconds or before):
         console.notice(f"kernels: {choice}")
     return choice.execution
 
