@@ -29,7 +29,7 @@ def rates(
         rows = {name: built[name].build for name in ROWS}
         timings = interleave(rows, chosen, rounds=rounds, calls=calls)
     symbols = lanes * config.train.sequence_length
-    return {n: symbols / t.quantile(0.5) * 1000 for n, t in timings.items()}, str(choice.plan)
+    return {n: symbols / t.quantile(0.5) * 1000 for n, t in timings.items()}, str(choice.execution)
 
 
 def table(arguments: Sequence[str], rounds: int = 5, calls: int = 10) -> str:

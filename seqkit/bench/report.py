@@ -11,7 +11,7 @@ from seqkit.bench.published import describe, published
 from seqkit.bench.rows import Row
 from seqkit.config import Config
 from seqkit.kernels.timing import Timing
-from seqkit.training.kernel_choice import Choice
+from seqkit.training.kernel_choice import ExecutionChoice
 
 _SAMPLE_RATE = 16000  # Hz, that real time is measured against
 _ENGINE_RATIOS = (
@@ -26,11 +26,11 @@ def training_result(
     config: Config,
     chosen: torch.device,
     rows: Mapping[str, Row],
-    choice: Choice,
+    choice: ExecutionChoice,
     timings: Mapping[str, Timing],
 ) -> dict[str, Any]:
     """The times of a training shape; each row is set against the peak of matrix products."""
-    peak = training.matrix_peak(chosen, choice.plan.precision)
+    peak = training.matrix_peak(chosen, choice.execution.precision)
     measured = _rows(rows, timings)
     for row in measured:
         rate = training.operations(config, row["name"]) / row["median_ms"] * 1000
@@ -38,7 +38,7 @@ def training_result(
     medians = {row["name"]: row["median_ms"] for row in measured}
     return {
         **_circumstances(config, chosen),
-        "precision": choice.plan.precision,
+        "precision": choice.execution.precision,
         "kernels": str(choice),
         "batch_size": config.train.batch_size,
         "sequence_length": config.train.sequence_length,

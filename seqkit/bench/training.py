@@ -28,11 +28,11 @@ from seqkit.kernels.timing import Build, interleave
 from seqkit.model import fused
 from seqkit.model.cells import GATES
 from seqkit.model.char_rnn import CharRNN, layer_weights
+from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.training import kernel_choice
-from seqkit.training.kernel_choice import Choice
-from seqkit.training.step import Plan
+from seqkit.training.kernel_choice import ExecutionChoice
 from seqkit.training.trainer import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
@@ -44,7 +44,7 @@ def rows(
     precisions: list[str],
     cache: Path,
     notice: Callable[[str], None] = lambda text: None,
-) -> tuple[dict[str, Row], Choice]:
+) -> tuple[dict[str, Row], ExecutionChoice]:
     """All rows, for symbols drawn uniformly, and how seqkit's rows run.
 
     Args:
@@ -57,13 +57,16 @@ def rows(
     if device.type == "cuda":
         _warm_cublas(device)
     model, lanes = _model(config, config.model, device), _lanes(config)
-    choice = kernel_choice.choose(model, lanes, precisions, cache, config.model.autotune)
-    plan, slow = choice.plan, kernel_choice.candidates(model, lanes, precisions)[0]
+    choice = kernel_choice.choose_execution(
+        model, lanes, precisions=precisions, cache=cache, search=config.model.autotune
+    )
+    execution, plainest = choice.execution, kernel_choice.candidates(model, lanes, precisions)[0]
     unrolled = dataclasses.replace(config.model, backend="unrolled")
+    slow = dataclasses.replace(plainest, kernel="unrolled")
     built: dict[str, Build] = {
-        "seqkit": lambda: _trainer(config, config.model, device, plan, notice),
-        "seqkit_forward_backward": lambda: _network(config, config.model, device, plan),
-        "bare": lambda: _bare(config, device, plan),
+        "seqkit": lambda: _trainer(config, config.model, device, execution, notice),
+        "seqkit_forward_backward": lambda: _network(config, config.model, device, execution),
+        "bare": lambda: _bare(config, device, execution),
         "unrolled": lambda: _trainer(config, unrolled, device, slow, notice),
         "unrolled_forward_backward": lambda: _network(config, unrolled, device, slow),
         "plain": lambda: plain.plain(config, device),
@@ -119,7 +122,7 @@ def _trainer(
     config: Config,
     settings: ModelConfig,
     device: torch.device,
-    plan: Plan,
+    execution: Execution,
     notice: Callable[[str], None],
 ) -> Callable[[], object]:
     model = _model(config, settings, device)
@@ -132,7 +135,7 @@ def _trainer(
         optimizer=config.optimizer,
         train=config.train,
         seed=config.seed,
-        plan=plan,
+        execution=execution,
     )
     if (reason := trainer.prepare()) and settings.backend == "cudnn":
         notice(reason)
@@ -140,14 +143,14 @@ def _trainer(
 
 
 def _network(
-    config: Config, settings: ModelConfig, device: torch.device, plan: Plan
+    config: Config, settings: ModelConfig, device: torch.device, execution: Execution
 ) -> Callable[[], object]:
     """Forward and backward, launched as the training launches it."""
     model = _model(config, settings, device)
-    network = model.leaves(DTYPES[plan.precision], False, plan.one_call)
+    network = model.leaves(dtype=execution.dtype, kernel=execution.kernel, separators=False)
     leaves = network.tensors()
-    inputs, targets = window(config, device, plan.lanes)
-    state = State(*(values.to(leaves[-1].dtype) for values in model.zero_state(plan.lanes)))
+    inputs, targets = window(config, device, execution.lanes)
+    state = State(*(values.to(leaves[-1].dtype) for values in model.zero_state(execution.lanes)))
     masks = torch.ones_like(state.h) if settings.dropout else None
 
     def step() -> None:
@@ -159,20 +162,20 @@ def _network(
     return step
 
 
-def _bare(config: Config, device: torch.device, plan: Plan) -> Callable[[], object]:
+def _bare(config: Config, device: torch.device, execution: Execution) -> Callable[[], object]:
     """The layers alone, at the true width of their input, on ready inputs in their dtype."""
     model = _model(config, config.model, device)
-    layers = model.leaves(DTYPES[plan.precision], False, plan.one_call).layers
+    layers = model.leaves(dtype=execution.dtype, kernel=execution.kernel, separators=False).layers
     leaves = [part for layer in layers for part in layer]
-    shape = (config.train.sequence_length, plan.lanes, config.model.input_width)
+    shape = (config.train.sequence_length, execution.lanes, config.model.input_width)
     x = torch.randn(shape, device=device, dtype=leaves[0].dtype)
-    h = torch.zeros_like(model.zero_state(plan.lanes).h, dtype=x.dtype)
+    h = torch.zeros_like(model.zero_state(execution.lanes).h, dtype=x.dtype)
     dy = torch.ones((*shape[:2], config.model.hidden_size), device=device, dtype=x.dtype)
     cell = config.model.cell
 
     def step() -> None:
         y = x
-        if plan.one_call:
+        if execution.kernel == "stacked":
             y = fused.fused_stack(cell, layers, x, h, h).y
         else:
             for index, layer in enumerate(layers):

@@ -15,13 +15,13 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
 from seqkit.options import default_of
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.training import kernel_choice
-from seqkit.training.step import Plan
-from seqkit.training.trainer import Trainer
+from seqkit.training.trainer import Trainer, saved_execution
 
 _END_KEYS = {
     f"train.{key}"
@@ -79,7 +79,7 @@ def run(config: Config, console: Console) -> None:
             generator = torch.Generator().manual_seed(config.seed)
             model = CharRNN(model_config, generator).to(chosen)
         start = corpus.codec.start
-        plan = _plan(config, model, lanes, precisions, saved, console)
+        execution = _execution(config, model, lanes, precisions, saved, console)
         trainer = Trainer(
             model=model,
             lanes=lanes,
@@ -88,7 +88,7 @@ def run(config: Config, console: Console) -> None:
             optimizer=config.optimizer,
             train=settings,
             seed=config.seed,
-            plan=plan,
+            execution=execution,
         )
         if saved is not None:
             trainer.restore(saved.training or {}, saved.training_tensors)
@@ -97,7 +97,7 @@ def run(config: Config, console: Console) -> None:
                 return
         if reason := trainer.prepare():
             console.notice(reason)
-        job = Job(config, console, folder, corpus, validation, prompt, trainer, plan.precision)
+        job = Job(config, console, folder, corpus, validation, prompt, trainer, execution.precision)
         with folder.open(stamp):
             job.run()
 
@@ -141,27 +141,30 @@ def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None
     return dataclasses.replace(wanted, vocabulary_size=wanted.vocabulary_size or size)
 
 
-def _plan(
+def _execution(
     config: Config,
     model: CharRNN,
     lanes: Lanes,
     precisions: list[str],
     saved: Checkpoint | None,
     console: Console,
-) -> Plan:
+) -> Execution:
     """How the network runs: as the run did before if it can, else as a search finds it fastest."""
-    if rule := kernel_choice.missed(model):
-        console.notice(rule)
-    before = saved.training.get("plan") if saved is not None and saved.training else None
-    for plan in kernel_choice.candidates(model, lanes, precisions):
-        if dataclasses.asdict(plan) == before:
-            return plan
-    # Two searches may end differently: what is to repeat bit by bit is not searched for.
-    search = config.model.autotune and not config.train.deterministic
-    choice = kernel_choice.choose(model, lanes, precisions, disk.cache_dir(), search)
-    if choice.milliseconds or before:
+    if advice := kernel_choice.width_advice(model):
+        console.notice(advice)
+    before = saved_execution(saved.training) if saved is not None else None
+    choice = kernel_choice.choose_execution(
+        model,
+        lanes,
+        precisions=precisions,
+        cache=disk.cache_dir(),
+        # Two searches may end differently: what is to repeat bit by bit is not searched for.
+        search=config.model.autotune and not config.train.deterministic,
+        before=before,
+    )
+    if choice.execution != before and (choice.milliseconds or before):
         console.notice(f"kernels: {choice}")
-    return choice.plan
+    return choice.execution
 
 
 def _smaller(config: Config, model: ModelConfig, precision: str, chosen: torch.device) -> str:

@@ -95,7 +95,7 @@ def _chunks(
     model: CharRNN, part: Part, start: int, segments: Integers, precision: str
 ) -> Iterator[_Chunk]:
     """Run the segments, the longest first, so that lanes that run together end together."""
-    network = model.network(DTYPES[precision])
+    network = model.network(dtype=DTYPES[precision])
     device = model.head.weight.device
     last = len(part) - 1
     order = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from seqkit.config import ModelConfig
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
+from seqkit.model.execution import usable_kernels
 from seqkit.model.network import Network, State
 from seqkit.model.padding import TENSOR_CORE, round_up
 
@@ -79,7 +80,11 @@ class CharRNN(nn.Module):
         return State(zeros, zeros.clone())
 
     def network(
-        self, dtype: torch.dtype | None = None, separators: bool = False, one_call: bool = False
+        self,
+        *,
+        dtype: torch.dtype | None = None,
+        kernel: str | None = None,
+        separators: bool = False,
     ) -> Network:
         """The weights as they run: in `dtype`, and packed for fused calls where that helps.
 
@@ -87,43 +92,44 @@ class CharRNN(nn.Module):
 
         Args:
             dtype: of weights and activations; by default that of the parameters.
+            kernel: see `Execution`; by default the plainest one. stacked takes no masks or resets.
             separators: whether resets will be given.
-            one_call: run the stack in one call; not with masks or resets.
         """
         own = self.head.weight.dtype
+        kernel = kernel or usable_kernels(self.config, separators=separators)[0]
 
         def cast(values: Tensor) -> Tensor:
             return values.to(dtype or own)
 
         layers = [LayerWeights(*map(cast, cells.weights_of(layer))) for layer in self.layers]
         head_weight, head_bias = cast(self.head.weight), cast(self.head.bias)
-        packed = (dtype or one_call) and self.head.weight.is_cuda
+        packed = (dtype or kernel == "stacked") and self.head.weight.is_cuda
         if packed and (missing := round_up(len(head_bias), TENSOR_CORE) - len(head_bias)):
             head_weight = F.pad(head_weight, (0, 0, 0, missing))
             head_bias = F.pad(head_bias, (0, missing), value=_NEVER)
-        if packed and self.config.backend == "cudnn":
+        if packed and kernel != "unrolled":
             cell = self.config.cell
-            if one_call:
+            if kernel == "stacked":
                 layers = fused.pack(layers, cell, False)
             else:
                 separators = separators and cell == "lstm"
                 layers = [fused.pack([layer], cell, separators)[0] for layer in layers]
         return Network(
-            self.config,
-            None if self.embedding is None else cast(self.embedding.weight),
-            tuple(layers),
-            head_weight,
-            head_bias,
-            one_call,
+            config=self.config,
+            kernel=kernel,
+            embedding=None if self.embedding is None else cast(self.embedding.weight),
+            layers=tuple(layers),
+            head_weight=head_weight,
+            head_bias=head_bias,
         )
 
     @torch.no_grad()
-    def leaves(self, dtype: torch.dtype, separators: bool, one_call: bool) -> Network:
-        """What `network` says, as tensors of their own to take gradients of.
+    def leaves(self, *, dtype: torch.dtype, kernel: str, separators: bool) -> Network:
+        """`network(…)` made of leaf tensors, to take gradients of.
 
-        One that needs no copy shares its memory with the parameter.
+        A tensor that needs neither cast nor padding shares its memory with the parameter.
         """
-        network = self.network(dtype, separators, one_call)
+        network = self.network(dtype=dtype, kernel=kernel, separators=separators)
         return network.with_tensors([own.detach().requires_grad_() for own in network.tensors()])
 
     def forward(
@@ -133,7 +139,7 @@ class CharRNN(nn.Module):
         masks: Tensor | None = None,
         resets: Tensor | None = None,
     ) -> tuple[Tensor, State]:
-        """What `Network` says, with the parameters as they are."""
+        """Run T steps with the parameters as they are: see `Network`."""
         return self.network()(symbols, state, masks, resets)
 
 

@@ -29,18 +29,18 @@ class State(NamedTuple):
 
 
 class Network(NamedTuple):
-    """The tensors of a CharRNN in the dtype and layout they run in, and the function they make.
+    """The tensors of a CharRNN in the dtype and layout in which they run, and what they compute.
 
-    `one_call`: the layers' weights are packed for one call of the whole stack. What is packed has
-    more rows or columns than the parameter; those of the parameter come first.
+    `kernel` is an `Execution`'s; the weights are packed for it. A packed tensor may have more rows
+    or columns than its parameter; the parameter's come first.
     """
 
     config: ModelConfig
+    kernel: str
     embedding: Tensor | None
     layers: tuple[LayerWeights, ...]
     head_weight: Tensor
     head_bias: Tensor
-    one_call: bool = False
 
     def tensors(self) -> list[Tensor]:
         """All of them in one order: embedding, layers from the bottom, head."""
@@ -85,12 +85,12 @@ class Network(NamedTuple):
             ValueError: a tensor of another shape, dtype or device than is expected.
         """
         self._check(symbols, state, masks, resets)
-        if self.one_call and (masks is not None or resets is not None):
+        if self.kernel == "stacked" and (masks is not None or resets is not None):
             raise ValueError("one call of the whole stack takes neither masks nor resets")
         dtype = self.head_weight.dtype
         x = self._inputs(symbols, resets)
         h, c = state.h.to(dtype), state.c.to(dtype)
-        if self.one_call:
+        if self.kernel == "stacked":
             x, h, c = fused.fused_stack(self.config.cell, self.layers, x, h, c)
         else:
             x, h, c = self._layer_by_layer(x, h, c, masks, resets)
@@ -116,7 +116,7 @@ class Network(NamedTuple):
         last_h, last_c = [], []
         for index, weights in enumerate(self.layers):
             given = (config.cell, weights, x, h[index], c[index], resets)
-            if config.backend == "unrolled":
+            if self.kernel == "unrolled":
                 out = cells.unrolled(*given, config.clip)
             else:
                 out = fused.fused_layer(*given)

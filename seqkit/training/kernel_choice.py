@@ -1,9 +1,9 @@
-"""Which way of running a network is the fastest on this GPU: measured, not guessed."""
+"""Which execution of a network is the fastest on this GPU: measured, not guessed."""
 
 import contextlib
-import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -14,90 +14,195 @@ from seqkit.data.lanes import Lanes
 from seqkit.device import DTYPES
 from seqkit.errors import OutputError
 from seqkit.kernels.graph import Recording
-from seqkit.kernels.timing import Build, interleave
+from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN, layer_weights
+from seqkit.model.execution import Execution, usable_kernels
 from seqkit.model.loss import cross_entropy
 from seqkit.model.padding import TENSOR_CORE, nearest, round_up
-from seqkit.training.step import Plan
 
 _CALLS = 5  # of every candidate
-_FORMAT = 1  # of the remembered times
+_FORMAT = 2  # of the file of times
 
 
-@dataclasses.dataclass(frozen=True)
-class Choice:
-    """The plan that was chosen, and the milliseconds of every candidate, forward and backward."""
+@dataclass(frozen=True)
+class ExecutionChoice:
+    """The execution that was chosen, and what was measured to choose it.
 
-    plan: Plan
-    milliseconds: dict[str, float]
+    `milliseconds` are those of a forward and backward pass, by candidate; empty without a search.
+    """
+
+    execution: Execution
+    milliseconds: dict[Execution, float]
 
     def __str__(self) -> str:
-        others = ", ".join(
-            f"{name} {time:.2f} ms"
-            for name, time in self.milliseconds.items()
-            if name != str(self.plan)
-        )
-        own = self.milliseconds.get(str(self.plan))
-        return str(self.plan) + (f" {own:.2f} ms (measured; {others})" if own else "")
+        times = {str(tried): f"{time:.2f} ms" for tried, time in self.milliseconds.items()}
+        name = str(self.execution)
+        own = times.pop(name, None)
+        others = ", ".join(f"{other} {time}" for other, time in times.items())
+        return f"{name} {own} (measured; {others})" if own else name
 
 
-def candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Plan]:
-    """The plans that a training may run by, the plainest first.
+def candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Execution]:
+    """The executions that a search chooses from, the plainest first.
 
     Args:
         model: on its device.
         lanes: what it is to be trained on.
         precisions: those that are allowed.
     """
-    config = model.config
-    whole = config.backend == "cudnn" and not config.dropout and not lanes.has_separators
-    calls = [False, True] if config.num_layers > 1 and whole and _on_gpu(model) else [False]
+    kernels = usable_kernels(model.config, separators=lanes.has_separators)
+    if model.config.num_layers == 1 or not _on_gpu(model):
+        kernels = kernels[:1]  # there is nothing to stack, or to gain from it
     count = round_up(lanes.batch_size, TENSOR_CORE if _on_gpu(model) else 1)
-    return [Plan(precision, call, count) for precision in precisions for call in calls]
+    return [Execution(kernel, precision, count) for precision in precisions for kernel in kernels]
 
 
-def choose(
-    model: CharRNN, lanes: Lanes, precisions: list[str], cache: Path, search: bool = True
-) -> Choice:
-    """The fastest candidate, from a short search on a GPU or from the cache; else the plainest.
+def supported(
+    execution: Execution, model: CharRNN, lanes: Lanes, precisions: Collection[str]
+) -> bool:
+    """Whether a training can run this way here, though a search might not try it any more.
 
-    `cache` is the folder in which times are remembered, by all that they depend on.
+    For the arguments see `candidates`.
     """
-    plans = candidates(model, lanes, precisions)
+    if _on_gpu(model):
+        fits = execution.lanes >= lanes.batch_size and execution.lanes % TENSOR_CORE == 0
+    else:
+        fits = execution.lanes == lanes.batch_size  # idle lanes only cost time on a CPU
+    kernels = usable_kernels(model.config, separators=lanes.has_separators)
+    return fits and execution.kernel in kernels and execution.precision in precisions
+
+
+def choose_execution(
+    model: CharRNN,
+    lanes: Lanes,
+    *,
+    precisions: list[str],
+    cache: Path,
+    search: bool = True,
+    before: Execution | None = None,
+) -> ExecutionChoice:
+    """The execution that a run had before, else the fastest candidate on a GPU, else the plainest.
+
+    Args:
+        model: on its device.
+        lanes: what it is to be trained on.
+        precisions: those that are allowed.
+        cache: the folder in which measured times are remembered.
+        search: measure what has no time yet, which takes a few hundred milliseconds.
+        before: what a run that is resumed ran as; kept if it is supported here.
+    """
+    if before is not None and supported(before, model, lanes, precisions):
+        return ExecutionChoice(before, {})
+    tried = candidates(model, lanes, precisions)
     cut = lanes.has_separators and not model.config.resets_in_one_call
     if not search or not _on_gpu(model) or model.config.backend == "unrolled" or cut:
-        return Choice(plans[0], {})
-    place = cache / "plans.json"
-    key = json.dumps([_FORMAT, *_circumstances(model, lanes), [str(plan) for plan in plans]])
-    known = _read(place)
-    if key not in known:
-        known[key] = dict(_times(model, lanes, plans))
+        return ExecutionChoice(tried[0], {})
+    times = measured_times(
+        tried,
+        measure=lambda execution: _milliseconds(model, lanes, execution),
+        place=cache / "kernel_times.json",
+        circumstances=json.dumps(_circumstances(model, lanes)),
+    )
+    return ExecutionChoice(min(times, key=lambda e: times[e], default=tried[0]), times)
+
+
+def measured_times(
+    executions: list[Execution],
+    *,
+    measure: Callable[[Execution], float],
+    place: Path,
+    circumstances: str,
+) -> dict[Execution, float]:
+    """Milliseconds of every execution that could be measured, now or earlier.
+
+    An execution that fails (a RuntimeError: out of memory, not supported by this GPU) has no time,
+    and nothing is remembered of it: memory may suffice the next time. Trying it again costs less
+    than measuring it would, because it ends where it fails.
+
+    Args:
+        executions: what to measure.
+        measure: returns milliseconds.
+        place: the file of times.
+        circumstances: what the times depend on beside the execution.
+    """
+    file = _read(place)
+    known = file.setdefault(circumstances, {})
+    times: dict[Execution, float] = {}
+    fresh = False
+    for execution in executions:  # one at a time: together they would need the memory of all
+        name = json.dumps(execution.to_record())
+        if name not in known:
+            try:
+                known[name] = measure(execution)
+            except RuntimeError:
+                continue
+            fresh = True
+        times[execution] = known[name]
+    if fresh:
+        content = json.dumps({"format": _FORMAT, "milliseconds": file}, indent=1)
         with contextlib.suppress(OutputError), disk.atomic_write(place) as stream:
-            stream.write(json.dumps(known, indent=1).encode())
-    milliseconds = known[key]
-    if not milliseconds:
-        return Choice(plans[0], {})
-    timed = [plan for plan in plans if str(plan) in milliseconds]
-    return Choice(min(timed, key=lambda plan: milliseconds[str(plan)]), milliseconds)
+            stream.write(content.encode())
+    return times
 
 
-def _times(model: CharRNN, lanes: Lanes, plans: list[Plan]) -> Iterator[tuple[str, float]]:
-    """Milliseconds of every plan that this GPU can run."""
+def _read(place: Path) -> dict[str, dict[str, float]]:
+    """The remembered times: circumstances -> record of an execution -> milliseconds.
+
+    A file that is missing, damaged or of another format counts as empty.
+    """
+    try:
+        content = json.loads(place.read_bytes())
+        if content["format"] != _FORMAT:
+            return {}
+        return {
+            circumstances: {name: float(time) for name, time in times.items()}
+            for circumstances, times in content["milliseconds"].items()
+        }
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _circumstances(model: CharRNN, lanes: Lanes) -> list[object]:
+    """What the times depend on beside the execution."""
+    config = model.config
+    return [
+        torch.cuda.get_device_name(model.head.weight.device),
+        torch.__version__,
+        torch.backends.cudnn.version(),  # type: ignore[no-untyped-call]
+        *(config.cell, config.num_layers, config.hidden_size, config.vocabulary_size),
+        *(config.input, config.embedding_size, bool(config.dropout), lanes.has_separators),
+        lanes.sequence_length,
+    ]
+
+
+def _milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
+    """The median time of a forward and backward pass. Raises RuntimeError where it cannot run."""
+    row = {"": lambda: forward_backward(model, lanes, execution)}
+    timing = interleave(row, model.head.weight.device, rounds=1, calls=_CALLS)[""]
+    return timing.quantile(0.5)
+
+
+def forward_backward(model: CharRNN, lanes: Lanes, execution: Execution) -> Recording:
+    """The forward and backward pass over one window, as a CUDA graph."""
     device = model.head.weight.device
-    for plan in plans:  # one at a time: together they would need the memory of all
-        name = str(plan)
-        with contextlib.suppress(RuntimeError):
-            row = {name: _builder(model, lanes, plan)}
-            timing = interleave(row, device, rounds=1, calls=_CALLS)[name]
-            yield name, timing.quantile(0.5)
+    shape = (lanes.sequence_length, execution.lanes)
+    network = model.leaves(
+        dtype=execution.dtype, kernel=execution.kernel, separators=lanes.has_separators
+    )
+    leaves = network.tensors()
+    symbols = torch.zeros(shape, dtype=torch.int64, device=device)
+    resets = torch.zeros(shape, dtype=torch.bool, device=device)
+    state = model.zero_state(execution.lanes)
+
+    def run() -> None:
+        logits, _ = network(symbols, state, None, resets if lanes.has_separators else None)
+        torch.autograd.grad(cross_entropy(logits, symbols), leaves)
+
+    return Recording(run, device)
 
 
-def _on_gpu(model: CharRNN) -> bool:
-    return model.head.weight.device.type == "cuda"
-
-
-def missed(model: CharRNN) -> str | None:
-    """Which rule of a GPU's fast kernels a model's shape misses, and the nearest that does not."""
+def width_advice(model: CharRNN) -> str | None:
+    """A hidden size near the model's that this GPU's fast kernels take; None if its own will do."""
     hidden = model.config.hidden_size
     if hidden % TENSOR_CORE == 0 or not _on_gpu(model) or model.config.backend == "unrolled":
         return None
@@ -122,45 +227,5 @@ def fitting_lanes(
     return max(0, int(left / (a_place * sequence_length)) // TENSOR_CORE * TENSOR_CORE)
 
 
-def _circumstances(model: CharRNN, lanes: Lanes) -> list[object]:
-    config = model.config
-    return [
-        torch.cuda.get_device_name(model.head.weight.device),
-        torch.__version__,
-        torch.backends.cudnn.version(),  # type: ignore[no-untyped-call]
-        *(config.cell, config.num_layers, config.hidden_size, config.vocabulary_size),
-        *(config.input, config.embedding_size, bool(config.dropout), lanes.has_separators),
-        *(lanes.batch_size, lanes.sequence_length),
-    ]
-
-
-def _builder(model: CharRNN, lanes: Lanes, plan: Plan) -> Build:
-    """What makes the forward and backward pass as a CUDA graph."""
-
-    def build() -> Callable[[], object]:
-        device = model.head.weight.device
-        shape = (lanes.sequence_length, plan.lanes)
-        network = model.leaves(DTYPES[plan.precision], lanes.has_separators, plan.one_call)
-        leaves = network.tensors()
-        symbols = torch.zeros(shape, dtype=torch.int64, device=device)
-        resets = torch.zeros(shape, dtype=torch.bool, device=device)
-        state = model.zero_state(plan.lanes)
-
-        def run() -> None:
-            logits, _ = network(symbols, state, None, resets if lanes.has_separators else None)
-            torch.autograd.grad(cross_entropy(logits, symbols), leaves)
-
-        return Recording(run, device)
-
-    return build
-
-
-def _read(place: Path) -> dict[str, dict[str, float]]:
-    """The remembered times; what is not such a table counts as nothing."""
-    try:
-        known = json.loads(place.read_bytes())
-        return {
-            key: {name: float(time) for name, time in times.items()} for key, times in known.items()
-        }
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
+def _on_gpu(model: CharRNN) -> bool:
+    return model.head.weight.device.type == "cuda"

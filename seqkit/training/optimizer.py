@@ -1,17 +1,118 @@
-"""The update rules."""
+"""From gradients to new parameters: clipping, the loss scale of fp16, and the update rules."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from seqkit.config import OptimizerConfig
+from seqkit.config import OptimizerConfig, TrainConfig
+from seqkit.training.weights import TrainingWeights
+
+_SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows
+_PATIENCE = 2000  # steps without an overflow after which the scale is doubled
 
 
-def make_optimizer(
-    config: OptimizerConfig, parameters: list[Tensor], device: torch.device
-) -> torch.optim.Optimizer:
+class Updater:
+    """Updates the parameters by their gradients, with tensors only: a CUDA graph can replay it.
+
+    Attributes:
+        scale: what the loss is multiplied by before its gradient is taken: 1 except in fp16, whose
+            small gradients would otherwise vanish.
+        norm: of the last gradient, without the scale and before clipping.
+    """
+
+    def __init__(
+        self,
+        optimizer: OptimizerConfig,
+        train: TrainConfig,
+        weights: TrainingWeights,
+        *,
+        scaled: bool,
+    ) -> None:
+        """`scaled`: whether the loss is scaled, as fp16 needs it."""
+        self._weights = weights
+        self._clip_value, self._clip_norm = train.clip_value, train.clip_norm
+        self._optimizer = make_optimizer(optimizer, weights.parameters)
+        self._scaled = scaled
+        device = weights.flat_gradient.device
+        self.norm = torch.zeros((), device=device)
+        self.scale = torch.full((), _SCALE if scaled else 1.0, device=device)
+        self._growth = torch.zeros((), dtype=torch.int32, device=device)
+
+    def set_rate(self, rate: float) -> None:
+        """Use this learning rate from now on."""
+        for group in self._optimizer.param_groups:
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Update the parameters, with bounds on the gradient's elements and then on its norm.
+
+        The bound on the norm is that of Pascanu et al. (2013). It and the loss scale make up one
+        divisor, which the optimizer's kernel applies. Where a gradient overflowed fp16, the update
+        is skipped.
+        """
+        value, bound = self._clip_value, self._clip_norm
+        norm = torch.nn.utils.get_total_norm(self._weights.gradients)
+        torch.div(norm, self.scale, out=self.norm)
+        overflow = None
+        if self._scaled:  # 1 if the norm is not finite, in fewer kernels than isfinite takes
+            overflow = norm.clamp(max=torch.finfo(norm.dtype).max).ne(norm).to(norm.dtype)
+        if value:
+            self._weights.flat_gradient.clamp_(-value * self.scale, value * self.scale)
+            norm = torch.nn.utils.get_total_norm(self._weights.gradients)
+        divisor = torch.maximum(self.scale, norm / bound) if bound else self.scale
+        # PyTorch's own loss scaler hands them to a fused optimizer in the same way.
+        self._optimizer.grad_scale = divisor  # type: ignore[attr-defined]
+        self._optimizer.found_inf = overflow  # type: ignore[attr-defined]
+        self._optimizer.step()
+        if overflow is not None:
+            torch._amp_update_scale_(self.scale, self._growth, overflow, 2.0, 0.5, _PATIENCE)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that an update changes beside the parameters."""
+        return self.moments() | {"scale": self.scale, "growth": self._growth}
+
+    def moments(self) -> dict[str, Tensor]:
+        """What the update rule remembers of earlier gradients."""
+        return {
+            f"optimizer.{index}.{name}": values
+            for index, moments in self._optimizer.state_dict()["state"].items()
+            for name, values in moments.items()
+            if values is not None  # SGD without momentum
+        }
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint keeps: `tensors`, the scale only where there is one."""
+        return self.tensors() if self._scaled else self.moments()
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Go on from what `state` returned; other tensors are passed over.
+
+        Raises:
+            TypeError, ValueError, RuntimeError: it belongs to another model or update rule.
+        """
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in tensors.items():
+            if name.startswith("optimizer."):
+                _, index, moment = name.split(".")
+                moments.setdefault(int(index), {})[moment] = tensor
+        blank = self._optimizer.state_dict()
+        rates = [group["lr"] for group in self._optimizer.param_groups]
+        self._optimizer.load_state_dict({**blank, "state": moments})
+        for group, rate in zip(self._optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        if self._scaled and "scale" in tensors:  # not if it ran in another precision before
+            self.scale.copy_(tensors["scale"])
+            self._growth.copy_(tensors["growth"])
+
+
+def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.optim.Optimizer:
     """AdamW, or SGD with momentum; only the matrices decay."""
+    device = parameters[0].device
     groups: list[dict[str, Any]] = [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": config.weight_decay},
         {"params": [p for p in parameters if p.dim() == 1], "weight_decay": 0.0},
@@ -21,7 +122,7 @@ def make_optimizer(
     if config.kind == "sgd":
         sgd = torch.optim.SGD(groups, lr=rate, momentum=config.momentum, fused=True)
         if config.momentum:
-            # SGD would take what memory holds if the very first update is left out.
+            # If the very first update is skipped, SGD would keep whatever is in fresh memory.
             sgd.state.update({p: {"momentum_buffer": torch.zeros_like(p)} for p in parameters})
         return sgd
     return torch.optim.AdamW(

@@ -1,6 +1,5 @@
 """The training loop: it computes and yields events; it prints nothing and writes no file."""
 
-import dataclasses
 import math
 import time
 from collections.abc import Iterator
@@ -16,9 +15,10 @@ from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, DivergedError
 from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
 from seqkit.training.events import CheckpointDue, Event, Stepped, Trained, Validated
 from seqkit.training.schedule import learning_rate
-from seqkit.training.step import Plan, TrainingStep
+from seqkit.training.step import TrainingStep
 
 _REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wait
 _RELEASE_EVERY = 20  # steps after which what was read of a file gives its memory back
@@ -51,7 +51,7 @@ class Trainer:
         optimizer: OptimizerConfig,
         train: TrainConfig,
         seed: int,
-        plan: Plan,
+        execution: Execution,
     ) -> None:
         """Args:
         model: on its device.
@@ -59,7 +59,7 @@ class Trainer:
         validation: the validation part; empty for none.
         start: the codec's start symbol.
         seed: of the dropout masks.
-        plan: how the network runs.
+        execution: how the network runs.
         """
         self.model = model
         self.progress = Progress()
@@ -68,9 +68,14 @@ class Trainer:
         self._start = start
         self._config = train
         self._optimizer = optimizer
-        self._plan = plan
+        self._execution = execution
         self._step = TrainingStep(
-            model=model, lanes=lanes, optimizer=optimizer, train=train, seed=seed, plan=plan
+            model=model,
+            lanes=lanes,
+            optimizer=optimizer,
+            train=train,
+            seed=seed,
+            execution=execution,
         )
 
     @property
@@ -113,6 +118,10 @@ class Trainer:
                 yield CheckpointDue(progress.step)
             yield Stepped(progress.step)
 
+    def evaluation_model(self) -> CharRNN:
+        """The model as evaluation sees it: for validation, samples and the best checkpoint."""
+        return self._step.weights.evaluation_model()
+
     def prepare(self) -> str | None:
         """Record the update as a CUDA graph; says why if that is not possible.
 
@@ -120,7 +129,7 @@ class Trainer:
         """
         if self.model.head.weight.device.type != "cuda":
             return None
-        if self.model.config.backend == "unrolled":
+        if self._execution.kernel == "unrolled":
             return "model.backend=unrolled runs step by step, without a CUDA graph"
         if self._lanes.has_separators and not self.model.config.resets_in_one_call:
             return "calls that are cut where documents begin run without a CUDA graph"
@@ -166,11 +175,11 @@ class Trainer:
     def _validate(self) -> Validated:
         progress = self.progress
         score = scoring.evaluate(
-            self.model,
+            self.evaluation_model(),
             self._validation,
             start=self._start,
             segments=protocols.warmed(self._validation),
-            precision=self._plan.precision,
+            precision=self._execution.precision,
         )
         if not math.isfinite(score.loss):
             raise DivergedError(
@@ -196,8 +205,8 @@ class Trainer:
                 f"the weights are not finite at step {self.progress.step}: the training diverged; "
                 "try a smaller optimizer.lr or train.clip_norm"
             )
-        plan = dataclasses.asdict(self._plan)
-        return {"progress": vars(self.progress), "plan": plan}, self._step.state()
+        values = {"progress": vars(self.progress), "execution": self._execution.to_record()}
+        return values, self._step.state()
 
     def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned; the weights are restored by the caller.
@@ -210,3 +219,13 @@ class Trainer:
             self.progress = Progress(**values["progress"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
+
+
+def saved_execution(values: dict[str, Any] | None) -> Execution | None:
+    """The execution in the values that a trainer's `state` returned, or 0.1.0's, if any."""
+    values = values or {}
+    record: Any = values.get("execution", values.get("plan"))
+    try:
+        return Execution.from_record(record)
+    except (TypeError, ValueError):
+        return None

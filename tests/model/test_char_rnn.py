@@ -140,11 +140,11 @@ def test_one_call_of_the_stack_is_the_same_function() -> None:
     net = model()
     symbols, state = inputs(6)
     for first, second in zip(
-        net(symbols, state), net.network(one_call=True)(symbols, state), strict=True
+        net(symbols, state), net.network(kernel="stacked")(symbols, state), strict=True
     ):
         torch.testing.assert_close(first, second)
     with pytest.raises(ValueError, match="neither masks nor resets"):
-        net.network(one_call=True)(symbols, state, torch.ones(L, B, H))
+        net.network(kernel="stacked")(symbols, state, torch.ones(L, B, H))
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
@@ -220,7 +220,7 @@ def test_a_packed_head_gives_the_same_nats(backend: str) -> None:
     symbols = torch.arange(35, device="cuda").view(7, 5) % 13
     with torch.backends.cudnn.flags(allow_tf32=False):
         plain, _ = net(symbols, net.zero_state(5))
-        packed, _ = net.network(torch.float32)(symbols, net.zero_state(5))
+        packed, _ = net.network(dtype=torch.float32)(symbols, net.zero_state(5))
     assert (plain.shape[-1], packed.shape[-1]) == (13, 16)
     torch.testing.assert_close(packed[..., :13], plain)
     torch.testing.assert_close(cross_entropy(packed, symbols), cross_entropy(plain, symbols))

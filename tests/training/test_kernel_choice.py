@@ -1,4 +1,4 @@
-"""The search finds a plan that runs what it says, and remembers it."""
+"""An execution runs what it says, is kept where it can be, and measured times are remembered."""
 
 import json
 from pathlib import Path
@@ -10,69 +10,233 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
+from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
 from seqkit.training import kernel_choice
-from seqkit.training.step import Plan
+from seqkit.training.kernel_choice import (
+    ExecutionChoice,
+    candidates,
+    choose_execution,
+    measured_times,
+    supported,
+)
+
+FIRST, SECOND, THIRD = (Execution(k, "fp16", 32) for k in ("layerwise", "stacked", "unrolled"))
 
 
-def setting(device: str, hidden: int = 128, **model: object) -> tuple[CharRNN, Lanes]:
+def setting(
+    device: str, hidden: int = 128, documents: int = 1, **model: object
+) -> tuple[CharRNN, Lanes]:
     config = ModelConfig(
         **{"num_layers": 2, "hidden_size": hidden, "vocabulary_size": 65, **model}  # type: ignore[arg-type]
     )
-    part = Part(np.zeros(25 * 20 * 8, np.uint8), np.zeros(1, np.int64))
+    starts = np.arange(documents, dtype=np.int64) * 100
+    part = Part(np.zeros(25 * 20 * 8, np.uint8), starts)
     return CharRNN(config).to(device), Lanes(part, 0, 25, 20)
 
 
-def test_a_cpu_runs_as_it_is_told(tmp_path: Path) -> None:
-    model, lanes = setting("cpu")
-    assert kernel_choice.candidates(model, lanes, ["bf16"]) == [Plan("bf16", False, 25)]
-    assert kernel_choice.choose(model, lanes, ["bf16"], tmp_path).plan == Plan("bf16", False, 25)
+class Stopwatch:
+    """Times of its own making; it fails where it is told to, and counts what it is asked."""
+
+    def __init__(self, times: dict[Execution, float], *failing: Execution) -> None:
+        self.asked: list[Execution] = []
+        self._times = times
+        self._failing = failing
+
+    def __call__(self, execution: Execution) -> float:
+        self.asked.append(execution)
+        if execution in self._failing:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return self._times[execution]
+
+
+def measured(
+    place: Path, stopwatch: Stopwatch, *executions: Execution, where: str = "here"
+) -> dict[Execution, float]:
+    return measured_times(list(executions), measure=stopwatch, place=place, circumstances=where)
+
+
+TIMES = {FIRST: 2.0, SECOND: 1.5, THIRD: 9.0}
+
+
+def test_what_was_measured_is_not_measured_again(tmp_path: Path) -> None:
+    first, second, elsewhere = Stopwatch(TIMES), Stopwatch({}), Stopwatch(TIMES)
+    place = tmp_path / "times.json"
+    assert measured(place, first, FIRST, SECOND) == {FIRST: 2.0, SECOND: 1.5}
+    assert measured(place, second, SECOND, FIRST) == {FIRST: 2.0, SECOND: 1.5}
+    assert second.asked == []
+    measured(place, elsewhere, FIRST, where="another GPU")
+    assert elsewhere.asked == [FIRST]
+
+
+def test_a_failure_is_not_remembered(tmp_path: Path) -> None:
+    place = tmp_path / "times.json"
+    assert measured(place, Stopwatch(TIMES, FIRST, SECOND), FIRST, SECOND) == {}
+    assert not place.exists()
+    assert measured(place, Stopwatch(TIMES, FIRST), FIRST, SECOND) == {SECOND: 1.5}
+    again = Stopwatch(TIMES)
+    assert measured(place, again, FIRST, SECOND) == {FIRST: 2.0, SECOND: 1.5}
+    assert again.asked == [FIRST]
+
+
+def test_a_new_candidate_alone_is_measured(tmp_path: Path) -> None:
+    place = tmp_path / "times.json"
+    measured(place, Stopwatch(TIMES), FIRST, SECOND)
+    stopwatch = Stopwatch(TIMES)
+    assert measured(place, stopwatch, FIRST, THIRD, SECOND) == TIMES
+    assert stopwatch.asked == [THIRD]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b"[]",
+        b"null",
+        b'{"here": {"fp16, one call a layer, 32 lanes": 0.1}}',  # as 0.1.0 wrote it
+        b'{"format": 1, "milliseconds": {"here": {"x": 0.1}}}',
+        b'{"format": 2, "milliseconds": {"here": {"x": "y"}}}',
+        b'{"format": 2, "milliseconds": {"here": [1]}}',
+        b'{"format": 2}',
+    ],
+)
+def test_a_file_of_another_format_counts_as_empty(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "times.json").write_bytes(content)
+    assert measured(tmp_path / "times.json", Stopwatch(TIMES), FIRST) == {FIRST: 2.0}
+    stopwatch = Stopwatch({})
+    assert measured(tmp_path / "times.json", stopwatch, FIRST) == {FIRST: 2.0}
+
+
+def test_times_that_cannot_be_written_still_count(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert measured(tmp_path / "file" / "times.json", Stopwatch(TIMES), FIRST) == {FIRST: 2.0}
+
+
+def test_a_choice_names_what_was_measured() -> None:
+    assert str(ExecutionChoice(FIRST, {})) == "fp16, one call a layer, 32 lanes"
+    text = "fp16, one call for all layers, 32 lanes 1.50 ms (measured; fp16, one call a layer"
+    assert str(ExecutionChoice(SECOND, TIMES)).startswith(text)
+
+
+@pytest.mark.parametrize(("backend", "kernel"), [("cudnn", "layerwise"), ("unrolled", "unrolled")])
+def test_a_cpu_runs_as_it_is_told(backend: str, kernel: str, tmp_path: Path) -> None:
+    model, lanes = setting("cpu", backend=backend)
+    expected = Execution(kernel, "bf16", 25)
+    assert candidates(model, lanes, ["bf16"]) == [expected]
+    choice = choose_execution(model, lanes, precisions=["bf16"], cache=tmp_path)
+    assert choice == ExecutionChoice(expected, {})
     assert not list(tmp_path.iterdir())
+
+
+def test_a_resumed_run_keeps_its_execution_though_a_search_would_not_try_it(tmp_path: Path) -> None:
+    model, lanes = setting("cpu")
+    before = Execution("stacked", "bf16", 25)
+    precisions = ["fp32", "bf16"]
+    assert before not in candidates(model, lanes, precisions)
+    choice = choose_execution(model, lanes, precisions=precisions, cache=tmp_path, before=before)
+    assert choice.execution == before
+    other = Execution("stacked", "fp16", 32)
+    choice = choose_execution(model, lanes, precisions=precisions, cache=tmp_path, before=other)
+    assert choice.execution == Execution("layerwise", "fp32", 25)
+
+
+@pytest.mark.parametrize(
+    ("change", "execution", "runs"),
+    [
+        ({}, Execution("layerwise", "fp32", 25), True),
+        ({}, Execution("layerwise", "fp32", 24), False),
+        ({}, Execution("layerwise", "fp32", 32), False),
+        ({}, Execution("layerwise", "fp16", 25), False),
+        ({}, Execution("unrolled", "fp32", 25), False),
+        ({"backend": "unrolled"}, Execution("unrolled", "fp32", 25), True),
+        ({"backend": "unrolled"}, Execution("layerwise", "fp32", 25), False),
+        ({"dropout": 0.1}, Execution("layerwise", "fp32", 25), True),
+        ({"dropout": 0.1}, Execution("stacked", "fp32", 25), False),
+        ({"documents": 3}, Execution("stacked", "fp32", 25), False),
+    ],
+)
+def test_an_execution_is_supported_where_it_can_run(
+    change: dict[str, object], execution: Execution, runs: bool
+) -> None:
+    model, lanes = setting("cpu", **change)  # type: ignore[arg-type]
+    assert supported(execution, model, lanes, ["fp32", "bf16"]) == runs
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("count", "runs"), [(25, False), (24, False), (32, True), (40, True)])
+def test_a_gpu_wants_whole_tiles_of_lanes(count: int, runs: bool) -> None:
+    model, lanes = setting("cuda")
+    execution = Execution("stacked", "fp16", count)
+    assert supported(execution, model, lanes, ["fp16", "bf16"]) == runs
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("hidden", "nearest"), [(500, 504), (3, 8), (510, 512)])
 def test_a_width_that_misses_the_fast_kernels_is_named(hidden: int, nearest: int) -> None:
-    missed = kernel_choice.missed(setting("cuda", hidden)[0])
-    assert missed is not None
-    assert missed.endswith(f"nearest is {nearest}")
-    assert kernel_choice.missed(setting("cuda", 512)[0]) is None
+    advice = kernel_choice.width_advice(setting("cuda", hidden)[0])
+    assert advice is not None
+    assert advice.endswith(f"nearest is {nearest}")
+    assert kernel_choice.width_advice(setting("cuda", 512)[0]) is None
 
 
 @pytest.mark.gpu
 def test_the_search_takes_the_fastest_and_remembers_it(tmp_path: Path) -> None:
     model, lanes = setting("cuda")
-    choice = kernel_choice.choose(model, lanes, ["fp16", "bf16"], tmp_path)
+    precisions = ["fp16", "bf16"]
+    choice = choose_execution(model, lanes, precisions=precisions, cache=tmp_path)
     assert len(choice.milliseconds) == 4
-    assert choice.milliseconds[str(choice.plan)] == min(choice.milliseconds.values())
-    assert choice.plan.lanes == 32
-    known = json.loads((tmp_path / "plans.json").read_text())
-    key = next(iter(known))
-    known[key] = dict.fromkeys(known[key], 1.0) | {"bf16, one call a layer, 32 lanes": 0.5}
-    (tmp_path / "plans.json").write_text(json.dumps(known))
-    again = kernel_choice.choose(model, lanes, ["fp16", "bf16"], tmp_path)
-    assert again.plan == Plan("bf16", False, 32)
+    assert choice.milliseconds[choice.execution] == min(choice.milliseconds.values())
+    assert choice.execution.lanes == 32
+    place = tmp_path / "kernel_times.json"
+    file = json.loads(place.read_text())
+    (known,) = file["milliseconds"].values()
+    wanted = Execution("layerwise", "bf16", 32)
+    known[json.dumps(wanted.to_record())] = 1e-3
+    place.write_text(json.dumps(file))
+    again = choose_execution(model, lanes, precisions=precisions, cache=tmp_path)
+    assert again.execution == wanted
+    assert again.milliseconds == choice.milliseconds | {wanted: 1e-3}
 
 
 @pytest.mark.gpu
-def test_dropout_and_documents_rule_out_one_call_for_all_layers(tmp_path: Path) -> None:
+def test_a_search_without_memory_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, lanes = setting("cuda")
+
+    def fail(*_: object) -> Recording:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel_choice, "forward_backward", fail)
+        choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
+        assert choice == ExecutionChoice(Execution("layerwise", "fp16", 32), {})
+    choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
+    assert len(choice.milliseconds) == 2
+
+
+@pytest.mark.gpu
+def test_dropout_rules_out_one_call_for_all_layers(tmp_path: Path) -> None:
     model, lanes = setting("cuda", dropout=0.1)
-    choice = kernel_choice.choose(model, lanes, ["fp16"], tmp_path)
-    assert list(choice.milliseconds) == ["fp16, one call a layer, 32 lanes"]
+    choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
+    assert list(choice.milliseconds) == [Execution("layerwise", "fp16", 32)]
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(
-    ("plan", "persistent"),
+    ("execution", "persistent"),
     [
-        (Plan("fp16", False, 32), True),
-        (Plan("fp16", True, 32), False),
-        (Plan("bf16", False, 32), False),
+        (Execution("layerwise", "fp16", 32), True),
+        (Execution("stacked", "fp16", 32), False),
+        (Execution("layerwise", "bf16", 32), False),
     ],
 )
-def test_a_plan_launches_the_kernels_that_it_names(plan: Plan, persistent: bool) -> None:
+def test_an_execution_launches_the_kernels_that_it_names(
+    execution: Execution, persistent: bool
+) -> None:
     model, lanes = setting("cuda", 512)
-    run = kernel_choice._builder(model, lanes, plan)()
+    run = kernel_choice.forward_backward(model, lanes, execution)
     activities = [torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities, acc_events=True) as profile:
         run()

@@ -8,16 +8,17 @@ from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
-from seqkit.training.step import Plan, TrainingStep
+from seqkit.training.step import TrainingStep
 
 V, B, T = 11, 6, 10
 GPU = pytest.mark.gpu
 
 
 def step(
-    plan: Plan,
+    execution: Execution,
     device: str = "cpu",
     documents: int = 1,
     optimizer: OptimizerConfig | None = None,
@@ -37,7 +38,7 @@ def step(
         optimizer=optimizer or OptimizerConfig(),
         train=train,
         seed=5,
-        plan=plan,
+        execution=execution,
     )
 
 
@@ -55,16 +56,16 @@ def trained(model: CharRNN, stepper: TrainingStep, steps: int = 8) -> list[torch
 @pytest.mark.parametrize("cell", ["lstm", "rnn_relu"])
 def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) -> None:
     settings = {"documents": documents, "dropout": dropout, "cell": cell}
-    plain = trained(*step(Plan("fp32", False, B), **settings))  # type: ignore[arg-type]
-    padded = trained(*step(Plan("fp32", False, B + 3), **settings))  # type: ignore[arg-type]
+    plain = trained(*step(Execution("layerwise", "fp32", B), **settings))  # type: ignore[arg-type]
+    padded = trained(*step(Execution("layerwise", "fp32", B + 3), **settings))  # type: ignore[arg-type]
     for a, b in zip(plain, padded, strict=True):
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
 
 def scaled(stepper: TrainingStep, scale: float) -> TrainingStep:
     """A step with the loss scale of fp16, in the precision it has."""
-    stepper._scales = True
-    stepper._scale.fill_(scale)
+    stepper._updater._scaled = True
+    stepper._updater.scale.fill_(scale)
     return stepper
 
 
@@ -76,7 +77,7 @@ def test_an_update_is_what_pytorch_makes_of_the_mean_loss(
     kind: str, value: float, norm: float, scale: float, documents: int
 ) -> None:
     model, stepper = step(
-        Plan("fp32", False, B),
+        Execution("layerwise", "fp32", B),
         "cpu",
         documents,
         OptimizerConfig(kind=kind, weight_decay=0.1),
@@ -85,7 +86,7 @@ def test_an_update_is_what_pytorch_makes_of_the_mean_loss(
     )
     if scale:
         scaled(stepper, scale)
-    reference, _ = step(Plan("fp32", False, B))
+    reference, _ = step(Execution("layerwise", "fp32", B))
     weights = reference.network().tensors()
     groups = [
         {"params": [w for w in weights if w.dim() > 1], "weight_decay": 0.1},
@@ -112,42 +113,9 @@ def test_an_update_is_what_pytorch_makes_of_the_mean_loss(
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["adamw", "sgd"])
-def test_an_update_that_overflows_is_left_out(kind: str) -> None:
-    settings = {"optimizer": OptimizerConfig(kind=kind), "clip_norm": 1.0}
-    model, stepper = step(Plan("fp32", False, B), **settings)  # type: ignore[arg-type]
-    scaled(stepper, torch.finfo(torch.float32).max)
-    before = [value.detach().clone() for value in model.parameters()]
-    stepper.run(0, 0.01)
-    assert not np.isfinite(stepper.gradient_norm)
-    assert float(stepper._scale) == torch.finfo(torch.float32).max / 2
-    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
-    assert all(bool((m == 0).all()) for m in stepper._moments().values())
-    stepper._scale.fill_(1024.0)
-    stepper._growth.fill_(1999)
-    stepper.run(1, 0.01)
-    assert float(stepper._scale) == 2048.0
-    assert int(stepper._growth) == 0
-    assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
-    assert all(bool(value.isfinite().all()) for value in model.parameters())
-
-
-def test_a_loss_scale_goes_on_only_where_there_was_one() -> None:
-    _, plain = step(Plan("fp32", False, B))
-    _, half = step(Plan("fp32", False, B))
-    scaled(half, 512.0)
-    half._growth.fill_(7)
-    _, other = step(Plan("fp32", False, B))
-    scaled(other, 65536.0).restore(plain.state())
-    assert float(other._scale) == 65536.0
-    other.restore(half.state())
-    assert (float(other._scale), int(other._growth)) == (512.0, 7)
-    plain.restore(half.state())
-    assert float(plain._scale) == 1.0
-
-
 def test_one_call_for_all_layers_changes_nothing() -> None:
-    apart, together = (trained(*step(Plan("fp32", calls, B))) for calls in (False, True))
+    kernels = ("layerwise", "stacked")
+    apart, together = (trained(*step(Execution(kernel, "fp32", B))) for kernel in kernels)
     for a, b in zip(apart, together, strict=True):
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
@@ -155,13 +123,15 @@ def test_one_call_for_all_layers_changes_nothing() -> None:
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_what_runs_is_renewed_from_the_parameters(kind: str, precision: str) -> None:
-    model, stepper = step(Plan(precision, False, B), optimizer=OptimizerConfig(kind=kind))
+    model, stepper = step(
+        Execution("layerwise", precision, B), optimizer=OptimizerConfig(kind=kind)
+    )
     before = [value.detach().clone() for value in model.parameters()]
     trained(model, stepper)
-    for used, own in stepper._copied:
+    for used, own in stepper.weights._copies:
         assert torch.equal(used, own.to(used.dtype))
     assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
-    assert (len(stepper._copied) == 0) == (precision == "fp32")
+    assert (len(stepper.weights._copies) == 0) == (precision == "fp32")
 
 
 @GPU
@@ -174,7 +144,7 @@ def test_a_graph_replays_what_eager_does(
 ) -> None:
     def make() -> tuple[CharRNN, TrainingStep]:
         return step(
-            *(Plan(precision, False, 8), "cuda", documents, OptimizerConfig(kind=kind)),
+            *(Execution("layerwise", precision, 8), "cuda", documents, OptimizerConfig(kind=kind)),
             dropout=dropout,
         )
 
@@ -185,9 +155,9 @@ def test_a_graph_replays_what_eager_does(
         torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
 
 
-def test_a_plan_of_too_few_lanes_is_refused() -> None:
+def test_too_few_lanes_are_refused() -> None:
     with pytest.raises(ValueError, match="5 lanes for B = 6"):
-        step(Plan("fp32", False, B - 1))
+        step(Execution("layerwise", "fp32", B - 1))
 
 
 @GPU
@@ -195,10 +165,10 @@ def test_a_plan_of_too_few_lanes_is_refused() -> None:
 def test_a_step_that_cannot_be_captured_goes_on_eagerly(
     precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = trained(*step(Plan(precision, False, 8), "cuda"))
-    model, stepper = step(Plan(precision, False, 8), "cuda")
+    expected = trained(*step(Execution("layerwise", precision, 8), "cuda"))
+    model, stepper = step(Execution("layerwise", precision, 8), "cuda")
 
-    update = stepper._optimizer.step
+    update = stepper._updater._optimizer.step
 
     def fail(*_: object) -> None:
         if torch.cuda.is_current_stream_capturing():
@@ -207,7 +177,7 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
 
     before = torch.cuda.current_stream()
     with monkeypatch.context() as patch:
-        patch.setattr(stepper._optimizer, "step", fail)
+        patch.setattr(stepper._updater._optimizer, "step", fail)
         with pytest.raises(RuntimeError, match="cannot be captured"):
             stepper.capture()
     assert torch.cuda.current_stream() == before
@@ -218,7 +188,7 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
 @GPU
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_a_capture_leaves_no_trace(precision: str) -> None:
-    model, stepper = step(Plan(precision, True, 8), "cuda")
+    model, stepper = step(Execution("stacked", precision, 8), "cuda")
     trained(model, stepper, 3)
     before = {name: values.clone() for name, values in stepper._tensors().items()}
     state = torch.cuda.get_rng_state()
@@ -232,9 +202,9 @@ def test_a_capture_leaves_no_trace(precision: str) -> None:
 def test_a_corpus_that_does_not_fit_is_staged_window_by_window(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    resident = trained(*step(Plan("fp32", False, 8), "cuda", 9))
+    resident = trained(*step(Execution("layerwise", "fp32", 8), "cuda", 9))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (0, 0))
-    model, stepper = step(Plan("fp32", False, 8), "cuda", 9)
+    model, stepper = step(Execution("layerwise", "fp32", 8), "cuda", 9)
     assert stepper._prefetcher is not None
     stepper.capture()
     for a, b in zip(resident, trained(model, stepper), strict=True):

@@ -49,7 +49,7 @@ def trainer(
     lanes = Lanes(part(900, 1), 0, settings.batch_size, settings.sequence_length)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
-    plan = candidates(model, lanes, [precision])[0]
+    execution = candidates(model, lanes, [precision])[0]
     return Trainer(
         model=model,
         lanes=lanes,
@@ -58,7 +58,7 @@ def trainer(
         optimizer=optimizer,
         train=settings,
         seed=7,
-        plan=plan,
+        execution=execution,
     )
 
 

@@ -1,0 +1,85 @@
+"""How a network runs: a value with names that stay the same for ever.
+
+Checkpoints and the cache of measured times refer to these names. A new kernel gets a new name, and
+the old ones keep their meaning, so runs and measurements made before it stay valid.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.device import DTYPES
+
+KERNELS = {
+    "layerwise": "one call a layer",
+    "stacked": "one call for all layers",
+    "unrolled": "step by step",
+}
+"""The kernels that can run the layers, each with what people read of it."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a network runs in training.
+
+    Attributes:
+        kernel: layerwise (one fused call a layer), stacked (one for all layers) or unrolled (the
+            equations, step by step).
+        precision: fp32, bf16 or fp16.
+        lanes: B or more. Lanes beyond B are idle: they fill up the tiles that a GPU works in.
+    """
+
+    kernel: str
+    precision: str
+    lanes: int
+
+    def __post_init__(self) -> None:
+        """Raises ValueError: a kernel or precision that is not known here."""
+        if self.kernel not in KERNELS or self.precision not in DTYPES:
+            raise ValueError(f"no kernel {self.kernel!r} in {self.precision!r}")
+
+    def __str__(self) -> str:
+        return f"{self.precision}, {KERNELS[self.kernel]}, {self.lanes} lanes"
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of weights and activations."""
+        return DTYPES[self.precision]
+
+    def to_record(self) -> dict[str, Any]:
+        """What a checkpoint keeps; `from_record` reads it."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Execution":
+        """Read what `to_record` wrote, or seqkit 0.1.0: precision, one_call and lanes.
+
+        In 0.1.0 the model's backend alone said that a network ran unrolled: its record then reads
+        as layerwise.
+
+        Raises:
+            ValueError: it holds something else, for instance a kernel of a later version.
+        """
+        values = dict(record)
+        if "one_call" in values:
+            values["kernel"] = "stacked" if values.pop("one_call") else "layerwise"
+        try:
+            return cls(str(values["kernel"]), str(values["precision"]), int(values["lanes"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not an execution: {dict(record)}") from error
+
+
+def usable_kernels(config: ModelConfig, *, separators: bool) -> list[str]:
+    """The kernels that can train a network, the plainest first.
+
+    `separators`: whether its lanes have separators between documents.
+    """
+    if config.backend == "unrolled":
+        return ["unrolled"]
+    # Between the layers of one call there is no place for dropout, nor for a separator's channel.
+    alone = bool(config.dropout) or separators
+    return ["layerwise"] if alone else ["layerwise", "stacked"]

@@ -1,0 +1,80 @@
+"""The weights of a training: as they are kept, as a step runs them, and as evaluation sees them."""
+
+import torch
+from torch import Tensor
+
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
+from seqkit.model.padding import round_up, without_padding
+
+_ALIGNMENT = 512  # bytes; what PyTorch's GPU allocator gives tensors of their own
+
+
+class TrainingWeights:
+    """The one place that makes other weights, and gradients, from a model's parameters.
+
+    Attributes:
+        parameters: the model's own, in fp32: what the optimizer updates.
+        network: what a step runs. In another precision these are copies, laid out in memory as the
+            execution's kernel wants them, so that no call has to cast or gather weights.
+        leaves: the tensors of `network`, to take gradients of.
+        flat_gradient: the gradient of all parameters, in fp32, in one buffer: whatever is done to
+            all of it (a sum over processes, say) is one call. There are gaps of zeros in it.
+        gradients: each parameter's view of that buffer; also its `grad`.
+    """
+
+    def __init__(self, model: CharRNN, execution: Execution, *, separators: bool) -> None:
+        """`separators`: whether the lanes have separators between documents."""
+        self._model = model
+        self.parameters = model.network().tensors()
+        self.network = model.leaves(
+            dtype=execution.dtype, kernel=execution.kernel, separators=separators
+        )
+        self.leaves = self.network.tensors()
+        self._copies = [
+            (without_padding(leaf.detach(), own), own)
+            for leaf, own in zip(self.leaves, self.parameters, strict=True)
+            if leaf.data_ptr() != own.data_ptr()
+        ]
+        self.flat_gradient, self.gradients = _flat(self.parameters)
+        for own, gradient in zip(self.parameters, self.gradients, strict=True):
+            own.grad = gradient
+
+    def evaluation_model(self) -> CharRNN:
+        """The model that validation, samples and the best checkpoint use: the one that trains."""
+        return self._model
+
+    def take_gradients(self, gradients: tuple[Tensor, ...]) -> None:
+        """Put the gradients of `leaves` into `flat_gradient`, in fp32 and without padding."""
+        pairs = zip(gradients, self.parameters, strict=True)
+        _copy(self.gradients, [without_padding(gradient, own) for gradient, own in pairs])
+
+    @torch.no_grad()
+    def renew(self) -> None:
+        """Make the weights that run anew from the parameters, which have changed."""
+        if self._copies:
+            _copy([used for used, _ in self._copies], [own for _, own in self._copies])
+
+
+def _flat(parameters: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+    """One buffer of zeros for tensors shaped like the parameters, and its views as those tensors.
+
+    The views are aligned like tensors of their own, so that the same kernels run on them.
+    """
+    first = parameters[0]
+    unit = _ALIGNMENT // first.element_size()
+    sizes = [round_up(own.numel(), unit) for own in parameters]
+    flat = torch.zeros(sum(sizes), dtype=first.dtype, device=first.device)
+    pieces = zip(torch.split(flat, sizes), parameters, strict=True)
+    return flat, [piece[: own.numel()].view(own.shape) for piece, own in pieces]
+
+
+def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:
+    """Copy tensors into others, those without gaps in one kernel."""
+    pairs = list(zip(targets, sources, strict=True))
+    dense = [pair for pair in pairs if pair[0].is_contiguous() and pair[1].is_contiguous()]
+    for target, source in pairs:
+        if not (target.is_contiguous() and source.is_contiguous()):
+            target.copy_(source)
+    if dense:
+        torch._foreach_copy_([target for target, _ in dense], [source for _, source in dense])

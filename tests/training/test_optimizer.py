@@ -1,0 +1,97 @@
+"""An update clips what it is told to, skips what overflowed, and goes on from a saved state."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
+from seqkit.training.optimizer import Updater
+from seqkit.training.weights import TrainingWeights
+
+LARGEST = torch.finfo(torch.float32).max
+
+
+def updater(
+    kind: str = "adamw", *, scaled: bool = False, value: float = 0.0, norm: float = 0.0
+) -> tuple[Updater, TrainingWeights]:
+    config = ModelConfig(num_layers=1, hidden_size=6, vocabulary_size=5)
+    model = CharRNN(config, torch.Generator().manual_seed(1))
+    weights = TrainingWeights(model, Execution("layerwise", "fp32", 4), separators=False)
+    optimizer, train = OptimizerConfig(kind=kind), TrainConfig(clip_value=value, clip_norm=norm)
+    return Updater(optimizer, train, weights, scaled=scaled), weights
+
+
+def fill(weights: TrainingWeights, values: float) -> None:
+    for gradient in weights.gradients:
+        gradient.fill_(values)
+
+
+def values_of(weights: TrainingWeights) -> list[torch.Tensor]:
+    return [own.detach().clone() for own in weights.parameters]
+
+
+def test_gradients_are_clipped_by_value_and_then_by_norm() -> None:
+    made, weights = updater("sgd", value=0.5, norm=1.0)
+    before = values_of(weights)
+    fill(weights, 3.0)
+    weights.gradients[0].zero_()
+    count = sum(gradient.numel() for gradient in weights.gradients[1:])
+    made.set_rate(0.1)
+    made.update()
+    assert float(made.norm) == pytest.approx(3.0 * count**0.5)
+    clipped = 1.0 / count**0.5  # each is 0.5, and their norm, 0.5 * count ** 0.5, above the bound
+    changed = (before[-1] - weights.parameters[-1].detach()).tolist()  # a bias, without decay
+    assert changed == pytest.approx([0.1 * clipped] * len(changed), rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_an_update_that_overflows_is_skipped_and_halves_the_scale(kind: str) -> None:
+    made, weights = updater(kind, scaled=True, norm=1.0)
+    made.set_rate(0.01)
+    made.scale.fill_(LARGEST)
+    before = values_of(weights)
+    fill(weights, torch.inf)
+    made.update()
+    assert not np.isfinite(float(made.norm))
+    assert float(made.scale) == LARGEST / 2
+    assert all(torch.equal(a, b) for a, b in zip(before, weights.parameters, strict=True))
+    assert all(bool((moment == 0).all()) for moment in made.moments().values())
+    made.restore({"scale": torch.tensor(1024.0), "growth": torch.tensor(1999), **made.moments()})
+    fill(weights, 1.0)
+    made.update()
+    assert float(made.scale) == 2048.0
+    assert int(made.state()["growth"]) == 0
+    assert all(not torch.equal(a, b) for a, b in zip(before, weights.parameters, strict=True))
+    assert all(bool(own.isfinite().all()) for own in weights.parameters)
+
+
+def test_a_loss_scale_is_restored_only_where_there_is_one() -> None:
+    (plain, _), (half, _), (other, _) = updater(), updater(scaled=True), updater(scaled=True)
+    half.scale.fill_(512.0)
+    assert "scale" not in plain.state()
+    other.restore(plain.state())
+    assert float(other.scale) == 65536.0
+    other.restore(half.state())
+    assert float(other.scale) == 512.0
+    plain.restore(half.state())
+    assert float(plain.scale) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_a_restored_updater_goes_on_to_the_last_bit(kind: str) -> None:
+    (first, weights), (second, others) = updater(kind), updater(kind)
+    first.set_rate(0.1)
+    fill(weights, 0.3)
+    first.update()
+    second.restore({name: values.clone() for name, values in first.state().items()})
+    with torch.no_grad():
+        for own, other in zip(weights.parameters, others.parameters, strict=True):
+            other.copy_(own)
+    for made, given in ((first, weights), (second, others)):
+        made.set_rate(0.05)
+        fill(given, -0.2)
+        made.update()
+    for own, other in zip(weights.parameters, others.parameters, strict=True):
+        assert torch.equal(own, other)

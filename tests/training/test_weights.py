@@ -1,0 +1,76 @@
+"""Everything that is derived from the parameters follows them, and gradients share one buffer."""
+
+import pytest
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
+from seqkit.training.weights import TrainingWeights
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+def weights(precision: str, device: str = "cpu", **settings: object) -> TrainingWeights:
+    config = ModelConfig(
+        **{"num_layers": 2, "hidden_size": 7, "vocabulary_size": 5, **settings}  # type: ignore[arg-type]
+    )
+    model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
+    return TrainingWeights(model, Execution("layerwise", precision, 8), separators=False)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("coding", ["one_hot", "embedding"])
+def test_every_gradient_is_a_view_of_one_buffer(device: str, coding: str) -> None:
+    made = weights("fp32", device, input=coding, embedding_size=3)
+    flat = made.flat_gradient
+    assert flat.dtype == torch.float32
+    assert len(made.gradients) == len(made.parameters)
+    flat.fill_(2.0)
+    covered = torch.zeros(len(flat), dtype=torch.bool)
+    for own, gradient in zip(made.parameters, made.gradients, strict=True):
+        assert own.grad is gradient
+        assert gradient.shape == own.shape
+        assert gradient.is_contiguous()
+        assert bool((gradient == 2.0).all())
+        offset = gradient.data_ptr() - flat.data_ptr()
+        assert offset % 16 == 0
+        place = slice(offset // 4, offset // 4 + gradient.numel())
+        assert not covered[place].any()
+        covered[place] = True
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_gradients_arrive_in_fp32_without_padding(device: str, precision: str) -> None:
+    made = weights(precision, device)
+    given = tuple(torch.randn_like(leaf) for leaf in made.leaves)
+    made.take_gradients(given)
+    for own, values in zip(made.parameters, given, strict=True):
+        rows = values[: own.shape[0]]
+        expected = rows[:, : own.shape[1]] if own.dim() > 1 else rows
+        assert torch.equal(own.grad, expected.float())  # type: ignore[arg-type]
+    assert made.flat_gradient.norm() == pytest.approx(
+        float(torch.nn.utils.get_total_norm(made.gradients)), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_what_runs_is_renewed_from_the_parameters(precision: str) -> None:
+    made = weights(precision)
+    with torch.no_grad():
+        for own in made.parameters:
+            own.add_(1.0)
+    stale = [
+        torch.equal(a, b.to(a.dtype)) for a, b in zip(made.leaves, made.parameters, strict=True)
+    ]
+    assert stale == [precision == "fp32"] * len(stale)  # fp32 shares the parameters' memory
+    made.renew()
+    for leaf, own in zip(made.leaves, made.parameters, strict=True):
+        assert torch.equal(leaf, own.to(leaf.dtype))
+
+
+def test_evaluation_sees_the_parameters_that_train() -> None:
+    made = weights("bf16")
+    seen = made.evaluation_model().network().tensors()
+    assert all(a is b for a, b in zip(seen, made.parameters, strict=True))
