@@ -38,7 +38,7 @@ def test_others_are_refused_by_name(value: object, wanted: object, words: str) -
 
 def test_a_section_is_checked_whole() -> None:
     check_section(Config())
-    with pytest.raises(ConfigError, match="train.batch_size=0: give a value of at least 1"):
+    with pytest.raises(ConfigError, match=r"train\.batch_size=0: give a value of at least 1"):
         check_section(TrainConfig(batch_size=0), "train.")
-    with pytest.raises(ConfigError, match="train.clip_norm='a': expected float"):
+    with pytest.raises(ConfigError, match=r"train\.clip_norm='a': expected float"):
         check_section(TrainConfig(clip_norm="a"), "train.")  # type: ignore[arg-type]
