@@ -7,6 +7,7 @@ from seqkit import device
 from seqkit.commands import material
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
+from seqkit.data import audio
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation import baselines, protocols, scoring
 
@@ -17,6 +18,8 @@ def run(config: Config, console: Console) -> None:
     out = material.free_output(config)
     chosen = device.choose_device(config.device)
     if config.data.path:
+        if isinstance(saved.codec, Quantiser):
+            audio.check_gain(config.data, saved.config)
         data = dataclasses.replace(config.data, max_vocabulary=0)
         corpus = material.load_corpus(data, console, saved.codec)
         part = corpus.whole

@@ -11,6 +11,8 @@ from seqkit.commands import material
 from seqkit.commands.job import Job
 from seqkit.config import Config, ModelConfig, check_model, options
 from seqkit.console import Console
+from seqkit.data import audio
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, ConfigError, OutputError
@@ -44,7 +46,7 @@ def run(config: Config, console: Console) -> None:
         return
     origin = saved
     if origin is None and config.init_from is not None:
-        origin = checkpoint.load(checkpoint.find(Path(config.init_from)))
+        origin = _initial(config, Path(config.init_from))
     chosen = device.choose_device(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     device.prepare_training(chosen, config.train.deterministic)
@@ -118,6 +120,14 @@ def _folder(config: Config) -> RunFolder:
             "overwrite=true replaces it"
         )
     return folder
+
+
+def _initial(config: Config, place: Path) -> Checkpoint:
+    """The checkpoint whose weights a new run starts from."""
+    origin = checkpoint.load(checkpoint.find(place))
+    if isinstance(origin.codec, Quantiser):
+        audio.check_gain(config.data, origin.config)
+    return origin
 
 
 def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:

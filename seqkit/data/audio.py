@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -85,9 +85,9 @@ def load(
 
 
 def _check_same(config: DataConfig, codec: Quantiser) -> None:
-    """Refuse keys that ask for another quantiser than the checkpoint's; defaults ask for none.
+    """Refuse keys that ask for another quantiser than the checkpoint's; defaults ask for nothing.
 
-    What a gain comes to is measured, so that only its kind is known here: none, or some.
+    A codec does not tell what kind its gain is: see `check_gain`.
     """
     if config.sample_rate not in (0, codec.sample_rate):
         raise ConfigError(
@@ -102,9 +102,25 @@ def _check_same(config: DataConfig, codec: Quantiser) -> None:
                 f"data.{key}={getattr(config, key)}: the checkpoint was trained with {own}; "
                 "leave the key out"
             )
-    if config.gain != "none" and codec.gain == 1.0:
+
+
+def check_gain(config: DataConfig, trained: Mapping[str, Any]) -> None:
+    """Refuse a `data.gain` other than the one of the training; the default asks for nothing.
+
+    The factor itself says little: a gain of 1 is none, or that of a peak at full scale.
+
+    Args:
+        config: what the user asks for.
+        trained: the config in a checkpoint. One that names no gain refuses nothing.
+
+    Raises:
+        ConfigError: another gain is asked for.
+    """
+    data = trained.get("data")
+    gain = data.get("gain") if isinstance(data, Mapping) else None
+    if gain is not None and config.gain not in (gain, DataConfig().gain):
         raise ConfigError(
-            f"data.gain={config.gain}: the checkpoint was trained with none; leave the key out"
+            f"data.gain={config.gain}: the checkpoint was trained with {gain}; leave the key out"
         )
 
 

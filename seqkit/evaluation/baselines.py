@@ -1,23 +1,27 @@
-"""What a model of sound has to beat: bits per sample that need no training."""
+"""What a model of sound has to beat: bits per sample that need no training.
+
+All of them read the symbols in blocks. Their memory does not grow with the sound, except for that
+of `context_bits` with more than some 300 levels, which grows with the different contexts.
+"""
 
 import io
+from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import soundfile
 
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
-from seqkit.symbols import Symbols
+from seqkit.symbols import Integers, Symbols
 
-_STRENGTH = (1.0, 64.0, 64.0)  # pseudo-counts of orders 0, 1 and 2
-_BLOCK = 1 << 20  # samples handed to the FLAC encoder at a time
-
-Counts = npt.NDArray[np.int64]
+_STRENGTHS = (1.0, 64.0, 64.0)  # a0, a1 and a2: pseudo-counts of the orders 0, 1 and 2
+_BLOCK = 1 << 20  # samples read at a time
+_LARGEST_TABLE = 1 << 25  # counts; beyond it only contexts that occur have one
+_FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size
 
 
 def all_of(part: Part, codec: Quantiser) -> dict[str, float]:
-    """Every yardstick of a part, in bits per sample."""
+    """Every baseline of a part, in bits per sample."""
     return {
         "histogram_bits": histogram_bits(part.symbols, codec.size),
         "context_bits": context_bits(part, codec.size),
@@ -27,13 +31,15 @@ def all_of(part: Part, codec: Quantiser) -> dict[str, float]:
 
 def histogram_bits(symbols: Symbols, size: int) -> float:
     """The entropy of the frequencies of the symbols (N,), of which there are `size`."""
-    counts = np.bincount(symbols, minlength=size)
+    counts = np.zeros(size, np.int64)
+    for begin in range(0, len(symbols), _BLOCK):
+        counts += np.bincount(symbols[begin : begin + _BLOCK], minlength=size)
     shares = counts[counts > 0] / len(symbols)
     return float(-(shares * np.log2(shares)).sum())
 
 
 def context_bits(part: Part, size: int) -> float:
-    """An adaptive model of the last two symbols of the same document.
+    """An adaptive model of the last two symbols u, v of the same document.
 
     Each symbol s is coded with what was counted before it (n), in the whole part so far:
 
@@ -42,31 +48,80 @@ def context_bits(part: Part, size: int) -> float:
         p2(s|u,v) = (n(uvs)   + a2 p1(s|v))     / (n(uv) + a2)
 
     with a0 = 1 and a1 = a2 = 64: a Dirichlet prior of each order around the one below (MacKay and
-    Peto, 1995). n(v) counts how often v was followed by anything. A document's first two symbols
-    have a mark that is no symbol before them. It starts from nothing, as FLAC does.
+    Peto, 1995). n(v) counts how often v was followed by anything. Before a document's first symbol
+    u and v are a mark that is no symbol, before its second u is. Like FLAC it starts from nothing.
     """
-    now = np.asarray(part.symbols, dtype=np.int64)
-    one, two = np.roll(now, 1), np.roll(now, 2)
-    seconds = part.starts + 1
-    one[part.starts] = two[part.starts] = size
-    two[seconds[seconds < len(now)]] = size
-    context = two * (size + 1) + one
-    p = (_occurrences(now) + _STRENGTH[0] / size) / (np.arange(len(now)) + _STRENGTH[0])
-    for before, strength in ((one, _STRENGTH[1]), (context, _STRENGTH[2])):
-        with_now = before * size + now
-        p = (_occurrences(with_now) + strength * p) / (_occurrences(before) + strength)
-    return float(-np.log2(p).mean())
+    contexts = size + 1
+    singles = _Counter(size)
+    orders = [
+        (_Counter(contexts), _Counter(contexts * size), _STRENGTHS[1]),
+        (_Counter(contexts**2), _Counter(contexts**2 * size), _STRENGTHS[2]),
+    ]
+    bits, done = 0.0, 0
+    for now, one, two in _with_contexts(part, mark=size):
+        total = np.arange(done, done + len(now))
+        p = (singles.add(now) + _STRENGTHS[0] / size) / (total + _STRENGTHS[0])
+        keys = (one, two * contexts + one)
+        for context, (before, with_now, strength) in zip(keys, orders, strict=True):
+            p = (with_now.add(context * size + now) + strength * p) / (
+                before.add(context) + strength
+            )
+        bits -= float(np.log2(p).sum())
+        done += len(now)
+    return bits / done
 
 
-def _occurrences(keys: Counts) -> Counts:
-    """How often each key (N,) stands before its own place."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-    place = np.arange(len(keys))
-    counts = np.empty_like(place)
-    counts[order] = place - np.maximum.accumulate(np.where(first, place, 0))
-    return counts
+def _with_contexts(part: Part, mark: int) -> Iterator[tuple[Integers, Integers, Integers]]:
+    """Blocks of symbols (n,), with the symbol before each and the one before that."""
+    for begin in range(0, len(part), _BLOCK):
+        end = min(begin + _BLOCK, len(part))
+        block = np.full(end - begin + 2, mark, np.int64)
+        known = max(begin - 2, 0)
+        block[known - begin + 2 :] = part.symbols[known:end]
+        now, one, two = block[2:], block[1:-1].copy(), block[:-2].copy()
+        first = np.searchsorted(part.starts, [begin - 1, end])
+        starts = part.starts[slice(*first)] - begin
+        one[starts[starts >= 0]] = mark
+        two[starts[starts >= 0]] = mark
+        two[starts[starts < len(now) - 1] + 1] = mark
+        yield now, one, two
+
+
+class _Counter:
+    """How often each of so many keys was seen: a table, or a sorted one of those that occur."""
+
+    def __init__(self, keys: int) -> None:
+        dense = keys <= _LARGEST_TABLE
+        self._keys = None if dense else np.zeros(0, np.int64)
+        self._counts = np.zeros(keys if dense else 0, np.int64)
+
+    def add(self, keys: Integers) -> Integers:
+        """Count the keys (n,), one after the other; how often each was seen before its turn."""
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+        first = np.flatnonzero(new)
+        times = np.diff(first, append=len(keys))
+        seen = self._add(ordered[first], times)
+        counts = np.empty_like(keys)
+        counts[order] = np.arange(len(keys)) + np.repeat(seen - first, times)
+        return counts
+
+    def _add(self, keys: Integers, times: Integers) -> Integers:
+        """Count distinct keys (n,) in order, each several times; how often each was seen before."""
+        if self._keys is None:
+            seen = self._counts[keys]
+            self._counts[keys] = seen + times
+            return seen
+        places = np.searchsorted(self._keys, keys)
+        known = places < len(self._keys)
+        known[known] = self._keys[places[known]] == keys[known]
+        seen = np.zeros_like(keys)
+        seen[known] = self._counts[places[known]]
+        self._counts[places[known]] += times[known]
+        self._keys = np.insert(self._keys, places[~known], keys[~known])
+        self._counts = np.insert(self._counts, places[~known], times[~known])
+        return seen
 
 
 def flac_bits(symbols: Symbols, codec: Quantiser) -> float:
@@ -75,13 +130,34 @@ def flac_bits(symbols: Symbols, codec: Quantiser) -> float:
     Up to 256 levels are 8-bit samples around silence, more are 16-bit ones.
     """
     depth = 8 if codec.size <= 256 else 16
-    content = io.BytesIO()
-    rate = min(codec.sample_rate, 192_000)
+    sink = _Sink()
+    rate = min(codec.sample_rate, _FLAC_RATE)
+    subtype = "PCM_S8" if depth == 8 else "PCM_16"
     with soundfile.SoundFile(
-        content, "w", rate, 1, f"PCM_{'S8' if depth == 8 else '16'}", format="FLAC",
-        compression_level=1.0,
-    ) as file:  # fmt: skip
+        sink, "w", rate, 1, subtype, format="FLAC", compression_level=1.0
+    ) as file:
         for begin in range(0, len(symbols), _BLOCK):
             levels = symbols[begin : begin + _BLOCK].astype(np.int32) - codec.size // 2
             file.write((levels << (16 - depth)).astype(np.int16))
-    return 8 * len(content.getvalue()) / len(symbols)
+    return 8 * sink.size / len(symbols)
+
+
+class _Sink:
+    """A file that keeps nothing but its size."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._place = 0
+
+    def write(self, data: bytes) -> int:
+        self._place += len(data)
+        self.size = max(self.size, self._place)
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        origin = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.size}
+        self._place = origin[whence] + offset
+        return self._place
+
+    def tell(self) -> int:
+        return self._place

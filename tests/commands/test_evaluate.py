@@ -5,7 +5,9 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
 from tests.conftest import SENTENCE, Run
 
@@ -61,6 +63,43 @@ def test_the_result_can_go_to_a_file(run: Run, trained: Path, tmp_path: Path) ->
 
 def test_a_text_for_people(run: Run, trained: Path) -> None:
     assert b"bits_per_symbol" in run("evaluate", f"checkpoint={trained}").out
+
+
+def test_a_gain_of_exactly_one_is_evaluated_and_resumed(run: Run, tmp_path: Path) -> None:
+    wave = np.random.default_rng(1).integers(-9000, 9000, 6000).astype(np.int16)
+    soundfile.write(tmp_path / "soft.wav", wave, 4000)
+    wave[77] = -32768
+    soundfile.write(tmp_path / "full.wav", wave, 4000)
+    tiny = (
+        *("recipe=wav_generation", "data.sample_rate=4000", "model.num_layers=1", "device=cpu"),
+        *("model.hidden_size=8", "train.batch_size=2", "train.sequence_length=16", "length=8"),
+    )
+    runs: dict[str, tuple[str, ...]] = {}
+    for gain, file in (("peak", "full"), ("none", "soft")):
+        runs[gain] = (
+            *(*tiny, f"data.path={tmp_path / file}.wav", f"run_dir={tmp_path / gain}"),
+            *(f"data.gain={gain}", "train.max_steps=2"),
+        )
+        trained = run(*runs[gain])
+        assert trained.code == 0, trained.err
+    evaluate = ("evaluate", "json=true", "device=cpu", f"checkpoint={tmp_path / 'peak'}")
+    path = f"data.path={tmp_path / 'full.wav'}"
+    resume = (*runs["peak"], "resume=auto", "train.max_steps=4")
+    fitting = [evaluate, (*evaluate, path), (*evaluate, path, "data.gain=peak"), resume]
+    for words in fitting:
+        result = run(*words)
+        assert result.code == 0, result.err
+    anew = (*runs["none"], f"run_dir={tmp_path / 'anew'}", f"init_from={tmp_path / 'none'}")
+    wrong = [
+        (*evaluate, path, "data.gain=rms"),
+        (*evaluate, path, "data.gain=peak", f"checkpoint={tmp_path / 'none'}"),
+        (*resume, "train.max_steps=6", "data.gain=rms"),
+        (*anew, "data.gain=peak"),
+    ]
+    for words in wrong:
+        refused = run(*words)
+        assert refused.code == 2, (words, refused.err)
+        assert "data.gain" in refused.err
 
 
 def test_inspect_shows_what_a_checkpoint_holds(run: Run, trained: Path) -> None:

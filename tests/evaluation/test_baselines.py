@@ -1,7 +1,11 @@
-"""The yardsticks are what they say: compared with the same counting, symbol by symbol."""
+"""The baselines are what they say: compared with the same counting, symbol by symbol."""
+
+import io
+import tracemalloc
 
 import numpy as np
 import pytest
+import soundfile
 
 from seqkit.data.codecs import Linear, MuLaw
 from seqkit.data.corpus import Part
@@ -30,11 +34,46 @@ def counted(symbols: list[int], starts: set[int], size: int) -> float:
     return bits / len(symbols)
 
 
-def test_the_context_model_is_the_one_of_its_equations() -> None:
+@pytest.mark.parametrize("block", [1, 2, 7, 100, 1 << 20])
+@pytest.mark.parametrize("largest_table", [0, 10, 100, 1 << 20])
+def test_the_context_model_is_the_one_of_its_equations(
+    block: int, largest_table: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(baselines, "_BLOCK", block)
+    monkeypatch.setattr(baselines, "_LARGEST_TABLE", largest_table)
     symbols = np.random.default_rng(3).integers(0, 5, 400).tolist()
-    starts = (7, 8, 10, 300, 399)
+    starts = (1, 7, 8, 10, 100, 300, 399)
     expected = counted(symbols, {0, *starts}, 5)
-    assert baselines.context_bits(part(symbols, *starts), 5) == pytest.approx(expected)
+    assert baselines.context_bits(part(symbols, *starts), 5) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("block", [7, 1000, 1 << 20])
+def test_blocks_change_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    codec = MuLaw(256, 8000)
+    symbols = np.random.default_rng(1).normal(128, 20, 5000).astype(np.uint8)
+    content = io.BytesIO()
+    with soundfile.SoundFile(
+        content, "w", 8000, 1, "PCM_S8", format="FLAC", compression_level=1.0
+    ) as file:
+        file.write((symbols.astype(np.int16) - 128) << 8)
+    shares = np.unique(symbols, return_counts=True)[1] / 5000
+    monkeypatch.setattr(baselines, "_BLOCK", block)
+    assert baselines.flac_bits(symbols, codec) == 8 * len(content.getvalue()) / 5000
+    entropy = -(shares * np.log2(shares)).sum()
+    assert baselines.histogram_bits(symbols, 256) == pytest.approx(entropy, rel=1e-12)
+
+
+def test_memory_does_not_grow_with_the_sound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baselines, "_BLOCK", 1 << 14)
+    codec = MuLaw(16, 8000)
+    peaks = []
+    for count in (1 << 15, 1 << 19):
+        data = part(np.random.default_rng(1).integers(0, 16, count).tolist())
+        tracemalloc.start()
+        baselines.all_of(data, codec)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + (1 << 16)
 
 
 def test_a_pattern_of_two_symbols_is_found() -> None:
