@@ -1,12 +1,13 @@
 """Characters and bytes as symbols."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from seqkit.data.codecs.text_codec import TextCodec
 from seqkit.errors import DataError
 from seqkit.symbols import Symbols, symbol_dtype
 
@@ -40,14 +41,14 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
-class Characters:
+class Characters(TextCodec):
     """One symbol for each distinct character, in the order of their code points.
 
     Nothing is normalised: carriage returns, byte order marks, NUL and characters outside the
     basic plane are characters like any other.
     """
 
-    kind: ClassVar[Literal["text", "bytes", "audio"]] = "text"
+    name = "characters"
 
     def __init__(self, vocabulary: str, start: int) -> None:
         """`vocabulary` holds each character once, in rising order; `start` is an index into it."""
@@ -79,9 +80,20 @@ class Characters:
         return cls(vocabulary, start)
 
     @classmethod
+    def fit(cls, pieces: Iterable[str], most: int = 0) -> "Characters":
+        """The codec of all characters of a text; with `most`, of the most frequent ones."""
+        counts = np.zeros(_CODE_POINTS, dtype=np.int64)
+        for piece in pieces:
+            points = np.bincount(code_points(piece), minlength=1)
+            counts[: points.size] += points
+        if not counts.any():
+            raise ValueError("the text is empty")
+        return cls.from_counts(counts, most)
+
+    @classmethod
     def from_text(cls, text: str) -> "Characters":
         """The codec of all characters of one text."""
-        return cls.from_counts(np.bincount(code_points(text), minlength=_CODE_POINTS))
+        return cls.fit([text])
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> "Characters":
@@ -103,21 +115,21 @@ class Characters:
         """The symbol that stands before the first one of a document."""
         return self._start
 
-    def encode(self, material: str | bytes, unknown: str = "error") -> Symbols:
+    def encode(self, piece: str | bytes, unknown: str = "error") -> Symbols:
         """The symbols (N,) of a text.
 
         Raises:
             UnknownSymbolError: with unknown=error, for the first character that is not known.
         """
-        if isinstance(material, bytes):
+        if isinstance(piece, bytes):
             raise TypeError("Characters encodes text; decode the bytes first")
-        points = code_points(material)
+        points = code_points(piece)
         indices = self._table[points]
         missing = indices < 0
         if missing.any():
             if unknown == "error":
                 offset = int(np.argmax(missing))
-                raise UnknownSymbolError(material[offset], offset)
+                raise UnknownSymbolError(piece[offset], offset)
             if unknown == "skip":
                 indices = indices[~missing]
             else:
@@ -133,7 +145,7 @@ class Characters:
     def to_spec(self) -> dict[str, Any]:
         """A JSON object from which `from_spec` rebuilds this codec."""
         return {
-            "name": "characters",
+            "name": self.name,
             "vocabulary": [int(point) for point in self._points],
             "start": self._start,
         }
@@ -151,18 +163,29 @@ class Characters:
         return int(np.argmin(np.abs(self._points.astype(np.int64) - ord(character))))
 
 
-class Bytes:
+class Bytes(TextCodec):
     """One symbol for each of the 256 byte values; any file at all can be read this way."""
 
-    kind: ClassVar[Literal["text", "bytes", "audio"]] = "bytes"
+    kind: ClassVar[Literal["text", "bytes"]] = "bytes"
+    name = "bytes"
     size = 256
     start = ord("\n")
 
-    def encode(self, material: str | bytes, unknown: str = "error") -> Symbols:
+    @classmethod
+    def fit(cls, pieces: Iterable[bytes], most: int = 0) -> "Bytes":
+        """The same codec for whatever the bytes are; they are not read."""
+        return cls()
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> "Bytes":
+        """Rebuild it from `to_spec()`."""
+        return cls()
+
+    def encode(self, piece: str | bytes, unknown: str = "error") -> Symbols:
         """The symbols (N,) of bytes, or of a text in UTF-8; no byte is unknown."""
-        if isinstance(material, str):
-            material = material.encode("utf-8", "surrogateescape")
-        return np.frombuffer(material, dtype=np.uint8)
+        if isinstance(piece, str):
+            piece = piece.encode("utf-8", "surrogateescape")
+        return np.frombuffer(piece, dtype=np.uint8)
 
     def decode(self, symbols: npt.ArrayLike) -> bytes:
         """The bytes of the symbols (N,)."""
@@ -170,4 +193,4 @@ class Bytes:
 
     def to_spec(self) -> dict[str, Any]:
         """A JSON object from which `from_spec` rebuilds this codec."""
-        return {"name": "bytes"}
+        return {"name": self.name}
