@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import NoReturn
 
 import seqkit
-from seqkit import compose
 from seqkit import config as schema
+from seqkit import plugins
 from seqkit.config import Config
 from seqkit.errors import ConfigError, SeqkitError
 from seqkit.options import default_of
+from seqkit.plugins import Catalogue
 
 _COMMANDS = {
     "train": "learn from text or sound and give a sample (the default)",
@@ -99,6 +100,11 @@ def _main(arguments: list[str]) -> int:
     if options.version:
         print(seqkit.__version__)
         return 0
+    if not arguments or (options.help and (not words or "=" in words[0])):
+        print(_help(options.config_dir, words))
+        return 0
+    from seqkit import compose  # Hydra takes a tenth of a second
+
     command = "train"
     if words and "=" not in words[0]:
         command = words.pop(0)
@@ -108,9 +114,6 @@ def _main(arguments: list[str]) -> int:
         if options.help:
             print(_keys_help(command))
             return 0
-    if options.help or not arguments:
-        print(_help(options.config_dir))
-        return 0
     if options.multirun:
         return _multirun(command, words, options.config_dir)
     config = compose.compose(words, options.config_dir)
@@ -139,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(command: str, config: Config, words: list[str]) -> int:
     # What needs PyTorch is imported only now: a mistyped key is refused at once.
+    from seqkit import compose
     from seqkit.console import Console
 
     console = Console(config.quiet)
@@ -178,6 +182,8 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     """Train once for every combination; the exit code is the first failure's."""
     if command != "train":
         raise ConfigError(f"--multirun is for train, not for {command}")
+    from seqkit import compose
+
     jobs = compose.sweep(words, config_dirs)
     configs = [compose.compose(job, config_dirs) for job in jobs]  # all are checked before any runs
     parent = _sweep_folder(configs[0])
@@ -206,8 +212,8 @@ def _report(message: str, label: str = "error") -> None:
         print(f"seqkit: {label}: {message}", file=sys.stderr)
 
 
-def _help(config_dirs: list[Path]) -> str:
-    recipes = compose.recipes(config_dirs)
+def _help(config_dirs: list[Path], words: list[str]) -> str:
+    recipes = plugins.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
     return _HELP.format(
         version=seqkit.__version__,
         commands="\n".join(f"  {name:16}{text}" for name, text in _COMMANDS.items()),

@@ -29,8 +29,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from seqkit import config as schema
 from seqkit import disk
-from seqkit.config import FREE_TEXT, Config
+from seqkit.config import FREE_TEXT, RENAMED, Config
 from seqkit.errors import ConfigError
+from seqkit.plugins import Catalogue, recipe_folders, take_modules, user_recipe_folders
 
 _MAY_BE_EMPTY = ("prompt", "data.path")
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
@@ -84,19 +85,22 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Config:
 
     Args:
         arguments: as the shell hands them over.
-        config_dirs: the user's folders, which come before seqkit's own. Recipes are looked for
-            in a folder itself and in its `recipe` and `recipes`.
+        config_dirs: the user's folders, which come before seqkit's own and those of plug-ins.
+            Recipes are looked for in a folder itself and in its `recipe` and `recipes`.
 
     Raises:
-        ConfigError: an unknown key or recipe, a wrong type, a value out of range.
+        ConfigError: an unknown key or recipe, a wrong type, a value out of range, or a faulty
+            plug-in.
     """
+    arguments, modules = take_modules(arguments)
     overrides, free = _separate(arguments)
     named: dict[str, str | None] = {}
-    with _hydra(config_dirs):
+    catalogue = Catalogue(modules)
+    with _hydra(catalogue, config_dirs):
         for override in _parse(overrides):
             if override.is_sweep_override():
                 raise ConfigError(f"{override.input_line}: several values need --multirun")
-            _check_choice(override)
+            _check_choice(override, catalogue, config_dirs)
             if override.key_or_group in _NAMED:
                 named[override.key_or_group] = str(override.value() or "") or None
         try:
@@ -111,34 +115,25 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Config:
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
         holder, _, name = key.rpartition(".")
         setattr(getattr(config, holder) if holder else config, name, value)
+    config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
+    if config.plugins != modules:  # a recipe names some, too
+        Catalogue(config.plugins)
     schema.check(config)
     return config
 
 
 def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
     """The arguments of every job of a multirun: all combinations of what was given as a list."""
+    arguments, modules = take_modules(arguments)
     overrides, free = _separate(arguments)
     kept = [f"{key}={value}" for key, value in free.items()]
-    with _hydra(config_dirs):
+    kept += [f"plugins={module}" for module in modules]
+    with _hydra(Catalogue(modules), config_dirs):
         try:
             batches = BasicSweeper.split_arguments(_parse(overrides), None)
         except HydraException as error:
             raise ConfigError(_explain(error)) from error
     return [list(job) + kept for batch in batches for job in batch]
-
-
-def recipes(config_dirs: list[Path]) -> dict[str, str]:
-    """The recipes by name, each with the first comment line of its file that is not a directive."""
-    found = {}
-    for folder in reversed(_recipe_folders(config_dirs)):
-        for file in sorted(folder.glob("*.yaml")):
-            comments = (
-                line[1:].strip()
-                for line in file.read_text("utf-8", "replace").splitlines()
-                if line[:1] == "#"
-            )
-            found[file.stem] = next((line for line in comments if line[:1] != "@"), "")
-    return dict(sorted(found.items()))
 
 
 def to_yaml(config: Config) -> str:
@@ -174,6 +169,8 @@ def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
         if key in FREE_TEXT:
             free[key] = value
             continue
+        if key in RENAMED:
+            raise ConfigError(_renamed(key))
         if key not in known and key not in _GROUPS and not key.lstrip("+~").startswith("hydra."):
             raise ConfigError(
                 f"unknown key {key}{nearest(key, known)} --help after the command lists its keys"
@@ -193,29 +190,26 @@ def _parse(overrides: list[str]) -> list[Override]:
     return parsed
 
 
-def _check_choice(override: Override) -> None:
-    """Refuse a recipe, or an option of a group, that does not exist."""
+def _check_choice(override: Override, catalogue: Catalogue, config_dirs: list[Path]) -> None:
+    """Refuse a recipe, or an option of a group, that does not exist or cannot be used."""
     group = override.key_or_group
     if override.type != OverrideType.CHANGE or group not in (*_GROUPS, *_NAMED):
         return
-    choice = override.value()
+    choice = str(override.value())
     options = GlobalHydra.instance().config_loader().get_group_options(group)
+    if group == "recipe" and choice in catalogue.names("recipes"):
+        folders = user_recipe_folders(config_dirs)
+        if not any((folder / f"{choice}.yaml").is_file() for folder in folders):
+            catalogue.find("recipes", choice)
     if choice not in options:
         raise ConfigError(
-            f"no {group} named {choice}{nearest(str(choice), options)} "
-            f"There are: {', '.join(options)}"
+            f"no {group} named {choice}{nearest(choice, options)} There are: {', '.join(options)}"
         )
 
 
-def _recipe_folders(config_dirs: list[Path]) -> list[Path]:
-    """Where recipes are looked for, the first find counts."""
-    own = [folder / name for folder in config_dirs for name in ("recipe", "recipes", "")]
-    return [folder for folder in (*own, disk.config_dir("recipes")) if folder.is_dir()]
-
-
 @contextlib.contextmanager
-def _hydra(config_dirs: list[Path]) -> Iterator[None]:
-    """Hydra's config loader over the user's folders, seqkit's own, and the schema."""
+def _hydra(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
+    """Hydra's config loader over the user's folders, seqkit's own, plug-ins', and the schema."""
     for folder in config_dirs:
         if not folder.is_dir():
             raise ConfigError(f"--config-dir {folder}: no such folder")
@@ -223,7 +217,7 @@ def _hydra(config_dirs: list[Path]) -> Iterator[None]:
     ConfigStore.instance().store("schema", node=Config)
     search_path = ConfigSearchPathImpl()
     search_path.append("hydra", "pkg://hydra.conf")
-    for folder in _recipe_folders(config_dirs):
+    for folder in recipe_folders(catalogue, config_dirs):
         search_path.append("recipes", f"recipes://{folder.absolute()}")
     search_path.append("seqkit", f"file://{disk.config_dir('conf')}")
     for folder in config_dirs:
@@ -237,6 +231,10 @@ def _hydra(config_dirs: list[Path]) -> Iterator[None]:
         GlobalHydra.instance().clear()
 
 
+def _renamed(key: str) -> str:
+    return f"{key} is called {RENAMED[key]} now"
+
+
 def _explain(error: BaseException) -> str:
     """What Hydra or OmegaConf says, in one line, with the nearest name for a bad key."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -247,6 +245,8 @@ def _explain(error: BaseException) -> str:
         said.append(lines[1])
     elif error.__cause__ is not None and head.count("=") == 1:
         said.append(str(error.__cause__).splitlines()[0])
+    if key in RENAMED:
+        return _renamed(key)
     if " not in " in said[-1] and key:
         said[-1] = f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
     elif key:

@@ -5,7 +5,7 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field
 from typing import Any
 
@@ -27,6 +27,9 @@ FREE_TEXT = (
     "runs",
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
+
+RENAMED = {"data.quantiser": "data.codec"}
+"""Keys of older versions and what they are called now."""
 
 
 @dataclass
@@ -53,7 +56,11 @@ class DataConfig:
         0, "hertz that sound is resampled to; 0 keeps the files' own", minimum=0, maximum=384000
     )
     channel: str = option("mix", "the channel of sound to read, from 0; mix takes their mean")
-    quantiser: str = option("mu_law", "how samples become symbols", choices=("mu_law", "linear"))
+    codec: str = option(
+        "auto",
+        "how text or samples become symbols: characters, bytes, mu_law, linear or a plug-in's; "
+        "auto goes by data.kind, and takes mu_law for sound",
+    )
     levels: int = option(256, "levels of the quantiser", minimum=2, maximum=65536)
     gain: str = option(
         "none",
@@ -202,6 +209,9 @@ class Config:
         choices=("never", "auto", "force"),
     )
     init_from: str | None = option(None, "start from the weights of this run or checkpoint")
+    plugins: list[str] = option(
+        [], "modules with data sets, codecs or recipes of your own (docs/plugins.md)"
+    )
     device: str = option("auto", "auto, cpu, cuda or cuda:N")
     seed: int = option(0, "seed of weights, dropout and samples", minimum=0, maximum=2**63 - 1)
     json: bool = option(False, "print one JSON object (evaluate, inspect, bench)")
@@ -252,20 +262,36 @@ _SAMPLING = {
 }
 _RUN = {"recipe", "run_dir", "runs", "resume", "init_from", "overwrite"}
 READS = {
-    "train": {*_SAMPLING, *_RUN, "data", "device", "model", "optimizer", "quiet", "train"},
-    "generate": {*_SAMPLING, "checkpoint", "device", "out", "overwrite", "quiet", "streams"},
+    "train": {
+        *(*_SAMPLING, *_RUN, "data", "device", "model", "optimizer", "plugins", "quiet", "train"),
+    },
+    "generate": {
+        *(*_SAMPLING, "checkpoint", "device", "out", "overwrite", "plugins", "quiet", "streams"),
+    },
     "evaluate": {
-        *("checkpoint", "data", "device", "json", "out", "overwrite", "part"),
+        *("checkpoint", "data", "device", "json", "out", "overwrite", "part", "plugins"),
         *("protocol", "quiet", "window"),
     },
-    "inspect": {"checkpoint", "json", "quiet"},
-    "export": {"checkpoint", "out", "overwrite", "quiet"},
+    "inspect": {"checkpoint", "json", "plugins", "quiet"},
+    "export": {"checkpoint", "out", "overwrite", "plugins", "quiet"},
     "bench": {
         *("device", "json", "length", "model", "optimizer", "out", "overwrite", "quiet", "seed"),
         *("shape", "streams", "temperature", "top_k", "top_p", "train"),
     },
 }
 """The root keys and groups that each command reads; a group stands for all of its keys."""
+
+
+def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of a run or checkpoint, with the keys of older versions as they are called now."""
+    config = dict(saved)
+    data = config.get("data")
+    if isinstance(data, Mapping) and "quantiser" in data:
+        data = dict(data)
+        quantiser = data.pop("quantiser")  # mu_law was the default, for text too
+        data.setdefault("codec", "auto" if quantiser == "mu_law" else quantiser)
+        config["data"] = data
+    return config
 
 
 def check_model(model: ModelConfig) -> None:

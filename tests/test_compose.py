@@ -6,9 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seqkit import compose, disk
+from seqkit import compose, disk, plugins
 from seqkit.config import FREE_TEXT, Config, options
 from seqkit.errors import ConfigError
+from seqkit.plugins import Catalogue
 
 RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
 
@@ -16,7 +17,7 @@ RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml")
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_recipe_composes(recipe: str) -> None:
     assert compose.compose([f"recipe={recipe}"], []).recipe == recipe
-    assert compose.recipes([])[recipe]
+    assert plugins.recipes(Catalogue(), [])[recipe]
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,9 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
         ("quiet=perhaps", "quiet=perhaps"),
         ("checkpoint=", "is empty"),
         ("words", "not key=value"),
+        ("data.quantiser=linear", "data.quantiser is called data.codec now"),
+        ("plugins=", "give the names of modules"),
+        ("plugins=no_such_module_here", "plugins=no_such_module_here: cannot be imported"),
         ("window=100000000000000000000", "at most"),
         ("prompt_file=a", "give one of"),
     ],
@@ -113,7 +117,7 @@ def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
     root = tmp_path / "with, comma = and space"
     assert compose.compose(["recipe=mine"], [root]).model.hidden_size == 33
     assert compose.compose(["recipe=shakespeare"], [root]).model.hidden_size == 44
-    assert compose.recipes([root])["mine"] == "A recipe of mine"
+    assert plugins.recipes(Catalogue(), [root])["mine"] == "A recipe of mine"
 
 
 @pytest.mark.parametrize(
@@ -121,6 +125,8 @@ def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
     [
         ("model:\n  hiden_size: 3\n", "did you mean model.hidden_size"),
         ("model:\n  hidden_size: wide\n", "model.hidden_size"),
+        ("data:\n  quantiser: linear\n", "data.quantiser is called data.codec now"),
+        ("plugins: [no_such_module_here]\n", "plugins=no_such_module_here: cannot be imported"),
         ("model: [", "line 1: not valid YAML"),
         ("model:\n  hidden_size: 0\n", "model.hidden_size=0"),
     ],
@@ -149,7 +155,7 @@ def test_a_config_of_ones_own_does_not_take_the_place_of_seqkits(tmp_path: Path)
     (tmp_path / "config.yaml").write_text("model:\n  hidden_size: 1\n")
     (tmp_path / "latin.yaml").write_bytes(b"# gr\xfcn\n")
     assert compose.compose([], [tmp_path]) == Config()
-    assert "latin" in compose.recipes([tmp_path])
+    assert "latin" in plugins.recipes(Catalogue(), [tmp_path])
     with pytest.raises(ConfigError, match="not UTF-8"):
         compose.compose(["recipe=latin"], [tmp_path])
 

@@ -28,6 +28,7 @@ SOUND = ("linear", "mu_law")
 def command(kind: str) -> list[str]:
     """The command line of a run, its data here."""
     words = [str(word) for word in EXPECTED["runs"][kind]["command"]]
+    words = [word.replace("data.quantiser=", "data.codec=") for word in words]  # renamed since
     return [word.replace("/data/seqkit", str(RUNS / "data")) for word in words]
 
 

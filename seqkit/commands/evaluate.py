@@ -9,24 +9,27 @@ from seqkit.config import Config, DataConfig
 from seqkit.console import Console
 from seqkit.data import audio
 from seqkit.data.codecs import Quantiser
+from seqkit.data.load import load_corpus
 from seqkit.evaluation import baselines, protocols, scoring
+from seqkit.plugins import Catalogue
 
 
 def run(config: Config, console: Console) -> None:
     """Print loss and bits per symbol of `data.path`, or of the checkpoint's own validation part."""
-    saved = material.load_checkpoint(config.checkpoint)
+    catalogue = Catalogue(config.plugins)
+    saved = material.load_checkpoint(config.checkpoint, catalogue)
     out = material.free_output(config)
     chosen = device.choose_device(config.device)
     if config.data.path:
         if isinstance(saved.codec, Quantiser):
             audio.check_gain(config.data, saved.config)
         data = dataclasses.replace(config.data, max_vocabulary=0)
-        corpus = material.load_corpus(data, console, saved.codec)
+        corpus = load_corpus(data, catalogue=catalogue, notice=console.notice, codec=saved.codec)
         part = corpus.whole
     else:
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
-        part, corpus = material.own_part(saved, config.part, console)
+        part, corpus = material.own_part(saved, config.part, catalogue, console)
     if config.protocol == "windowed":
         segments = protocols.windowed(part, config.window)
     else:

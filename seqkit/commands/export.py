@@ -12,6 +12,7 @@ from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import ConfigError, OutputError
 from seqkit.model.char_rnn import CharRNN
+from seqkit.plugins import Catalogue
 
 _STEPS = 64  # over which the model is compared with PyTorch
 _TOLERANCE = 1e-3  # of logits
@@ -31,7 +32,7 @@ def run(config: Config, console: Console) -> None:
     out = material.free_output(config)
     if out is None:
         raise ConfigError("no out: give out=FILE.onnx")
-    saved = material.load_checkpoint(config.checkpoint)
+    saved = material.load_checkpoint(config.checkpoint, Catalogue(config.plugins))
     network = saved.build(torch.device("cpu"))
     model = onnx_models.one_step(onnx_graph.OnnxStep(network, saved.codec.size))
     properties = {"codec": saved.codec.to_spec(), "start": saved.codec.start}

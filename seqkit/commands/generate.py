@@ -14,6 +14,7 @@ from seqkit.errors import ConfigError, StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import prompt_of, request_of
+from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -36,7 +37,7 @@ def run(config: Config, console: Console) -> None:
 
 
 def _run(config: Config, console: Console, interrupts: Interrupts) -> None:
-    saved = material.load_checkpoint(config.checkpoint)
+    saved = material.load_checkpoint(config.checkpoint, Catalogue(config.plugins))
     config = _as_trained(config, saved)
     medium = medium_of(saved.codec)
     length = medium.length(config.length, config.seconds)

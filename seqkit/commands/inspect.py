@@ -6,12 +6,13 @@ from typing import Any
 from seqkit.commands import material
 from seqkit.config import Config
 from seqkit.console import Console, Product
+from seqkit.plugins import Catalogue
 
 
 def run(config: Config, console: Console) -> None:
     """Print a checkpoint's model, codec, data, metrics and settings."""
     del console
-    saved = material.load_checkpoint(config.checkpoint)
+    saved = material.load_checkpoint(config.checkpoint, Catalogue(config.plugins))
     summary: dict[str, Any] = {
         "parameters": sum(values.numel() for values in saved.weights.values()),
         "model": vars(saved.model),
@@ -30,7 +31,7 @@ def run(config: Config, console: Console) -> None:
 
 def _shorten(spec: dict[str, Any]) -> dict[str, Any]:
     """The codec's spec with its vocabulary as a string that can be read."""
-    if "vocabulary" in spec:
+    if spec["name"] == "characters":
         characters = "".join(map(chr, spec["vocabulary"]))
         spec = {**spec, "size": len(characters), "vocabulary": characters}
     return spec

@@ -20,6 +20,7 @@ from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
 from seqkit.model.char_rnn import CharRNN
+from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
@@ -71,6 +72,8 @@ class Job:
             f"{device.describe(model.head.weight.device)}, {self.precision}; "
             f"into {self.folder.path}"
         )
+        if self.corpus.credit:
+            self._tell(f"{self.corpus.name}: {self.corpus.credit}")
 
     def _handle(self, event: Event, bar: Bar) -> None:
         match event:
@@ -139,7 +142,7 @@ class Job:
         raise InterruptedRunError(message) if received == signal.SIGINT else StoppedError(message)
 
     def _finish(self) -> None:
-        best = checkpoint.load(checkpoint.find(self.folder.path))
+        best = checkpoint.load(checkpoint.find(self.folder.path), Catalogue(self.config.plugins))
         progress, model = self.trainer.progress, self.trainer.model
         chosen = model.head.weight.device
         self.folder.write_summary(
@@ -189,7 +192,7 @@ class Job:
             codec=self.corpus.codec,
             weights=dict(self.trainer.model.state_dict()),
             config=dataclasses.asdict(self.config),
-            data={"name": self.corpus.name, "sha256": self.corpus.sha256},
+            data=self.corpus.record(),
             metrics={
                 "step": progress.step,
                 "symbols": progress.symbols,

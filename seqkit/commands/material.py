@@ -10,42 +10,42 @@ import seqkit
 from seqkit import disk
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console, Product
-from seqkit.data import datasets, load
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.load import load_corpus, recorded_path_problem
 from seqkit.errors import CheckpointError, ConfigError, DataError, OutputError
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import prompt_of
 from seqkit.options import check_section
+from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Symbols
 
 
-def load_corpus(data: DataConfig, console: Console, codec: Codec | None = None) -> Corpus:
-    """The corpus that a data config names: its path, or else its data set."""
-    return load.load_corpus(data, notice=console.notice, codec=codec)
-
-
-def load_checkpoint(place: str | None) -> Checkpoint:
+def load_checkpoint(place: str | None, catalogue: Catalogue) -> Checkpoint:
     """The checkpoint that the user named."""
     if not place:
         raise ConfigError("no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE")
-    return checkpoint.load(checkpoint.find(Path(place)))
+    return checkpoint.load(checkpoint.find(Path(place)), catalogue)
 
 
-def own_part(saved: Checkpoint, name: str, console: Console) -> tuple[Part, Corpus]:
-    """A checkpoint's own validation or test part, found again, and the corpus it is a part of.
-
-    Only the datasets of this package are looked up by the name in a checkpoint.
-    """
+def own_part(
+    saved: Checkpoint, name: str, catalogue: Catalogue, console: Console
+) -> tuple[Part, Corpus]:
+    """A checkpoint's own validation or test part, found again, and the corpus it is a part of."""
     data = _data_config(saved)
-    if not data.path and data.dataset not in datasets.names():
+    if data.path:
+        if problem := recorded_path_problem(Path(data.path), saved.codec, saved.data):
+            raise DataError(f"{problem}: give data.path=FILE_OR_FOLDER")
+    elif data.dataset not in catalogue.names("datasets"):
+        given = [str(module) for module in saved.config.get("plugins") or ()]
+        hint = f"plugins={','.join(given)}, as in the training" if given else "plugins=MODULE"
         raise DataError(
-            f"the checkpoint was trained on data.dataset={data.dataset}, which is not one of "
-            "seqkit's own: give data.path"
+            f"the checkpoint was trained on data.dataset={data.dataset}, which is not to be found: "
+            f"install the package that it is from, or give {hint}, or data.path"
         )
-    corpus = load_corpus(data, console, saved.codec)
+    corpus = load_corpus(data, catalogue=catalogue, notice=console.notice, codec=saved.codec)
     if corpus.sha256 != saved.data["sha256"]:
         raise DataError(
             f"{data.path or corpus.name} is not what the checkpoint was trained on "

@@ -15,10 +15,12 @@ from seqkit.data import audio
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
+from seqkit.data.load import load_corpus
 from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.options import default_of
+from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
@@ -38,7 +40,8 @@ def run(config: Config, console: Console) -> None:
     """Train, and print a sample of the best checkpoint to stdout."""
     folder = _folder(config)
     stamp = folder.stamp()
-    saved = folder.load_last(console.notice) if config.resume != "never" else None
+    catalogue = Catalogue(config.plugins)
+    saved = folder.load_last(catalogue, console.notice) if config.resume != "never" else None
     if saved is None and config.resume == "force":
         raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
     if saved is not None and folder.finished and not _changed(config, saved, _END_KEYS):
@@ -46,13 +49,18 @@ def run(config: Config, console: Console) -> None:
         return
     origin = saved
     if origin is None and config.init_from is not None:
-        origin = _initial(config, Path(config.init_from))
+        origin = _initial(config, Path(config.init_from), catalogue)
     chosen = device.choose_device(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     device.prepare_training(chosen, config.train.deterministic)
     if config.data.path:
         config.data.path = str(Path(config.data.path).absolute())
-    corpus = material.load_corpus(config.data, console, origin.codec if origin else None)
+    corpus = load_corpus(
+        config.data,
+        catalogue=catalogue,
+        notice=console.notice,
+        codec=origin.codec if origin else None,
+    )
     if saved is not None:
         _check_unchanged(config, saved, corpus, console)
     prompt = material.read_prompt(config, corpus.codec)
@@ -122,9 +130,9 @@ def _folder(config: Config) -> RunFolder:
     return folder
 
 
-def _initial(config: Config, place: Path) -> Checkpoint:
+def _initial(config: Config, place: Path, catalogue: Catalogue) -> Checkpoint:
     """The checkpoint whose weights a new run starts from."""
-    origin = checkpoint.load(checkpoint.find(place))
+    origin = checkpoint.load(checkpoint.find(place), catalogue)
     if isinstance(origin.codec, Quantiser):
         audio.check_gain(config.data, origin.config)
     return origin

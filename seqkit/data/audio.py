@@ -8,15 +8,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import corpus_cache
-from seqkit.data.codecs import Linear, MuLaw, Quantiser
+from seqkit.data import codecs, corpus_cache
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.corpus_cache import Encoded
 from seqkit.data.datasets import Located
@@ -24,6 +23,7 @@ from seqkit.data.sound import Wave, reader
 from seqkit.data.sound.reader import BadFileError, Reader
 from seqkit.data.sound.resample import Resampler
 from seqkit.errors import ConfigError, DataError
+from seqkit.plugins import Catalogue
 
 _SHORTEST = 0.02  # seconds; a clip below holds nothing to learn from
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
@@ -42,18 +42,24 @@ def holds_sound(path: Path) -> bool:
 
 
 def load(
-    config: DataConfig, located: Located, cache: Path, codec: Quantiser | None = None
+    config: DataConfig,
+    located: Located,
+    *,
+    cache: Path,
+    catalogue: Catalogue,
+    codec: Quantiser | None = None,
 ) -> Corpus:
     """The corpus of a file, or of a folder whose files of sound (any depth) are documents.
 
     The files of a folder stand in an order that depends on nothing but their names and looks
-    random, so that a split takes some of everything; those of the data set's own test part come
-    last.
+    random, so that a split takes some of everything; those of the data set's own validation and
+    test part come last.
 
     Args:
         config: the keys for sound are read here.
-        located: the file or folder, its name, and which files are the test part.
+        located: the file or folder, its name, and its own parts.
         cache: the folder for encoded data.
+        catalogue: where `config.codec` is looked for.
         codec: quantise with this one; by default one as configured.
 
     Raises:
@@ -62,25 +68,40 @@ def load(
     """
     if codec is not None:
         _check_same(config, codec)
-    path = located.path
-    files = corpus_cache.listing(
-        path, lambda file: file.suffix.lower() in reader.SUFFIXES, "file of sound"
-    )
-    source = corpus_cache.scan(path, files, cache)
+    files = corpus_cache.listing(located.path, files_in, "file of sound")
+    source = corpus_cache.scan(located, files, cache)
     settings = {
         "kind": "audio",
-        "codec": codec.to_spec() if codec else None,
-        "sample_rate": config.sample_rate,
-        "quantiser": config.quantiser,
-        "levels": config.levels,
-        "gain": config.gain,
         "channel": config.channel,
         "on_bad_file": config.on_bad_file,
-        "test": located.test,
     }
-    reading = _Reading(config, source.files, located.test)
+    reading = _Reading(config, source.files, located)
+    if codec is None:
+        kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, catalogue)
+        assert issubclass(kind, Quantiser)
+        wanted = {
+            **settings,
+            "codec": kind.name,
+            "code": codecs.fingerprint(kind),
+            "sample_rate": config.sample_rate,
+            "levels": config.levels,
+            "gain": config.gain,
+        }
+        found = corpus_cache.find_codec(source, wanted, catalogue, lambda: reading.codec(kind))
+        assert isinstance(found, Quantiser)
+        codec = found
+    quantiser = codec
     return corpus_cache.load(
-        source, settings, located.name, cache, lambda stream: reading.encode(codec, stream)
+        source, settings, codec, lambda stream: reading.encode(quantiser, stream)
+    )
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """The files in a folder, at any depth, that are named as sound."""
+    return (
+        file
+        for file in folder.rglob("*")
+        if file.suffix.lower() in reader.SUFFIXES and file.is_file()
     )
 
 
@@ -95,7 +116,7 @@ def _check_same(config: DataConfig, codec: Quantiser) -> None:
             f"{codec.sample_rate} Hz; give data.sample_rate=0"
         )
     defaults = DataConfig()
-    asked = {"levels": codec.levels, "quantiser": codec.name}
+    asked = {"levels": codec.levels}
     for key, own in asked.items():
         if getattr(config, key) not in (own, getattr(defaults, key)):
             raise ConfigError(
@@ -134,7 +155,7 @@ class _Reading:
 
     config: DataConfig
     files: Mapping[str, Path]
-    test: str
+    located: Located
     bad: list[BadFileError] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     converted: Counter[str] = field(default_factory=Counter)
@@ -142,17 +163,18 @@ class _Reading:
     signal: float = 0.0
     noise: float = 0.0
 
-    def encode(self, codec: Quantiser | None, stream: IO[bytes]) -> Encoded:
+    def codec(self, kind: type[Quantiser]) -> Quantiser:
+        """The quantiser of a kind that `config` asks for."""
+        rate = self.config.sample_rate or self._common_rate()
+        return kind(self.config.levels, rate, self._gain(rate))
+
+    def encode(self, codec: Quantiser, stream: IO[bytes]) -> Encoded:
         """Write the symbols of all files that can be used."""
-        order = sorted(self.files, key=lambda name: (self._is_test(name), _rank(name)))
-        if codec is None:
-            codec = self._codec(order)
         starts: list[int] = []
-        held_out = None
+        part_starts: dict[int, int] = {}
         written = 0
-        for name in order:
-            if self._is_test(name) and held_out is None:
-                held_out = written
+        for name in self._order():
+            part_starts.setdefault(self.located.part_of(name), written)
             count = self._write(self.files[name], codec, stream)
             if count:
                 starts.append(written)
@@ -160,22 +182,17 @@ class _Reading:
         if not written:
             raise DataError(self._nothing_left())
         return Encoded(
-            codec,
             starts,
             skipped=len(self.bad) + self.left_out.total(),
             notes=tuple(self._notes(len(starts))),
             whole_documents=len(starts) > 1,
-            held_out=held_out,
+            validation_start=part_starts.get(1),
+            test_start=part_starts.get(2),
             snr=10 * math.log10(self.signal / self.noise) if self.noise else None,
         )
 
-    def _is_test(self, name: str) -> bool:
-        return bool(self.test) and fnmatch(Path(name).name, self.test)
-
-    def _codec(self, order: list[str]) -> Quantiser:
-        rate = self.config.sample_rate or self._common_rate()
-        kind = {"mu_law": MuLaw, "linear": Linear}[self.config.quantiser]
-        return kind(self.config.levels, rate, self._gain(order, rate))
+    def _order(self) -> list[str]:
+        return sorted(self.files, key=lambda name: (self.located.part_of(name), _rank(name)))
 
     def _common_rate(self) -> int:
         """The sample rate of most files."""
@@ -190,11 +207,11 @@ class _Reading:
         self.bad.clear()  # they come again when all is read
         return max(rates, key=lambda rate: (rates[rate], rate))
 
-    def _gain(self, order: list[str], rate: int) -> float:
+    def _gain(self, rate: int) -> float:
         if self.config.gain == "none":
             return 1.0
         peak, square, count = 0.0, 0.0, 0
-        for name in order:
+        for name in self._order():
             try:
                 for wave in self._waves(self.files[name], rate):
                     peak = max(peak, float(np.abs(wave).max(initial=0)))

@@ -1,6 +1,7 @@
 """A corpus is a row of symbols cut into documents, and its parts."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,43 +22,77 @@ class Part:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Encoded data: what `Part` says of all of it, and where it came from.
+    """Encoded data: all of it as a `Part`, and where it came from.
 
-    `sha256` is the digest of the raw data; `skipped` counts what was left out in encoding, and
-    `notes` tell the user about it. With `whole_documents` no document is cut by a split. From the
-    symbol `held_out` on stand the documents of the data set's own test part. `snr` is the signal
-    to noise ratio of quantising, in decibels.
+    sha256, bytes: the digest and the size of the raw data.
+    skipped: how many characters, or files of sound, were left out.
+    notes: what the user is told about it.
+    whole_documents: a split cuts no document.
+    validation_start, test_start: the first symbol of the data set's own validation and test part,
+        which stand last, in this order; None without one.
+    snr: the signal to noise ratio of quantising, in decibels.
     """
 
     whole: Part
     codec: Codec
     name: str
     sha256: str
+    bytes: int = 0
     skipped: int = 0
     notes: tuple[str, ...] = ()
     whole_documents: bool = False
-    held_out: int | None = None
+    validation_start: int | None = None
+    test_start: int | None = None
     snr: float | None = None
+    licence: str = ""
+    citation: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """What a checkpoint keeps of its data."""
+        record = {"name": self.name, "sha256": self.sha256, "bytes": self.bytes}
+        credit = {"licence": self.licence, "citation": self.citation}
+        return record | {key: value for key, value in credit.items() if value}
+
+    @property
+    def credit(self) -> str:
+        """Licence and citation in one line; empty without them."""
+        licence = f"licence {self.licence}" if self.licence else ""
+        return ", ".join(" ".join(part.split()) for part in (licence, self.citation) if part)
 
     def split(self, fractions: list[float]) -> tuple[Part, Part, Part]:
-        """Training, validation and test parts in the order of the symbols; a part may be empty.
+        """Training, validation and test parts; a part may be empty.
 
-        A document that is cut goes on as a new document in the next part. Where the data set has a
-        test part of its own, the first two fractions share the rest.
+        Parts of the data set's own are taken as they are, and the other fractions share the rest
+        by position, in this order. A document that is cut goes on as a new document in the next
+        part.
         """
         training, validation, test = fractions
-        if self.held_out is not None:
-            end, test = self.held_out, 0.0
-            training, validation = (x / (training + validation) for x in (training, validation))
-        else:
-            end = len(self.whole)
+        end = len(self.whole)
+        own_test = own_validation = None
+        if self.test_start is not None:
+            own_test, end, test = self._cut(self.test_start, end), self.test_start, 0.0
+        if self.validation_start is not None:
+            own_validation = self._cut(self.validation_start, end)
+            end, validation = self.validation_start, 0.0
+        if own_test or own_validation:
+            rest = training + validation + test
+            training, validation, test = (x / rest for x in (training, validation, test))
+        first, second = self._places(end, training, validation, test)
+        return (
+            self._cut(0, first),
+            self._cut(first, second) if own_validation is None else own_validation,
+            self._cut(second, end) if own_test is None else own_test,
+        )
+
+    def _places(self, end: int, training: float, validation: float, test: float) -> tuple[int, int]:
+        """Where the validation and the test part begin among the first `end` symbols."""
         first = int(end * training)
         second = first + round(end * validation) if test else end
         if not validation and not test:
             first = end
         if self.whole_documents and end:
-            first, second = self._between_documents(first, second, end, validation > 0, test > 0)
-        return self._cut(0, first), self._cut(first, second), self._cut(second, len(self.whole))
+            return self._between_documents(first, second, end, validation > 0, test > 0)
+        return first, second
 
     def _between_documents(
         self, first: int, second: int, end: int, validation: bool, test: bool

@@ -16,94 +16,154 @@ from seqkit import disk
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.errors import DataError, OutputError
+from seqkit.data.datasets import Located
+from seqkit.errors import ConfigError, DataError, OutputError
+from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
 _BLOCK = 1 << 22  # bytes
-_FORMAT = 2  # of the cached files; a change of the format changes their key
+_FORMAT = 3  # of the cached files; a change of the format changes their key
 _SETTLED = 2.0  # seconds after which a file's time stamp tells of every later change
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """What belongs to the symbols that an encoder wrote.
+    """What an encoder says of the symbols that it wrote.
 
-    starts: where documents start; one of which nothing was written is none.
-    skipped, notes, whole_documents, held_out, snr: as in `Corpus`.
+    starts: where documents start; one of which nothing was written is left out.
+    skipped, notes, whole_documents, validation_start, test_start, snr: as in `Corpus`.
     """
 
-    codec: Codec
     starts: list[int]
     skipped: int = 0
     notes: tuple[str, ...] = ()
     whole_documents: bool = False
-    held_out: int | None = None
+    validation_start: int | None = None
+    test_start: int | None = None
     snr: float | None = None
 
 
 @dataclass(frozen=True)
 class Source:
-    """Files below a root (or the root itself), by name, with the sha256 of each."""
+    """Files below a folder, or one file, and what identifies their content.
 
-    root: Path
+    files: by their path within the folder, with / between folders.
+    located: what the data set says of itself.
+    cache: the folder for encoded data.
+    """
+
+    located: Located
     files: Mapping[str, Path]
     hashes: Mapping[str, str]
+    bytes: int
+    cache: Path
 
     @property
     def sha256(self) -> str:
         """Of the file, or of the folder's listing as `sha256sum` prints it."""
-        if not self.root.is_dir():
+        if not self.located.path.is_dir():
             return next(iter(self.hashes.values()))
         listing = "".join(f"{digest}  {name}\n" for name, digest in self.hashes.items())
         return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
 
+    def key(self, settings: Mapping[str, Any]) -> str:
+        """What data of this content is known by in the cache, with some settings (JSON values)."""
+        located = {"validation": self.located.validation, "test": self.located.test}
+        identity = {"format": _FORMAT, "sha256": self.sha256, **located, **settings}
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
-def scan(root: Path, files: list[Path], cache: Path) -> Source:
-    """Hash the files, or take the hashes remembered by path, size and time stamp."""
+    def check_unchanged(self) -> None:
+        """Raise DataError if a file changed since it was hashed."""
+        root = self.located.path
+        if _hashes(root, self.files, self.cache)[0] != self.hashes:
+            raise DataError(f"{root}: changed while it was read: start again")
+
+
+def scan(located: Located, files: list[Path], cache: Path) -> Source:
+    """Hash the files, or take the hashes remembered by path, size and time stamp.
+
+    Raises:
+        DataError: a file cannot be read, or a part of the data set's own has no file.
+    """
+    root = located.path
     named = {
         file.relative_to(root).as_posix() if file != root else file.name: file for file in files
     }
-    return Source(root, named, _hashes(root, named, cache))
+    parts = {located.part_of(name) for name in named}
+    for part, pattern in ((1, located.validation), (2, located.test)):
+        if pattern and part not in parts:
+            raise DataError(
+                f"{root}: no file matches {pattern}, which {located.name} names as its own "
+                f"{('validation', 'test')[part - 1]} part"
+            )
+    hashes, size = _hashes(root, named, cache)
+    return Source(located, named, hashes, size, cache)
+
+
+def find_codec(
+    source: Source,
+    settings: Mapping[str, Any],
+    catalogue: Catalogue,
+    derive: Callable[[], Codec],
+) -> Codec:
+    """The codec that fits the source: remembered from last time, or derived.
+
+    Args:
+        source: what is read.
+        settings: all that the codec depends on beside the content, as JSON values.
+        catalogue: where the name of a remembered codec is looked for.
+        derive: finds the codec.
+
+    Raises:
+        DataError: the files changed meanwhile, and what `derive` raises.
+    """
+    memory = source.cache / "codecs" / f"{source.key(settings)}.json"
+    if spec := _read_json(memory):
+        with contextlib.suppress(ValueError, ConfigError):  # damaged: derived anew
+            return codecs.from_spec(spec, catalogue)
+    codec = derive()
+    source.check_unchanged()
+    with disk.atomic_write(memory) as stream:
+        stream.write(json.dumps(codec.to_spec()).encode())
+    return codec
 
 
 def load(
     source: Source,
-    settings: dict[str, Any],
-    name: str,
-    cache: Path,
+    settings: Mapping[str, Any],
+    codec: Codec,
     encode: Callable[[IO[bytes]], Encoded],
 ) -> Corpus:
-    """The corpus of a source under some settings: from the cache, or encoded into it.
+    """The corpus of a source: from the cache, or encoded into it.
+
+    Whether the codec was derived from this source or given makes no difference to the key.
 
     Args:
         source: what is read.
-        settings: everything else that the symbols depend on, as JSON values.
-        name: what the corpus is called.
-        cache: the folder for encoded data.
-        encode: writes the symbols of all files, in the order of `source.files`.
+        settings: what the symbols depend on beside content and codec, as JSON values.
+        codec: what the symbols mean.
+        encode: writes the symbols of all files.
 
     Raises:
         DataError: the files changed meanwhile, and what `encode` raises.
     """
-    identity = {"format": _FORMAT, "sha256": source.sha256, **settings}
-    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
-    base = cache / "corpora" / key
-    if corpus := _cached(base, name, source.sha256):
+    code = codecs.fingerprint(type(codec))
+    key = source.key({**settings, "codec": codec.to_spec(), "code": code})
+    base = source.cache / "corpora" / key
+    if corpus := _cached(base, source, codec):
         return corpus
     with disk.atomic_write(base.with_suffix(".bin")) as stream:
         encoded = encode(stream)
-        size = stream.tell() // symbol_dtype(encoded.codec.size).itemsize
+        size = stream.tell() // symbol_dtype(codec.size).itemsize
     ends = [*encoded.starts[1:], size]
     starts = [start for start, end in zip(encoded.starts, ends, strict=True) if end > start]
-    meta = {**vars(encoded), "codec": encoded.codec.to_spec(), "starts": starts, "symbols": size}
-    changed = DataError(f"{source.root}: changed while it was read: start again")
-    if _hashes(source.root, source.files, cache) != source.hashes:
-        raise changed
+    meta = {**vars(encoded), "starts": starts, "symbols": size}
+    source.check_unchanged()
     with disk.atomic_write(base.with_suffix(".json")) as stream:
         stream.write(json.dumps(meta).encode())
-    corpus = _cached(base, name, source.sha256)
+    corpus = _cached(base, source, codec)
     if corpus is None:
-        raise changed
+        raise DataError(f"{base}.bin: the encoded data changed: start again")
     return corpus
 
 
@@ -117,15 +177,15 @@ def blocks(file: Path) -> Iterator[bytes]:
         raise DataError(f"{file}: cannot be read: {disk.describe(error)}") from error
 
 
-def listing(path: Path, wanted: Callable[[Path], bool], what: str) -> list[Path]:
-    """A file, or those files of a folder (any depth, sorted) that are wanted.
+def listing(path: Path, inside: Callable[[Path], Iterator[Path]], what: str) -> list[Path]:
+    """A file, or the files of a folder that `inside` yields, sorted.
 
     Raises:
         DataError: there are none; `what` says of which kind.
     """
     try:
         if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if wanted(file) and file.is_file())
+            files = sorted(inside(path))
             if not files:
                 raise DataError(f"{path}: the folder holds no {what}")
             return files
@@ -137,7 +197,8 @@ def listing(path: Path, wanted: Callable[[Path], bool], what: str) -> list[Path]
         raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
 
 
-def _hashes(root: Path, files: Mapping[str, Path], cache: Path) -> dict[str, str]:
+def _hashes(root: Path, files: Mapping[str, Path], cache: Path) -> tuple[dict[str, str], int]:
+    """The sha256 of every file, and how many bytes they have together."""
     memory = (
         cache / "hashes" / (hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:32] + ".json")
     )
@@ -162,7 +223,8 @@ def _hashes(root: Path, files: Mapping[str, Path], cache: Path) -> dict[str, str
     if settled != known:
         with contextlib.suppress(OutputError), disk.atomic_write(memory) as stream:
             stream.write(json.dumps(settled).encode())
-    return {name: entry[2] for name, entry in entries.items()}
+    size = sum(entry[0] for entry in entries.values())
+    return {name: entry[2] for name, entry in entries.items()}, size
 
 
 def _read_json(path: Path) -> dict[str, Any] | None:
@@ -173,27 +235,31 @@ def _read_json(path: Path) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _cached(base: Path, name: str, sha256: str) -> Corpus | None:
+def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
     meta = _read_json(base.with_suffix(".json"))
     data = base.with_suffix(".bin")
     if meta is None:
         return None
+    located = source.located
     try:
-        codec = codecs.from_spec(meta["codec"])
         dtype = symbol_dtype(codec.size)
         if data.stat().st_size != meta["symbols"] * dtype.itemsize:
             return None
         symbols = np.memmap(data, dtype=dtype, mode="r")
         return Corpus(
-            Part(symbols, np.asarray(meta["starts"], dtype=np.int64)),
-            codec,
-            name,
-            sha256,
-            int(meta["skipped"]),
-            tuple(meta["notes"]),
-            bool(meta["whole_documents"]),
-            meta["held_out"],
-            meta["snr"],
+            whole=Part(symbols, np.asarray(meta["starts"], dtype=np.int64)),
+            codec=codec,
+            name=located.name,
+            sha256=source.sha256,
+            bytes=source.bytes,
+            skipped=int(meta["skipped"]),
+            notes=tuple(meta["notes"]),
+            whole_documents=bool(meta["whole_documents"]),
+            validation_start=meta["validation_start"],
+            test_start=meta["test_start"],
+            snr=meta["snr"],
+            licence=located.licence,
+            citation=located.citation,
         )
     except (KeyError, TypeError, ValueError, OSError):
         return None  # damaged, or from another version: made anew

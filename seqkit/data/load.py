@@ -1,24 +1,34 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.data import audio, datasets, text
+from seqkit.data import audio, codecs, datasets, text
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
 from seqkit.errors import ConfigError
+from seqkit.plugins import Catalogue
+
+_WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 
 
 def load_corpus(
-    data: DataConfig, *, notice: Callable[[str], None], codec: Codec | None = None
+    data: DataConfig,
+    *,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    codec: Codec | None = None,
 ) -> Corpus:
     """The corpus at `data.path`, or else of `data.dataset`.
 
     Args:
         data: the `data.*` keys.
+        catalogue: where data sets and codecs are looked for.
         notice: tells the user what was skipped, resampled or downloaded.
         codec: encode with this one, a checkpoint's; by default one as configured.
 
@@ -26,37 +36,89 @@ def load_corpus(
         ConfigError: neither path nor data set, or keys that do not fit the codec.
         DataError: the data cannot be read.
     """
+    kind = _kind(data, codec, catalogue)
     cache = disk.cache_dir()
-    located = _locate(data, Folders(cache, notice))
-    if _is_sound(data, located, codec):
-        if codec is not None and not isinstance(codec, Quantiser):
-            raise ConfigError(
-                "data.kind=audio: the checkpoint reads text, but the recipe (or the command line) "
-                "asks for sound"
-            )
-        corpus = audio.load(data, located, cache, codec)
-    elif isinstance(codec, Quantiser):
-        raise ConfigError(
-            f"data.kind={data.kind}: the checkpoint reads sound, but the recipe (or the "
-            "command line) asks for text"
-        )
+    located = _locate(data, catalogue, Folders(cache, notice))
+    if kind == "auto" and audio.holds_sound(located.path):
+        kind = "audio"
+    if kind == "audio":
+        assert codec is None or isinstance(codec, Quantiser)
+        corpus = audio.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
     else:
-        corpus = text.load(data, located.path, located.name, cache, codec)
+        assert not isinstance(codec, Quantiser)
+        corpus = text.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
     for note in corpus.notes:
         notice(note)
     return corpus
 
 
-def _locate(data: DataConfig, folders: Folders) -> Located:
+def recorded_path_problem(path: Path, codec: Codec, record: Mapping[str, Any]) -> str | None:
+    """Why data that a checkpoint names by path must not be opened; None if it may be.
+
+    A checkpoint may come from anywhere, and name a device or somebody's private files. Only a
+    regular file, or a folder with such files, of the recorded size is read. Nothing is opened
+    here. Checkpoints of 0.1.0 recorded no size.
+
+    Args:
+        path: the `data.path` in the checkpoint's config.
+        codec: the checkpoint's own.
+        record: what `Corpus.record()` said in the training.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            files = (audio if codec.kind == "audio" else text).files_in(path)
+        elif not stat.S_ISREG(mode):
+            return f"{path} is neither a file nor a folder"
+        elif not path.stat().st_size:  # as those that a system makes up when they are read
+            return f"{path} is empty"
+        else:
+            files = iter([path])
+        recorded = record.get("bytes")
+        if recorded is None:
+            return None
+        size = 0
+        for file in files:
+            size += file.stat().st_size
+            if size > recorded:  # there may be a whole disk below
+                break
+    except (OSError, ValueError) as error:
+        reason = disk.describe(error) if isinstance(error, OSError) else str(error)
+        return f"{path} cannot be read: {reason}"
+    if size != recorded:
+        return f"{path} does not have the {recorded} bytes that the checkpoint was trained on"
+    return None
+
+
+def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
+    """How the data is to be read: text, bytes, audio, or auto to go by the content."""
+    if codec is not None:
+        if data.codec not in ("auto", codec.name):
+            raise ConfigError(
+                f"data.codec={data.codec}: the checkpoint was trained with {codec.name}; "
+                "leave the key out"
+            )
+        if data.kind not in ("auto", codec.kind):
+            raise ConfigError(
+                f"data.kind={data.kind}: the checkpoint reads {_WORDS[codec.kind]}, but the recipe "
+                f"(or the command line) asks for {_WORDS[data.kind]}"
+            )
+        return codec.kind
+    if data.codec == "auto":
+        return data.kind
+    kind = codecs.find(data.codec, catalogue).kind
+    if data.kind not in ("auto", kind):
+        raise ConfigError(
+            f"data.codec={data.codec} is for {_WORDS[kind]}, and data.kind={data.kind} asks for "
+            f"{_WORDS[data.kind]}: give data.kind={kind}, or another codec"
+        )
+    return kind
+
+
+def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
         path = Path(data.path)
         return Located(path, path.name or str(path))
     if data.dataset:
-        return datasets.locate(data.dataset, folders)
+        return datasets.locate(data.dataset, catalogue, folders)
     raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")
-
-
-def _is_sound(data: DataConfig, located: Located, codec: Codec | None) -> bool:
-    if data.kind == "auto":
-        return isinstance(codec, Quantiser) or (codec is None and audio.holds_sound(located.path))
-    return data.kind == "audio"

@@ -6,6 +6,7 @@ grow with the text.
 
 import codecs as encodings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -13,52 +14,94 @@ import numpy as np
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, corpus_cache
-from seqkit.data.codecs import Bytes, Characters, TextCodec, UnknownSymbolError
+from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec, UnknownSymbolError
 from seqkit.data.corpus import Corpus
-from seqkit.data.corpus_cache import Encoded
+from seqkit.data.corpus_cache import Encoded, Source
+from seqkit.data.datasets import Located
 from seqkit.errors import ConfigError, DataError
+from seqkit.plugins import Catalogue
+from seqkit.symbols import symbol_dtype
 
 
 def load(
-    config: DataConfig, path: Path, name: str, cache: Path, codec: TextCodec | None = None
+    config: DataConfig,
+    located: Located,
+    *,
+    cache: Path,
+    catalogue: Catalogue,
+    codec: TextCodec | None = None,
 ) -> Corpus:
     """The corpus of a file, or of a folder whose .txt files (any depth) are one document each.
 
+    The files of a folder stand in the order of their names, those of the data set's own
+    validation and test part last.
+
     Args:
-        config: kind, encoding, unknown and max_vocabulary are read here.
-        path: the file or folder.
-        name: what the corpus is called.
+        config: kind, codec, encoding, unknown and max_vocabulary are read here.
+        located: the file or folder, its name, and its own parts.
         cache: the folder for encoded data.
+        catalogue: where `config.codec` is looked for.
         codec: encode with this one; by default one that fits the text.
 
     Raises:
         DataError: nothing to read, bytes that are not text, or characters outside the vocabulary.
-        ConfigError: an encoding that does not exist.
+        ConfigError: an encoding or a codec that does not exist.
     """
     _check_encoding(config.encoding)
-    source = corpus_cache.scan(path, _files(path), cache)
-    files = list(source.files.values())
-    if codec is not None:
-        raw = isinstance(codec, Bytes)
-        if config.kind not in ("auto", "bytes" if raw else "text"):
-            raise ConfigError(
-                f"data.kind={config.kind}: the checkpoint reads {'bytes' if raw else 'text'}; "
-                "take data.kind=auto"
-            )
-    else:
-        kind = config.kind
-        raw = kind == "bytes" or (kind == "auto" and not _is_text(files, config.encoding))
-        codec = Bytes() if raw else None
+    source = corpus_cache.scan(located, _files_of(located.path), cache)
+    if codec is None:
+        codec = _fitting_codec(config, source, catalogue)
     settings = {
-        "kind": "text",
-        "encoding": "" if raw else config.encoding,
+        "kind": codec.kind,
+        "encoding": config.encoding if codec.kind == "text" else "",
         "unknown": config.unknown,
-        "max_vocabulary": config.max_vocabulary,
-        "codec": codec.to_spec() if codec else None,
     }
-    return corpus_cache.load(
-        source, settings, name, cache, lambda stream: _encode(config, files, raw, codec, stream)
-    )
+    reading = _Reading(config, source, codec)
+    return corpus_cache.load(source, settings, codec, reading.encode)
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """The files of text in a folder, at any depth."""
+    return (file for file in folder.rglob("*") if file.suffix == ".txt" and file.is_file())
+
+
+def _files_of(path: Path) -> list[Path]:
+    files = corpus_cache.listing(path, files_in, ".txt file")
+    files = [file for file in files if file.stat().st_size]
+    if not files:
+        raise DataError(f"{path}: the text is empty")
+    return files
+
+
+def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> TextCodec:
+    """The codec that `config` asks for, fitted to the text."""
+    kind = None if config.codec == "auto" else codecs.find(config.codec, catalogue)
+    settings = {
+        "kind": config.kind,
+        "encoding": config.encoding,
+        "max_vocabulary": config.max_vocabulary,
+        "codec": config.codec,
+        "code": codecs.fingerprint(kind) if kind else "",
+    }
+
+    def derive() -> Codec:
+        files = list(source.files.values())
+        wanted = kind
+        if wanted is None:
+            raw = config.kind == "bytes"
+            if config.kind == "auto":
+                raw = not _is_text(files, config.encoding)
+            wanted = Bytes if raw else Characters
+        assert issubclass(wanted, TextCodec)
+        pieces = (piece for file in files for piece in _pieces(file, wanted.kind, config.encoding))
+        try:
+            return wanted.fit(pieces, config.max_vocabulary)
+        except ValueError as error:
+            raise DataError(f"{source.located.path}: {error}") from error
+
+    found = corpus_cache.find_codec(source, settings, catalogue, derive)
+    assert isinstance(found, TextCodec)
+    return found
 
 
 def _check_encoding(encoding: str) -> None:
@@ -70,14 +113,6 @@ def _check_encoding(encoding: str) -> None:
         raise ConfigError(
             f"data.encoding={encoding}: no such text encoding; utf-8 and latin-1 are two"
         )
-
-
-def _files(path: Path) -> list[Path]:
-    files = corpus_cache.listing(path, lambda file: file.suffix == ".txt", ".txt file")
-    files = [file for file in files if file.stat().st_size]
-    if not files:
-        raise DataError(f"{path}: the text is empty")
-    return files
 
 
 def _text_blocks(file: Path, encoding: str) -> Iterator[str]:
@@ -111,39 +146,60 @@ def _is_text(files: list[Path], encoding: str) -> bool:
     return True
 
 
-def _encode(
-    config: DataConfig, files: list[Path], raw: bool, codec: TextCodec | None, stream: IO[bytes]
-) -> Encoded:
-    """Write the symbols of all files."""
-    if codec is None:
-        counts = np.zeros(0x110000, dtype=np.int64)
-        for file in files:
-            for text in _text_blocks(file, config.encoding):
-                points = np.bincount(codecs.code_points(text), minlength=1)
-                counts[: points.size] += points
-        if not counts.any():
-            raise DataError(f"{files[0]}: the text is empty")
-        codec = Characters.from_counts(counts, config.max_vocabulary)
-    starts = []
-    written = read = 0
-    for file in files:
-        starts.append(written)
-        offset = 0
-        blocks = corpus_cache.blocks(file) if raw else _text_blocks(file, config.encoding)
-        for block in blocks:
+def _pieces(file: Path, kind: str, encoding: str) -> Iterator[str] | Iterator[bytes]:
+    return corpus_cache.blocks(file) if kind == "bytes" else _text_blocks(file, encoding)
+
+
+@dataclass
+class _Reading:
+    """One pass over the files, and how much it left out."""
+
+    config: DataConfig
+    source: Source
+    codec: TextCodec
+    skipped: int = 0
+
+    def encode(self, stream: IO[bytes]) -> Encoded:
+        """Write the symbols of all files."""
+        located, files = self.source.located, self.source.files
+        starts: list[int] = []
+        part_starts: dict[int, int] = {}
+        written = 0
+        for name in sorted(files, key=located.part_of):  # stable: by name within a part
+            starts.append(written)
+            part_starts.setdefault(located.part_of(name), written)
+            written += self._write(files[name], stream)
+        if not written:
+            raise DataError(f"{located.path}: nothing is left of the text: all of it was skipped")
+        left_out = f"{self.skipped} characters outside the vocabulary were left out"
+        return Encoded(
+            starts,
+            skipped=self.skipped,
+            notes=(left_out,) if self.skipped else (),
+            validation_start=part_starts.get(1),
+            test_start=part_starts.get(2),
+        )
+
+    def _write(self, file: Path, stream: IO[bytes]) -> int:
+        """Write the symbols of one file, and return how many they are."""
+        codec, unknown = self.codec, self.config.unknown
+        dtype = symbol_dtype(codec.size)
+        offset = written = 0
+        for piece in _pieces(file, codec.kind, self.config.encoding):
             try:
-                symbols = codec.encode(block, config.unknown)
+                symbols = np.asarray(codec.encode(piece, unknown))
             except UnknownSymbolError as error:
                 raise DataError(
                     f"{file}: {UnknownSymbolError(error.character, offset + error.offset)}: "
                     "see data.unknown=skip|nearest"
                 ) from error
-            stream.write(symbols.tobytes())
-            offset += len(block)
+            if symbols.size and not 0 <= symbols.min() <= symbols.max() < codec.size:
+                raise DataError(
+                    f"{file}: the codec {codec.name} gave a symbol outside its {codec.size}"
+                )
+            stream.write(symbols.astype(dtype, copy=False).tobytes())
+            if unknown == "skip":
+                self.skipped += len(piece) - len(codec.decode(symbols))
+            offset += len(piece)
             written += symbols.size
-        read += offset
-    if not written:
-        raise DataError(f"{files[0]}: nothing is left of the text: all of it was skipped")
-    skipped = read - written
-    left_out = f"{skipped} characters outside the vocabulary were left out"
-    return Encoded(codec, starts, skipped, (left_out,) if skipped else ())
+        return written

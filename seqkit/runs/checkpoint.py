@@ -18,12 +18,13 @@ import torch
 from torch import Tensor
 
 from seqkit import disk
-from seqkit.config import ModelConfig
+from seqkit.config import ModelConfig, upgrade
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.options import check_section
+from seqkit.plugins import Catalogue
 
 FORMAT = 1
 _ZEROS = "0" * 64
@@ -82,8 +83,10 @@ class Checkpoint:
         return model.to(device)
 
 
-def load(path: Path) -> Checkpoint:
+def load(path: Path, catalogue: Catalogue) -> Checkpoint:
     """Read a checkpoint and check it whole.
+
+    Its codec is looked for in the catalogue: nothing that a checkpoint names is imported.
 
     Raises:
         CheckpointError: missing, unreadable, damaged, foreign or of a newer format.
@@ -104,7 +107,7 @@ def load(path: Path) -> Checkpoint:
         tensors = safetensors.torch.load(content)
         model = ModelConfig(**header["model"])
         check_section(model, "model.")
-        codec = codecs.from_spec(header["codec"])
+        codec = _codec(path, header, catalogue)
         if model.vocabulary_size < codec.size:
             raise ValueError(f"{model.vocabulary_size} logits for {codec.size} symbols")
         weights = {
@@ -117,7 +120,7 @@ def load(path: Path) -> Checkpoint:
             model=model,
             codec=codec,
             weights=weights,
-            config=dict(header["config"]),
+            config=upgrade(header["config"]),
             data=dict(header["data"]),
             metrics=dict(header["metrics"]),
             versions=dict(header["versions"]),
@@ -126,6 +129,19 @@ def load(path: Path) -> Checkpoint:
         )
     except (KeyError, TypeError, ValueError, ConfigError, safetensors.SafetensorError) as error:
         raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
+
+
+def _codec(path: Path, header: dict[str, Any], catalogue: Catalogue) -> Codec:
+    try:
+        return codecs.from_spec(header["codec"], catalogue)
+    except ConfigError as error:
+        name = header["codec"].get("name")
+        given = [str(module) for module in header["config"].get("plugins") or ()]
+        hint = f"plugins={','.join(given)}, as in its training" if given else "plugins=MODULE"
+        raise CheckpointError(
+            f"{path}: its codec {name} cannot be used ({error}); install the package that it is "
+            f"from, or give {hint}"
+        ) from error
 
 
 def find(place: Path) -> Path:

@@ -18,6 +18,7 @@ import yaml
 from seqkit import disk
 from seqkit.config import Config
 from seqkit.errors import CheckpointError, OutputError
+from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -159,7 +160,7 @@ class RunFolder:
         """Keep what generation needs of the best checkpoint."""
         dataclasses.replace(saved, training=None, training_tensors={}).save(self._file("best"))
 
-    def load_last(self, notice: Callable[[str], None]) -> Checkpoint | None:
+    def load_last(self, catalogue: Catalogue, notice: Callable[[str], None]) -> Checkpoint | None:
         """The newest whole checkpoint with a training state; None if the run never saved one.
 
         One that is damaged is passed over and set aside, with a notice.
@@ -173,7 +174,7 @@ class RunFolder:
             if not file.exists():
                 continue
             try:
-                found = checkpoint.load(file)
+                found = checkpoint.load(file, catalogue)
             except CheckpointError as error:
                 damaged.append((file, error))
                 continue

@@ -10,6 +10,7 @@ import onnxruntime
 import pytest
 
 from seqkit.data import codecs
+from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.conftest import Run
 
@@ -23,14 +24,14 @@ def test_the_model_writes_what_seqkit_writes(run: Run, trained: Path, tmp_path: 
 
     session = onnxruntime.InferenceSession(out)
     properties = session.get_modelmeta().custom_metadata_map
-    codec = codecs.from_spec(json.loads(properties["codec"]))
+    codec = codecs.from_spec(json.loads(properties["codec"]), Catalogue())
     h = c = np.zeros((2, 1, 24), np.float32)
     text, symbols = "", np.array([json.loads(properties["start"])])
     for _ in range(60):
         logits, h, c = session.run(None, {"symbols": symbols, "h": h, "c": c})
         symbols = logits.argmax(1)
         text += str(codec.decode(symbols))
-    assert len(logits[0]) == checkpoint.load(checkpoint.find(trained)).codec.size
+    assert len(logits[0]) == checkpoint.load(checkpoint.find(trained), Catalogue()).codec.size
     expected = run("generate", f"checkpoint={trained}", "temperature=0", "length=60")
     assert text == expected.out.decode()
 

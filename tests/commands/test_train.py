@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.conftest import SENTENCE, TINY, Run, environment
 
 
 def weights(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
-    return checkpoint.load(run / "checkpoints" / f"{name}.safetensors").weights
+    return checkpoint.load(run / "checkpoints" / f"{name}.safetensors", Catalogue()).weights
 
 
 def same(first: Path, second: Path) -> bool:
@@ -213,7 +214,7 @@ def test_a_fine_tuned_run_is_resumed_by_its_own_command(
     assert "the model is that of the checkpoint" in first.err
     again = run(*arguments, "train.max_steps=4")
     assert again.code == 0, again.err
-    last = checkpoint.load(tmp_path / "b" / "checkpoints" / "last.safetensors")
+    last = checkpoint.load(tmp_path / "b" / "checkpoints" / "last.safetensors", Catalogue())
     assert (last.model.hidden_size, last.model.dropout, last.metrics["step"]) == (24, 0.3, 4)
 
 

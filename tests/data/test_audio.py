@@ -14,6 +14,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.sound import Wave, mu_law, resample
 from seqkit.errors import ConfigError, DataError
+from seqkit.plugins import Catalogue
 
 RATE = 8000
 REAL = Path(os.environ.get("SEQKIT_DATA_DIR", "none")) / "fsdd" / "recordings"
@@ -25,10 +26,11 @@ def noise(seconds: float = 0.3, seed: int = 1, level: float = 0.5) -> Wave:
 
 
 def load(
-    path: Path, cache: Path, codec: Quantiser | None = None, test: str = "", **settings: object
+    path: Path, cache: Path, given: Quantiser | None = None, test: str = "", **settings: object
 ) -> Corpus:
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
-    return audio.load(config, Located(path, path.name, test), cache, codec)
+    located = Located(path, path.name, test=test)
+    return audio.load(config, located, cache=cache, catalogue=Catalogue(), codec=given)
 
 
 @pytest.fixture
@@ -46,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_file_comes_back_within_the_quantisers_error(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", noise(), RATE, "FLOAT")
     options: list[dict[str, object]] = [
-        {}, {"quantiser": "linear"}, {"levels": 1000}, {"gain": "peak"},
+        {}, {"codec": "linear"}, {"levels": 1000}, {"gain": "peak"},
     ]  # fmt: skip
     for settings in options:
         corpus = load(tmp_path / "a.wav", tmp_path / "cache", None, "", **settings)
@@ -129,7 +131,7 @@ def test_the_symbols_are_the_same_without_torchaudio(
         soundfile.write(folder / f"{number}.wav", wave, rate)
 
     def read(cache: str) -> Corpus:
-        return load(folder, tmp_path / cache, quantiser=quantiser, sample_rate=RATE, gain="rms")
+        return load(folder, tmp_path / cache, codec=quantiser, sample_rate=RATE, gain="rms")
 
     first = read("with")
     monkeypatch.setattr(resample, "torchaudio", lambda: None)

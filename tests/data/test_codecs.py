@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw, Quantiser, UnknownSymbolError
+from seqkit.errors import ConfigError
+from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028e\u0301\u00e9\n"
@@ -40,7 +42,7 @@ def test_the_order_is_stable() -> None:
 @given(st.text(min_size=1))
 def test_a_spec_rebuilds_the_codec(text: str) -> None:
     codec = Characters.from_text(text)
-    again = codecs.from_spec(json.loads(json.dumps(codec.to_spec())))
+    again = codecs.from_spec(json.loads(json.dumps(codec.to_spec())), Catalogue())
     assert isinstance(again, Characters)
     assert (again.vocabulary, again.start) == (codec.vocabulary, codec.start)
 
@@ -86,7 +88,7 @@ def test_only_the_most_frequent_characters_are_kept() -> None:
     "spec",
     [
         {},
-        {"name": "os.system"},
+        {"name": ["bytes"]},
         {"name": "characters"},
         {"name": "characters", "vocabulary": [98, 97], "start": 0},
         {"name": "characters", "vocabulary": [97, 1114112], "start": 0},
@@ -97,7 +99,13 @@ def test_only_the_most_frequent_characters_are_kept() -> None:
 )
 def test_a_foreign_spec_is_refused(spec: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"codec|vocabulary|start|code points"):
-        codecs.from_spec(spec)
+        codecs.from_spec(spec, Catalogue())
+
+
+@pytest.mark.parametrize("name", ["os.system", "seqkit.data.codecs.characters:Bytes", ""])
+def test_a_spec_names_no_code(name: str) -> None:
+    with pytest.raises(ConfigError, match="no codec named"):
+        codecs.from_spec({"name": name}, Catalogue())
 
 
 @pytest.mark.parametrize(("size", "bits"), [(2, 8), (256, 8), (257, 16), (65536, 16), (65537, 32)])
@@ -112,7 +120,7 @@ def test_quantisers_know_their_own_levels(codec: Quantiser) -> None:
     assert (np.diff(codec.decode(symbols)) > 0).all()
     silence = codec.encode(np.zeros(3, np.float32))
     assert silence.tolist() == [codec.start] * 3
-    again = codecs.from_spec(json.loads(json.dumps(codec.to_spec())))
+    again = codecs.from_spec(json.loads(json.dumps(codec.to_spec())), Catalogue())
     assert isinstance(again, type(codec))
     assert (again.levels, again.sample_rate, again.gain) == (
         codec.levels, codec.sample_rate, codec.gain,
@@ -166,4 +174,4 @@ def test_the_error_is_that_of_the_theory(codec: Quantiser) -> None:
 )
 def test_a_quantiser_of_nonsense_is_refused(spec: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"quantiser|rate|gain"):
-        codecs.from_spec(spec)
+        codecs.from_spec(spec, Catalogue())

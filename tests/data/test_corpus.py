@@ -1,5 +1,7 @@
 """Parts: where a corpus is cut, and where documents begin."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -30,3 +32,41 @@ def test_a_corpus_is_split_by_position(split: list[float], sizes: tuple[int, ...
     for piece in parts:
         assert piece.starts[:1].tolist() == ([0] if len(piece) else [])
     assert parts[0].starts.tolist() == [0, 40]
+
+
+OWN = Corpus(part(40, 30, 20, 10), Bytes(), "name", "0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("own", "split", "sizes"),
+    [
+        ({"validation_start": 70, "test_start": 90}, [0.5, 0.3, 0.2], (70, 20, 10)),
+        ({"validation_start": 70, "test_start": 90}, [1.0, 0.0, 0.0], (70, 20, 10)),
+        ({"test_start": 90}, [0.9, 0.1, 0.0], (81, 9, 10)),
+        ({"test_start": 90}, [0.45, 0.05, 0.5], (81, 9, 10)),
+        ({"validation_start": 70}, [0.9, 0.1, 0.0], (70, 30, 0)),
+        ({"validation_start": 70}, [0.4, 0.5, 0.1], (56, 30, 14)),
+        ({"validation_start": 90, "test_start": 90}, [0.9, 0.1, 0.0], (90, 0, 10)),
+    ],
+)
+def test_parts_of_the_data_sets_own_are_kept(
+    own: dict[str, int], split: list[float], sizes: tuple[int, ...]
+) -> None:
+    corpus = replace(OWN, **own)  # type: ignore[arg-type]
+    training, validation, test = corpus.split(split)
+    assert (len(training), len(validation), len(test)) == sizes
+    symbols = corpus.whole.symbols
+    assert training.symbols.tolist() == symbols[: len(training)].tolist()
+    for piece, name in ((validation, "validation_start"), (test, "test_start")):
+        if name in own and len(piece):
+            assert piece.symbols[0] == symbols[own[name]]
+
+
+def test_a_record_has_licence_and_citation_where_there_are_some() -> None:
+    assert OWN.record() == {"name": "name", "sha256": "0" * 64, "bytes": 0}
+    assert not OWN.credit
+    corpus = replace(OWN, bytes=7, licence="CC0", citation="A. Author,\n  2020")
+    assert corpus.record()["licence"] == "CC0"
+    assert corpus.record()["citation"] == "A. Author,\n  2020"
+    assert corpus.record()["bytes"] == 7
+    assert corpus.credit == "licence CC0, A. Author, 2020"

@@ -8,15 +8,18 @@ import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import corpus_cache, text
-from seqkit.data.codecs import Bytes, Characters
+from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
+from seqkit.data.datasets import Located
 from seqkit.errors import ConfigError, DataError
+from seqkit.plugins import Catalogue
 
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
 
 
 def load(path: Path, cache: Path, **settings: object) -> Corpus:
-    return text.load(DataConfig(**{"kind": "text", **settings}), path, path.name, cache)  # type: ignore[arg-type]
+    config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
+    return text.load(config, Located(path, path.name), cache=cache, catalogue=Catalogue())
 
 
 def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
@@ -92,22 +95,47 @@ def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: 
     codec = Characters.from_text("abc\n")
     path = tmp_path / "a.txt"
     path.write_text("abxcX\n")
+
+    def given(unknown: str) -> Corpus:
+        located = Located(path, "a")
+        config = DataConfig(unknown=unknown)
+        return text.load(
+            config, located, cache=tmp_path / "cache", catalogue=Catalogue(), codec=codec
+        )
+
     with pytest.raises(DataError, match=r"'x'.*offset 2.*data\.unknown"):
-        text.load(DataConfig(), path, "a", tmp_path / "cache", codec)
-    skipping = text.load(DataConfig(unknown="skip"), path, "a", tmp_path / "cache", codec)
+        given("error")
+    skipping = given("skip")
     assert (codec.decode(skipping.whole.symbols), skipping.skipped) == ("abc\n", 2)
-    nearest = text.load(DataConfig(unknown="nearest"), path, "a", tmp_path / "cache", codec)
+    nearest = given("nearest")
     assert (codec.decode(nearest.whole.symbols), nearest.skipped) == ("abcca\n", 0)
 
 
-def test_a_kind_that_contradicts_the_codec_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("abc\n")
-    codec = Characters.from_text("abc\n")
-    with pytest.raises(ConfigError, match=r"data\.kind=bytes: the checkpoint reads text"):
-        text.load(DataConfig(kind="bytes"), path, "a", tmp_path / "cache", codec)
-    with pytest.raises(ConfigError, match=r"data\.kind=text: the checkpoint reads bytes"):
-        text.load(DataConfig(kind="text"), path, "a", tmp_path / "cache", Bytes())
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    """Six documents: two of validation by their name, one of test by its folder."""
+    folder = tmp_path / "parts"
+    for name, content in {
+        "a_valid.txt": "vv", "b.txt": "tra", "c.txt": "in", "d_valid.txt": "w", "e/test.txt": "x",
+        "test/f.txt": "test",
+    }.items():  # fmt: skip
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    return folder
+
+
+def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> None:
+    located = Located(parts, "parts", validation="*_valid.txt", test="test/*")
+    corpus = text.load(DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue())
+    read = [corpus.codec.decode(part.symbols) for part in corpus.split([0.5, 0.2, 0.3])]
+    assert read == ["trainx", "vvw", "test"]
+    assert corpus.split([0.5, 0.2, 0.3])[1].starts.tolist() == [0, 2]
+
+
+def test_a_part_without_files_is_refused(parts: Path, tmp_path: Path) -> None:
+    located = Located(parts, "parts", test="*.tset")
+    with pytest.raises(DataError, match=r"no file matches \*\.tset.*parts names .* test part"):
+        text.load(DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue())
 
 
 def test_the_second_load_reads_neither_text_nor_hash(
@@ -119,6 +147,7 @@ def test_the_second_load_reads_neither_text_nor_hash(
     first = load(path, tmp_path / "cache")
     monkeypatch.setattr(corpus_cache, "blocks", None)
     second = load(path, tmp_path / "cache")
+    assert second.bytes == 150
     assert np.array_equal(first.whole.symbols, second.whole.symbols)
     assert first.sha256 == second.sha256
 

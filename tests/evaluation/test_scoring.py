@@ -12,6 +12,7 @@ from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
+from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.conftest import SENTENCE
 
@@ -71,7 +72,7 @@ def test_windows_start_from_zero_and_count_all_their_symbols(model: CharRNN) -> 
 def test_lanes_that_warm_up_are_close_to_streaming(
     trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved = checkpoint.load(checkpoint.find(trained))
+    saved = checkpoint.load(checkpoint.find(trained), Catalogue())
     net, start = saved.build(torch.device("cpu")), saved.codec.start
     assert isinstance(saved.codec, Characters)
     symbols = saved.codec.encode(SENTENCE * 600)

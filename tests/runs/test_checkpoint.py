@@ -12,6 +12,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.errors import CheckpointError
 from seqkit.model.char_rnn import CharRNN
+from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -41,7 +42,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_everything_comes_back(saved: Path) -> None:
-    loaded, original = checkpoint.load(saved), example()
+    loaded, original = checkpoint.load(saved, Catalogue()), example()
     assert loaded.model == original.model
     assert loaded.codec.to_spec() == original.codec.to_spec()
     assert (loaded.config, loaded.metrics) == (original.config, original.metrics)
@@ -57,7 +58,7 @@ def test_every_flipped_byte_is_noticed(saved: Path) -> None:
     for place in places:
         saved.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         with pytest.raises(CheckpointError):
-            checkpoint.load(saved)
+            checkpoint.load(saved, Catalogue())
 
 
 def test_a_truncated_or_extended_file_is_refused(saved: Path) -> None:
@@ -65,7 +66,7 @@ def test_a_truncated_or_extended_file_is_refused(saved: Path) -> None:
     for other in (b"", content[:5], content[:100], content[:-1], content + b"\0"):
         saved.write_bytes(other)
         with pytest.raises(CheckpointError):
-            checkpoint.load(saved)
+            checkpoint.load(saved, Catalogue())
 
 
 def test_foreign_files_are_refused(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
     ):
         path.write_bytes(content)
         with pytest.raises(CheckpointError, match="not a seqkit checkpoint"):
-            checkpoint.load(path)
+            checkpoint.load(path, Catalogue())
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_a_well_signed_file_of_nonsense_is_refused(
     path = tmp_path / "a.safetensors"
     example().save(path)
     with pytest.raises(CheckpointError):
-        checkpoint.load(path)
+        checkpoint.load(path, Catalogue())
 
 
 def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
     wrong.weights["head.bias"] = torch.zeros(99)
     wrong.save(tmp_path / "a.safetensors")
     with pytest.raises(CheckpointError, match="do not fit"):
-        checkpoint.load(tmp_path / "a.safetensors").build(torch.device("cpu"))
+        checkpoint.load(tmp_path / "a.safetensors", Catalogue()).build(torch.device("cpu"))
 
 
 def test_a_run_folder_means_its_best(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_a_run_folder_means_its_best(tmp_path: Path) -> None:
     (folder / "best.safetensors").touch()
     assert checkpoint.find(tmp_path) == folder / "best.safetensors"
     with pytest.raises(CheckpointError, match="no such"):
-        checkpoint.load(checkpoint.find(tmp_path / "none"))
+        checkpoint.load(checkpoint.find(tmp_path / "none"), Catalogue())
 
 
 def test_a_failed_write_leaves_the_old_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.errors import CheckpointError, OutputError
 from seqkit.model.char_rnn import CharRNN
+from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
@@ -39,23 +40,23 @@ def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
 def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     notices: list[str] = []
-    assert folder.load_last(notices.append) is None
+    assert folder.load_last(Catalogue(), notices.append) is None
     with folder.open(folder.stamp()):
         folder.save(checkpoint(1))
         folder.save(checkpoint(2))
     last, previous = (tmp_path / f"run/checkpoints/{n}.safetensors" for n in ("last", "previous"))
-    found = folder.load_last(notices.append)
+    found = folder.load_last(Catalogue(), notices.append)
     assert found is not None
     assert found.metrics["step"] == 2
     last.write_bytes(last.read_bytes()[:-1])
-    found = folder.load_last(notices.append)
+    found = folder.load_last(Catalogue(), notices.append)
     assert found is not None
     assert found.metrics["step"] == 1
     assert len(notices) == 1
     assert not last.exists()  # set aside, so that it never takes the good one's place
     previous.write_bytes(b"")
     with pytest.raises(CheckpointError):
-        folder.load_last(notices.append)
+        folder.load_last(Catalogue(), notices.append)
 
 
 def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
     notices: list[str] = []
     with folder.open(folder.stamp()):
         folder.save_best(checkpoint(4))
-    assert folder.load_last(notices.append) is None
+    assert folder.load_last(Catalogue(), notices.append) is None
 
 
 def test_metrics_are_cut_back_to_the_step(tmp_path: Path) -> None:

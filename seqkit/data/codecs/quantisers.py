@@ -22,7 +22,7 @@ MOST_LEVELS = 2**16
 class Quantiser(ABC):
     """What `MuLaw` and `Linear` share; `name` stands in the spec."""
 
-    kind: ClassVar[Literal["text", "bytes", "audio"]] = "audio"
+    kind: ClassVar[Literal["audio"]] = "audio"
     name: ClassVar[str]
 
     def __init__(self, levels: int, sample_rate: int, gain: float = 1.0) -> None:

@@ -3,27 +3,42 @@
 A data set is anything with a function `locate(folders) -> Located` (docs/datasets.md).
 """
 
-import importlib
 import os
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from types import ModuleType
 
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, DataError, SeqkitError
+from seqkit.plugins import Catalogue
 
 
 @dataclass(frozen=True)
 class Located:
-    """Where a data set's file or folder is, and what it is called.
+    """Where a data set's file or folder is, and what is known of it.
 
-    `test` is a pattern for the names of the files (of sound) in its own test part.
+    validation, test: patterns for the files of its own validation and test part, such as
+        "*_[0-4].wav"; one with a / is for the path within the folder, such as "test/*".
+    licence, citation: kept in checkpoints, and shown when a training starts.
     """
 
     path: Path
     name: str
+    validation: str = ""
     test: str = ""
+    licence: str = ""
+    citation: str = ""
+
+    def part_of(self, name: str) -> int:
+        """The part that a file belongs to: 0 training, 1 validation, 2 test.
+
+        `name` is its path within the folder, with / between folders.
+        """
+        for part, pattern in ((2, self.test), (1, self.validation)):
+            matched = name if "/" in pattern else name.rpartition("/")[2]
+            if pattern and fnmatchcase(matched, pattern):
+                return part
+        return 0
 
 
 @dataclass(frozen=True)
@@ -40,39 +55,26 @@ class Folders:
         return Path(chosen) if chosen else None
 
 
-def names() -> list[str]:
-    """The data sets that come with seqkit."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
-
-
-def locate(name: str, folders: Folders) -> Located:
-    """Find the dataset `name`: a module of this package, or the dotted path of one's own module.
+def locate(name: str, catalogue: Catalogue, folders: Folders) -> Located:
+    """Find the files of the data set `name`.
 
     Raises:
-        ConfigError: there is no such module, or it has no function `locate`.
-        DataError: the dataset cannot be had.
+        ConfigError: nothing has the name, or what has it fails.
+        DataError: the data set cannot be had.
     """
-    module = _module(name)
-    function = getattr(module, "locate", None)
-    if function is None:
-        raise ConfigError(f"data.dataset={name}: the module has no function locate(folders)")
-    located = function(folders)
+    if "." in name and name not in catalogue.names("datasets"):
+        raise ConfigError(
+            f"data.dataset={name}: a data set goes by its name: give plugins=MODULE, perhaps "
+            f"plugins={name.partition('.')[0]}, and the name that the module's DATASETS gives it"
+        )
+    found = catalogue.find("datasets", name)
+    try:
+        located = found.locate(folders)
+    except SeqkitError:
+        raise
+    except Exception as error:  # of a plug-in
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(f"data.dataset={name}: its locate(folders) failed: {reason}") from error
     if not isinstance(located, Located):
         raise ConfigError(f"data.dataset={name}: locate(folders) returns no Located(path, name)")
     return located
-
-
-def _module(name: str) -> ModuleType:
-    path = name if "." in name else f"{__name__}.{name}"
-    missing = ConfigError(
-        f"data.dataset={name}: no such module; there are {', '.join(names())}, and your own "
-        "by its dotted path"
-    )
-    if not all(part.isidentifier() for part in name.split(".")):
-        raise missing
-    try:
-        return importlib.import_module(path)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{path}.".startswith(f"{error.name}."):
-            raise
-        raise missing from error

@@ -17,4 +17,4 @@ TEST = "*_[0-4].wav"
 
 def locate(folders: Folders) -> Located:
     """The folder of clips; there is no sample of it in this package."""
-    return Located(ARCHIVE.locate(folders), ARCHIVE.name, TEST)
+    return Located(ARCHIVE.locate(folders), ARCHIVE.name, test=TEST)

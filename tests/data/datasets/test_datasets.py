@@ -1,13 +1,14 @@
 """Data sets are found by name."""
 
-from fnmatch import fnmatch
+import sys
 from pathlib import Path
 
 import pytest
 
 from seqkit.data import datasets, download
-from seqkit.data.datasets import Folders
+from seqkit.data.datasets import Folders, Located
 from seqkit.errors import ConfigError, DataError
+from seqkit.plugins import Catalogue
 
 
 @pytest.fixture
@@ -17,30 +18,50 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folders:
     return Folders(tmp_path / "cache", notices.append)
 
 
-def test_a_module_of_ones_own_is_found_by_its_path(
-    tmp_path: Path, folders: Folders, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["nothing", "tiny shakespeare"])
+def test_an_unknown_data_set_is_named(name: str, folders: Folders) -> None:
+    with pytest.raises(ConfigError, match=rf"no data set named {name}: .*tiny_shakespeare"):
+        datasets.locate(name, Catalogue(), folders)
+
+
+def test_a_dotted_path_is_told_the_way_of_plug_ins(folders: Folders) -> None:
+    with pytest.raises(ConfigError, match=r"goes by its name: .*plugins=my_data"):
+        datasets.locate("my_data.squares", Catalogue(), folders)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return folders.cache", "returns no Located"),
+        ("return {}['x']", r"data\.dataset=letters: its locate\(folders\) failed: KeyError"),
+        ("raise DataError('gone')", "^gone$"),
+    ],
+)
+def test_a_faulty_data_set_is_named(
+    body: str, said: str, tmp_path: Path, folders: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mine_pkg").mkdir()
-    (tmp_path / "mine_pkg" / "letters.py").write_text(
-        "from seqkit.data.datasets import Folders, Located\n"
-        "def locate(folders):\n"
-        "    path = folders.cache / 'letters.txt'\n"
-        "    path.parent.mkdir(parents=True, exist_ok=True)\n"
-        "    path.write_text('abc' * 100)\n"
-        "    return Located(path, 'letters')\n"
+    (tmp_path / "faulty_sets.py").write_text(
+        "from types import SimpleNamespace\n"
+        "from seqkit.errors import DataError\n"
+        f"def locate(folders):\n    {body}\n"
+        "DATASETS = {'letters': SimpleNamespace(locate=locate)}\n"
     )
-    (tmp_path / "mine_pkg" / "empty.py").write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
-    located = datasets.locate("mine_pkg.letters", folders)
-    assert (located.name, located.path.read_text()) == ("letters", "abc" * 100)
-    with pytest.raises(ConfigError, match="no function locate"):
-        datasets.locate("mine_pkg.empty", folders)
+    monkeypatch.delitem(sys.modules, "faulty_sets", raising=False)
+    with pytest.raises((ConfigError, DataError), match=said):
+        datasets.locate("letters", Catalogue(["faulty_sets"]), folders)
 
 
-@pytest.mark.parametrize("name", ["nothing", "no.such.module", "tiny shakespeare"])
-def test_an_unknown_dataset_is_named(name: str, folders: Folders) -> None:
-    with pytest.raises(ConfigError, match=r"no such module; there are .*tiny_shakespeare"):
-        datasets.locate(name, folders)
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("a.wav", 0), ("b_valid.wav", 1), ("deep/b_valid.wav", 1), ("test/a.wav", 2),
+        ("test/a_valid.wav", 2), ("a/test/x.wav", 0), ("valid.wav", 0),
+    ],
+)  # fmt: skip
+def test_the_part_of_a_file_is_told_by_its_name(name: str, part: int) -> None:
+    located = Located(Path(), "x", validation="*_valid.*", test="test/*")
+    assert located.part_of(name) == part
 
 
 def test_spoken_digits_are_looked_for_in_the_users_folder(
@@ -51,11 +72,11 @@ def test_spoken_digits_are_looked_for_in_the_users_folder(
 
     monkeypatch.setattr(download, "_open", offline)
     with pytest.raises(DataError, match="no answer"):
-        datasets.locate("spoken_digits", folders)
+        datasets.locate("spoken_digits", Catalogue(), folders)
     assert folders.data is not None
     kept = folders.data / "fsdd" / "recordings"
     kept.mkdir(parents=True)
-    located = datasets.locate("spoken_digits", folders)
+    located = datasets.locate("spoken_digits", Catalogue(), folders)
     assert located.path == kept
     names = ["0_george_0.wav", "9_theo_4.wav", "0_george_5.wav", "3_lucas_14.wav"]
-    assert [fnmatch(name, located.test) for name in names] == [True, True, False, False]
+    assert [located.part_of(name) for name in names] == [2, 2, 0, 0]

@@ -1,0 +1,146 @@
+"""A corpus is found, read as what it is, encoded once; a foreign path is not opened."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.config import DataConfig
+from seqkit.data import corpus_cache
+from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
+from seqkit.data.corpus import Corpus
+from seqkit.data.load import load_corpus, recorded_path_problem
+from seqkit.errors import ConfigError
+from seqkit.plugins import Catalogue
+
+WORDS = "sing a song of sixpence\n"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    (tmp_path / "song.txt").write_text(WORDS * 5)
+    return tmp_path / "song.txt"
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    for seed in range(3):
+        wave = np.random.default_rng(seed).uniform(-0.5, 0.5, 900).astype(np.float32)
+        soundfile.write(folder / f"{seed}.wav", wave, 4000, "FLOAT")
+    return folder
+
+
+def load(path: Path, codec: Codec | None = None, **settings: Any) -> Corpus:
+    data = DataConfig(path=str(path), **settings)
+    return load_corpus(data, catalogue=Catalogue(), notice=lambda text: None, codec=codec)
+
+
+def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None:
+    assert load(text).codec.name == "characters"
+    assert load(sound).codec.name == "mu_law"
+    raw = text.with_name("raw")
+    raw.write_bytes(bytes(range(256)))
+    assert load(raw).codec.name == "bytes"
+
+
+@pytest.mark.parametrize("name", ["bytes", "characters", "linear", "mu_law"])
+def test_a_codec_is_chosen_by_name(name: str, text: Path, sound: Path) -> None:
+    place = sound if name in ("linear", "mu_law") else text
+    data = DataConfig(path=str(place), codec=name)
+    found = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+    assert found.codec.name == name
+
+
+@pytest.mark.parametrize(
+    ("codec", "settings", "said"),
+    [
+        (None, {"codec": "none"}, "no codec named none"),
+        (None, {"codec": "linear", "kind": "text"}, r"data\.codec=linear is for sound.*kind=audio"),
+        (None, {"codec": "characters", "kind": "audio"}, "is for text.*asks for sound"),
+        (Characters("ab", 0), {"kind": "bytes"}, r"data\.kind=bytes: the checkpoint reads text"),
+        (Bytes(), {"kind": "text"}, r"data\.kind=text: the checkpoint reads bytes"),
+        (Bytes(), {"kind": "audio"}, "the checkpoint reads bytes.*asks for sound"),
+        (MuLaw(16, 4000), {"kind": "text"}, "the checkpoint reads sound.*asks for text"),
+        (MuLaw(16, 4000), {"codec": "linear"}, "data.codec=linear: .*trained with mu_law"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    codec: Codec | None, settings: dict[str, object], said: str, text: Path
+) -> None:
+    data = DataConfig(path=str(text), **settings)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=said):
+        load_corpus(data, catalogue=Catalogue(), notice=lambda text: None, codec=codec)
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_vocabulary": 9, "unknown": "nearest"}])
+def test_text_is_encoded_once_for_training_and_evaluation(
+    settings: dict[str, Any], text: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = load(text, **settings)
+    os.utime(text, (1e9, 1e9))
+    load(text, **settings)  # remembers the hash under the settled time stamp
+    monkeypatch.setattr(corpus_cache, "blocks", None)
+    again, evaluated = load(text, **settings), load(text, trained.codec, **settings)
+    assert len(list(cache.glob("corpora/*.bin"))) == 1
+    for corpus in (again, evaluated):
+        assert corpus.codec.to_spec() == trained.codec.to_spec()
+        assert np.array_equal(corpus.whole.symbols, trained.whole.symbols)
+
+
+def test_sound_is_encoded_once_for_training_and_evaluation(sound: Path, cache: Path) -> None:
+    trained = load(sound, gain="rms", levels=32)
+    evaluated = load(sound, trained.codec, gain="rms", levels=32)
+    assert load(sound, trained.codec).sha256 == trained.sha256
+    assert len(list(cache.glob("corpora/*.bin"))) == 1
+    assert np.array_equal(evaluated.whole.symbols, trained.whole.symbols)
+    other = load(sound, Linear(32, 4000))
+    assert not np.array_equal(other.whole.symbols, trained.whole.symbols)
+
+
+def test_a_damaged_memory_of_codecs_is_made_anew(text: Path, cache: Path) -> None:
+    trained = load(text)
+    (memory,) = cache.glob("codecs/*.json")
+    for damage in ("{", "{}", '{"name": "none"}', '{"name": "characters", "vocabulary": 3}'):
+        memory.write_text(damage)
+        assert load(text).codec.to_spec() == trained.codec.to_spec()
+
+
+def test_a_recorded_file_is_opened_only_as_it_was(text: Path) -> None:
+    corpus = load(text)
+    codec, record = corpus.codec, corpus.record()
+    assert record["bytes"] == len(WORDS) * 5
+    assert recorded_path_problem(text, codec, record) is None
+    assert recorded_path_problem(text, codec, {"sha256": "0"}) is None  # of 0.1.0
+    pipe = text.with_name("pipe")
+    os.mkfifo(pipe)
+    for place in (pipe, Path("/dev/zero")):
+        said = recorded_path_problem(place, codec, record)
+        assert said == f"{place} is neither a file nor a folder"
+    assert "cannot be read: no such" in str(recorded_path_problem(Path("/no/such"), codec, record))
+    assert "cannot be read" in str(recorded_path_problem(Path("a\0b"), codec, record))
+    empty = text.with_name("empty")
+    empty.touch()
+    assert "is empty" in str(recorded_path_problem(empty, codec, {"bytes": 0}))
+    text.write_text("x" * (len(WORDS) * 5 + 1))
+    assert "does not have the 120 bytes" in str(recorded_path_problem(text, codec, record))
+
+
+def test_a_recorded_folder_is_opened_only_as_it_was(sound: Path) -> None:
+    corpus = load(sound)
+    codec, record = corpus.codec, corpus.record()
+    (sound / "notes.txt").write_text("not sound")
+    assert recorded_path_problem(sound, codec, record) is None
+    assert "does not have" in str(recorded_path_problem(sound, Bytes(), record))
+    (sound / "more.wav").write_bytes(b"RIFF")
+    assert "does not have" in str(recorded_path_problem(sound, codec, record))
