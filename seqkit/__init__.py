@@ -1,16 +1,92 @@
-"""seqkit: character and sample-level sequence models on cuDNN's LSTM.
+"""seqkit: sequence models of text and sound, symbol by symbol, on cuDNN's LSTM.
 
-errors, disk, config, device, randomness, console    the ground, on which every room stands
-kernels       time what runs on a GPU
-model         the network: equations, fused calls, packing
-data          files become symbols, symbols become batches; codecs, data sets, sound
-evaluation    what a model is worth: protocols, scores, baselines
-training      one update, the choice of kernels, the loop that yields events
-generation    symbols out of a model: the sampler, the watch over sound, the engines
-runs          what a run leaves: checkpoints and the folder
-bench         how long training and generation take
-commands      one file a verb
-compose, cli  arguments to a checked config; commands and exit codes
+    model = seqkit.load("runs/a")
+    model.generate("ROMEO:", length=200)
+    run = seqkit.train("shakespeare", data="novel.txt", on_event=print)
+
+docs/library.md has the whole, docs/architecture.md the rooms of the code. What is named below
+is imported when it is used: PyTorch takes seconds.
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
+from seqkit.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    DeviceError,
+    DivergedError,
+    OutputError,
+    SeqkitError,
+)
+
+if TYPE_CHECKING:
+    from seqkit.config import ModelConfig, SampleConfig
+    from seqkit.data import codecs
+    from seqkit.data.corpus import Corpus, Part
+    from seqkit.data.lanes import Lanes, Window
+    from seqkit.library.load import load
+    from seqkit.library.model import Model, ModelState
+    from seqkit.library.train import Run, train
+    from seqkit.model.char_rnn import CharRNN
+    from seqkit.model.loss import cross_entropy
+    from seqkit.model.network import State
+    from seqkit.runs import events
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "CharRNN",
+    "CheckpointError",
+    "ConfigError",
+    "Corpus",
+    "DataError",
+    "DeviceError",
+    "DivergedError",
+    "Lanes",
+    "Model",
+    "ModelConfig",
+    "ModelState",
+    "OutputError",
+    "Part",
+    "Run",
+    "SampleConfig",
+    "SeqkitError",
+    "State",
+    "Window",
+    "codecs",
+    "cross_entropy",
+    "events",
+    "load",
+    "train",
+]
+
+_HOMES = {
+    "seqkit.config": ("ModelConfig", "SampleConfig"),
+    "seqkit.data": ("codecs",),
+    "seqkit.data.corpus": ("Corpus", "Part"),
+    "seqkit.data.lanes": ("Lanes", "Window"),
+    "seqkit.library.load": ("load",),
+    "seqkit.library.model": ("Model", "ModelState"),
+    "seqkit.library.train": ("Run", "train"),
+    "seqkit.model.char_rnn": ("CharRNN",),
+    "seqkit.model.loss": ("cross_entropy",),
+    "seqkit.model.network": ("State",),
+    "seqkit.runs": ("events",),
+}
+
+
+def __getattr__(name: str) -> object:
+    """A name of `__all__`, imported from its home."""
+    for home, names in _HOMES.items():
+        if name in names:
+            module = importlib.import_module(home)
+            if hasattr(module, name):
+                return getattr(module, name)
+            return importlib.import_module(f"{home}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -11,21 +11,12 @@ from pathlib import Path
 from typing import NoReturn
 
 import seqkit
-from seqkit import config as schema
-from seqkit import plugins
-from seqkit.config import Config
+from seqkit import commands, plugins
+from seqkit.commands import COMMANDS
+from seqkit.config import Config, options
 from seqkit.errors import ConfigError, SeqkitError
 from seqkit.options import default_of
 from seqkit.plugins import Catalogue
-
-_COMMANDS = {
-    "train": "learn from text or sound and give a sample (the default)",
-    "generate": "let a checkpoint write text or make sound",
-    "evaluate": "measure how well a checkpoint predicts text or sound",
-    "inspect": "show what a checkpoint holds",
-    "export": "write a checkpoint's network as an ONNX model",
-    "bench": "time training steps at a shape, beside other ways to make them",
-}
 
 _HELP = """\
 seqkit {version}: sequence models of text and sound, symbol by symbol.
@@ -64,8 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _exit_code(lambda: _main(given))
     except BrokenPipeError:
-        # Whoever read stdout has enough. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _stop_printing()
         return 0
 
 
@@ -95,29 +85,29 @@ def entry() -> None:
 
 
 def _main(arguments: list[str]) -> int:
-    options = _parser().parse_intermixed_args(arguments)
-    words: list[str] = options.words
-    if options.version:
+    given = _parser().parse_intermixed_args(arguments)
+    words: list[str] = given.words
+    if given.version:
         print(seqkit.__version__)
         return 0
-    if not arguments or (options.help and (not words or "=" in words[0])):
-        print(_help(options.config_dir, words))
+    if not arguments or (given.help and (not words or "=" in words[0])):
+        print(_help(given.config_dir, words))
         return 0
     from seqkit import compose  # Hydra takes a tenth of a second
 
     command = "train"
     if words and "=" not in words[0]:
         command = words.pop(0)
-        if command not in _COMMANDS:
-            hint = compose.nearest(command, list(_COMMANDS))
-            raise ConfigError(f"unknown command {command}{hint} There are: {', '.join(_COMMANDS)}")
-        if options.help:
+        if command not in COMMANDS:
+            hint = compose.nearest(command, list(COMMANDS))
+            raise ConfigError(f"unknown command {command}{hint} There are: {', '.join(COMMANDS)}")
+        if given.help:
             print(_keys_help(command))
             return 0
-    if options.multirun:
-        return _multirun(command, words, options.config_dir)
-    config = compose.compose(words, options.config_dir)
-    if options.cfg:
+    if given.multirun:
+        return _multirun(command, words, given.config_dir)
+    config = compose.compose(words, given.config_dir)
+    if given.cfg:
         print(compose.to_yaml(config), end="")
         return 0
     return _run(command, config, words)
@@ -141,40 +131,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(command: str, config: Config, words: list[str]) -> int:
-    # What needs PyTorch is imported only now: a mistyped key is refused at once.
     from seqkit import compose
     from seqkit.console import Console
 
     console = Console(config.quiet)
-    reads = schema.READS[command]
-    ignored = [key for key in compose.given_keys(words) if key.partition(".")[0] not in reads]
-    if ignored:
+    keys = compose.given_keys(words)
+    if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
-    match command:
-        case "train":
-            from seqkit.commands import train
-
-            train.run(config, console)
-        case "generate":
-            from seqkit.commands import generate
-
-            generate.run(config, console)
-        case "evaluate":
-            from seqkit.commands import evaluate
-
-            evaluate.run(config, console)
-        case "inspect":
-            from seqkit.commands import inspect
-
-            inspect.run(config, console)
-        case "export":
-            from seqkit.commands import export
-
-            export.run(config, console)
-        case "bench":
-            from seqkit.commands import bench
-
-            bench.run(config, console)
+    commands.load(command)(config, Catalogue(config.plugins), console)
     return 0
 
 
@@ -184,15 +148,21 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
         raise ConfigError(f"--multirun is for train, not for {command}")
     from seqkit import compose
 
-    jobs = compose.sweep(words, config_dirs)
-    configs = [compose.compose(job, config_dirs) for job in jobs]  # all are checked before any runs
+    sweep = compose.sweep(words, config_dirs)
+    configs = [
+        compose.compose(run, config_dirs) for run in sweep
+    ]  # all are checked before any runs
     parent = _sweep_folder(configs[0])
     first_failure = 0
-    for number, (composed, job) in enumerate(zip(configs, jobs, strict=True)):
+    for number, (composed, run) in enumerate(zip(configs, sweep, strict=True)):
         config = replace(composed, run_dir=str(parent / str(number)))
         if not config.quiet:
-            _report(f"job {number} of {len(jobs)}: {' '.join(job)}", "multirun")
-        code = _exit_code(partial(_run, command, config, job))
+            _report(f"run {number} of {len(sweep)}: {' '.join(run)}", "multirun")
+        try:
+            code = _exit_code(partial(_run, command, config, run))
+        except BrokenPipeError:  # nobody reads the samples; the other runs are wanted all the same
+            _stop_printing()
+            code = 0
         if code in (75, 130):
             return code
         first_failure = first_failure or code
@@ -200,11 +170,17 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
 
 
 def _sweep_folder(config: Config) -> Path:
-    from seqkit.runs.folder import RunFolder
+    """The folder that a sweep's numbered runs go to: run_dir, or a new one of its own."""
+    from seqkit.runs.folder import RunFolder, make_numbered
 
     if config.run_dir:
         return Path(config.run_dir)
-    return RunFolder.timed(Path(config.runs), config.recipe or "multirun").path
+    return make_numbered(RunFolder.timed(Path(config.runs), config.recipe or "multirun").path)
+
+
+def _stop_printing() -> None:
+    """Send stdout nowhere: whoever read it has enough, and Python flushes it again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _report(message: str, label: str = "error") -> None:
@@ -216,15 +192,15 @@ def _help(config_dirs: list[Path], words: list[str]) -> str:
     recipes = plugins.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
     return _HELP.format(
         version=seqkit.__version__,
-        commands="\n".join(f"  {name:16}{text}" for name, text in _COMMANDS.items()),
+        commands="\n".join(f"  {name:16}{command.summary}" for name, command in COMMANDS.items()),
         recipes="\n".join(f"  {name:16}{text}" for name, text in recipes.items()),
     )
 
 
 def _keys_help(command: str) -> str:
-    lines = [f"python -m seqkit {command} key=value ...: {_COMMANDS[command]}", ""]
-    for name, item in schema.options():
-        if name.partition(".")[0] in schema.READS[command]:
+    lines = [f"python -m seqkit {command} key=value ...: {COMMANDS[command].summary}", ""]
+    for name, item in options():
+        if commands.reads(command, name):
             default = default_of(item)
             shown = "" if default is None or default == "" else f" [{default}]"
             lines.append(f"  {name:26}{item.metadata['help']}{shown}")

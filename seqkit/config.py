@@ -256,32 +256,6 @@ class Config:
     sample: SampleConfig = field(default_factory=SampleConfig)
 
 
-_SAMPLING = {
-    *("length", "prompt", "prompt_audio", "prompt_file", "sample", "seconds", "seed"),
-    *("temperature", "top_k", "top_p"),
-}
-_RUN = {"recipe", "run_dir", "runs", "resume", "init_from", "overwrite"}
-READS = {
-    "train": {
-        *(*_SAMPLING, *_RUN, "data", "device", "model", "optimizer", "plugins", "quiet", "train"),
-    },
-    "generate": {
-        *(*_SAMPLING, "checkpoint", "device", "out", "overwrite", "plugins", "quiet", "streams"),
-    },
-    "evaluate": {
-        *("checkpoint", "data", "device", "json", "out", "overwrite", "part", "plugins"),
-        *("protocol", "quiet", "window"),
-    },
-    "inspect": {"checkpoint", "json", "plugins", "quiet"},
-    "export": {"checkpoint", "out", "overwrite", "plugins", "quiet"},
-    "bench": {
-        *("device", "json", "length", "model", "optimizer", "out", "overwrite", "quiet", "seed"),
-        *("shape", "streams", "temperature", "top_k", "top_p", "train"),
-    },
-}
-"""The root keys and groups that each command reads; a group stands for all of its keys."""
-
-
 def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
     """The config of a run or checkpoint, with the keys of older versions as they are called now."""
     config = dict(saved)

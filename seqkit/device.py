@@ -3,10 +3,12 @@
 import contextlib
 import ctypes
 import os
+import platform
 from collections.abc import Callable, Iterator
 
 import torch
 
+import seqkit
 from seqkit.errors import ConfigError, DeviceError
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -52,6 +54,15 @@ def describe(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"cpu ({torch.get_num_threads()} threads)"
+
+
+def versions() -> dict[str, str]:
+    """The versions of what computes."""
+    return {
+        "seqkit": seqkit.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
 
 
 def has_fast_bf16() -> bool:

@@ -1,1 +1,73 @@
-"""The commands: each builds what it needs from the config, runs it, and writes the results."""
+"""The commands, one file each: `run(config, catalogue, console)`, thin over the library."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from seqkit.config import Config
+    from seqkit.console import Console
+    from seqkit.plugins import Catalogue
+
+_RULE = ("seed", "temperature", "top_k", "top_p")
+_SAMPLING = (
+    *_RULE,
+    *("length", "prompt", "prompt_audio", "prompt_file", "sample", "seconds"),
+)
+_RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
+_OUTPUT = ("out", "overwrite")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A verb: what it does, and the root keys and groups (all their keys) that it reads."""
+
+    summary: str
+    reads: tuple[str, ...]
+
+
+COMMANDS = {
+    "train": Command(
+        "learn from text or sound and give a sample (the default)",
+        (*_SAMPLING, *_RUN, "data", "device", "model", "optimizer", "train"),
+    ),
+    "generate": Command(
+        "let a checkpoint write text or make sound",
+        (*_SAMPLING, *_OUTPUT, "checkpoint", "device", "streams"),
+    ),
+    "evaluate": Command(
+        "measure how well a checkpoint predicts text or sound",
+        (*_OUTPUT, "checkpoint", "data", "device", "json", "part", "protocol", "window"),
+    ),
+    "inspect": Command("show what a checkpoint holds", ("checkpoint", "json")),
+    "export": Command("write a checkpoint's network as an ONNX model", (*_OUTPUT, "checkpoint")),
+    "bench": Command(
+        "time training or generation at a shape, beside other ways to do it",
+        (
+            *_RULE,
+            *_OUTPUT,
+            "device",
+            "json",
+            "length",
+            "model",
+            "optimizer",
+            "shape",
+            "streams",
+            "train",
+        ),
+    ),
+}
+_EVERYWHERE = ("plugins", "quiet")
+
+
+def reads(name: str, key: str) -> bool:
+    """Whether a command reads a key."""
+    return key.partition(".")[0] in (*COMMANDS[name].reads, *_EVERYWHERE)
+
+
+def load(name: str) -> "Callable[[Config, Catalogue, Console], None]":
+    """The function that runs a command. What needs PyTorch is imported only now."""
+    run: Callable[[Config, Catalogue, Console], None]
+    run = importlib.import_module(f"{__name__}.{name}").run
+    return run

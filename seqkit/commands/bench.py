@@ -7,20 +7,21 @@ import torch
 from seqkit import device, disk
 from seqkit.bench import generation, report, training
 from seqkit.bench.rows import Row
-from seqkit.commands import material
+from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import ConfigError
 from seqkit.kernels.timing import ROUNDS, Timing, interleave
+from seqkit.plugins import Catalogue
 
 
-def run(config: Config, console: Console) -> None:
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print the median and spread of every row, and their ratios."""
     if not config.shape:
         raise ConfigError("no shape: give shape=NAME; toy, text, audio and mycaffe are some")
     if not config.model.vocabulary_size:
         raise ConfigError("model.vocabulary_size=0: give the number of symbols")
-    out = material.free_output(config)
+    out = outputs.result_file(config)
     chosen = device.choose_device(config.device)
     notes: list[str] = []
 
@@ -40,8 +41,8 @@ def run(config: Config, console: Console) -> None:
             rows, choice = training.rows(config, chosen, precisions, disk.cache_dir(), notice)
             timings = _time(rows, chosen, console)
             result = report.training_result(config, chosen, rows, choice, timings)
-    result |= {"notes": notes, "versions": material.versions()}
-    material.write_result(out, json.dumps(result) if config.json else report.table(result))
+    result |= {"notes": notes, "versions": device.versions()}
+    outputs.write_result(out, json.dumps(result) if config.json else report.table(result))
 
 
 def _time(rows: dict[str, Row], chosen: torch.device, console: Console) -> dict[str, Timing]:

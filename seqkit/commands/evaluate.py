@@ -4,21 +4,22 @@ import dataclasses
 import json
 
 from seqkit import device
-from seqkit.commands import material
+from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
 from seqkit.data import audio
 from seqkit.data.codecs import Quantiser
 from seqkit.data.load import load_corpus
 from seqkit.evaluation import baselines, protocols, scoring
+from seqkit.library.load import load_checkpoint
+from seqkit.library.own_data import own_part
 from seqkit.plugins import Catalogue
 
 
-def run(config: Config, console: Console) -> None:
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print loss and bits per symbol of `data.path`, or of the checkpoint's own validation part."""
-    catalogue = Catalogue(config.plugins)
-    saved = material.load_checkpoint(config.checkpoint, catalogue)
-    out = material.free_output(config)
+    saved = load_checkpoint(config.checkpoint, catalogue)
+    out = outputs.result_file(config)
     chosen = device.choose_device(config.device)
     if config.data.path:
         if isinstance(saved.codec, Quantiser):
@@ -29,7 +30,7 @@ def run(config: Config, console: Console) -> None:
     else:
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
-        part, corpus = material.own_part(saved, config.part, catalogue, console)
+        part, corpus = own_part(saved, config.part, catalogue, console.notice)
     if config.protocol == "windowed":
         segments = protocols.windowed(part, config.window)
     else:
@@ -56,7 +57,7 @@ def run(config: Config, console: Console) -> None:
     if isinstance(saved.codec, Quantiser):
         result |= baselines.all_of(part, saved.codec)
         result["quantiser_snr_db"] = corpus.snr
-    material.write_result(out, json.dumps(result) if config.json else _table(result))
+    outputs.write_result(out, json.dumps(result) if config.json else _table(result))
 
 
 def _table(result: dict[str, object]) -> str:

@@ -7,10 +7,11 @@ import numpy as np
 import torch
 
 from seqkit import disk
-from seqkit.commands import material
+from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import ConfigError, OutputError
+from seqkit.library.load import load_checkpoint
 from seqkit.model.char_rnn import CharRNN
 from seqkit.plugins import Catalogue
 
@@ -18,7 +19,7 @@ _STEPS = 64  # over which the model is compared with PyTorch
 _TOLERANCE = 1e-3  # of logits
 
 
-def run(config: Config, console: Console) -> None:
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Write `out`: symbols and state in, logits and state out, checked against PyTorch.
 
     The codec, which tells what the symbols stand for, is in the model's metadata as JSON.
@@ -29,10 +30,10 @@ def run(config: Config, console: Console) -> None:
         from seqkit.generation.engines import onnx, onnx_graph, onnx_models
     except ImportError as error:
         raise ConfigError("export needs ONNX Runtime: pip install 'seqkit[onnx]'") from error
-    out = material.free_output(config)
+    out = outputs.result_file(config)
     if out is None:
         raise ConfigError("no out: give out=FILE.onnx")
-    saved = material.load_checkpoint(config.checkpoint, Catalogue(config.plugins))
+    saved = load_checkpoint(config.checkpoint, catalogue)
     network = saved.build(torch.device("cpu"))
     model = onnx_models.one_step(onnx_graph.OnnxStep(network, saved.codec.size))
     properties = {"codec": saved.codec.to_spec(), "start": saved.codec.start}

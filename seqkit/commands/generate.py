@@ -1,25 +1,24 @@
 """`generate`: a checkpoint continues a prompt."""
 
-import dataclasses
 import signal
 from pathlib import Path
-from typing import Any
 
 from seqkit import device
-from seqkit.commands import material, outputs
+from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts
-from seqkit.config import Config, check
+from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.errors import ConfigError, StoppedError
+from seqkit.errors import StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import prompt_of, request_of
+from seqkit.library.load import load_checkpoint
 from seqkit.plugins import Catalogue
-from seqkit.runs import checkpoint
-from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.checkpoint import as_trained
+from seqkit.runs.files import find_checkpoint, samples_folder
 
 
-def run(config: Config, console: Console) -> None:
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Write the prompt and `length` new symbols to stdout, or to `out`.
 
     Several streams of text are printed one below the other, or written to numbered files. Sound
@@ -28,7 +27,7 @@ def run(config: Config, console: Console) -> None:
     interrupts = Interrupts()
     try:
         with interrupts:
-            _run(config, console, interrupts)
+            _run(config, catalogue, console, interrupts)
     except KeyboardInterrupt as error:
         if interrupts.received in (None, signal.SIGINT):
             raise
@@ -36,9 +35,9 @@ def run(config: Config, console: Console) -> None:
         raise StoppedError(f"stopped by {name}; what was made by then is kept") from error
 
 
-def _run(config: Config, console: Console, interrupts: Interrupts) -> None:
-    saved = material.load_checkpoint(config.checkpoint, Catalogue(config.plugins))
-    config = _as_trained(config, saved)
+def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
+    saved = load_checkpoint(config.checkpoint, catalogue)
+    config = as_trained(config, saved)
     medium = medium_of(saved.codec)
     length = medium.length(config.length, config.seconds)
     prompt = medium.read_prompt(prompt_of(config))
@@ -62,7 +61,7 @@ def _run(config: Config, console: Console, interrupts: Interrupts) -> None:
             outputs.print_streams(blocks, medium, prompt, config.streams, interrupts)
             return
         if not files:
-            folder = _samples(checkpoint.find(Path(config.checkpoint or "")))
+            folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
             files = outputs.new_files(folder, config.streams, medium.suffix)
         outputs.write_files(
             blocks,
@@ -78,23 +77,3 @@ def _run(config: Config, console: Console, interrupts: Interrupts) -> None:
         product = Product()
         product.write("".join(f"{file}\n" for file in files))
         product.flush()
-
-
-def _as_trained(config: Config, saved: Checkpoint) -> Config:
-    """The keys of sampling that were not given as the training's own samples had them."""
-    own: dict[str, Any] = {
-        key: saved.config.get(key)
-        for key in ("temperature", "top_k", "top_p")
-        if getattr(config, key) is None
-    }
-    wanted = dataclasses.replace(config, **own)
-    try:
-        check(wanted)
-    except (ConfigError, TypeError):
-        return config  # no settings that this version knows
-    return wanted
-
-
-def _samples(file: Path) -> Path:
-    """The samples/ of the run that a checkpoint belongs to, or its own folder."""
-    return file.parent.parent / "samples" if file.parent.name == "checkpoints" else file.parent

@@ -3,16 +3,16 @@
 import json
 from typing import Any
 
-from seqkit.commands import material
 from seqkit.config import Config
 from seqkit.console import Console, Product
+from seqkit.library.load import load_checkpoint
 from seqkit.plugins import Catalogue
 
 
-def run(config: Config, console: Console) -> None:
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print a checkpoint's model, codec, data, metrics and settings."""
     del console
-    saved = material.load_checkpoint(config.checkpoint, Catalogue(config.plugins))
+    saved = load_checkpoint(config.checkpoint, catalogue)
     summary: dict[str, Any] = {
         "parameters": sum(values.numel() for values in saved.weights.values()),
         "model": vars(saved.model),

@@ -38,6 +38,29 @@ def free_files(config: Config) -> list[Path]:
     return files
 
 
+def result_file(config: Config) -> Path | None:
+    """The file of `out` for a command's result, None for stdout.
+
+    Raises:
+        OutputError: it exists, and overwrite was not given.
+    """
+    out = Path(config.out) if config.out and config.out != "-" else None
+    if out and out.exists() and not config.overwrite:
+        raise OutputError(f"{out} exists: give another out, or overwrite=true")
+    return out
+
+
+def write_result(out: Path | None, text: str) -> None:
+    """Write a command's result, a line or a table, to its file or to stdout."""
+    if out:
+        with disk.atomic_write(out) as stream:
+            stream.write((text + "\n").encode())
+    else:
+        product = Product()
+        product.write(text + "\n")
+        product.flush()
+
+
 def numbered(out: Path, streams: int) -> list[Path]:
     """`out` for one stream, else one name for each."""
     if streams == 1:

@@ -17,8 +17,6 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-__all__ = ["Request", "continue_prompt", "feed_prompt"]
-
 _BLOCK = 1024  # symbols of the prompt that are read at a time
 
 
@@ -28,8 +26,12 @@ def continue_prompt(
     prompt: Symbols,
     request: Request,
     notice: Callable[[str], None],
+    begin: tuple[State, int] | None = None,
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched.
+
+    `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
+    codec's start symbol.
 
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 
@@ -42,34 +44,39 @@ def continue_prompt(
         sampling = dataclasses.replace(request.sampling, seed=seed)
         alone = dataclasses.replace(request, streams=1, sampling=sampling)
         # The engine's notices were given the first time.
-        return _draw(model, codec, heard.astype(symbol_dtype(codec.size)), alone, lambda text: None)
+        symbols = heard.astype(symbol_dtype(codec.size))
+        fresh = (model.zero_state(1), codec.start)
+        return _draw(model, codec.size, symbols, alone, lambda text: None, fresh)
 
-    blocks = _draw(model, codec, prompt, request, notice)
+    begin = begin or (model.zero_state(1), codec.start)
+    blocks = _draw(model, codec.size, prompt, request, notice, begin)
     return medium_of(codec).watch(blocks, redraw, prompt, request.retry, notice)
 
 
 def _draw(
     model: CharRNN,
-    codec: Codec,
+    size: int,
     prompt: Symbols,
     request: Request,
     notice: Callable[[str], None],
+    begin: tuple[State, int],
 ) -> Blocks:
-    engine = choose_engine(model, codec.size, request, notice)
-    logits, state = feed_prompt(model, codec.size, codec.start, prompt, request.streams)
+    engine = choose_engine(model, size, request, notice)
+    logits, state = feed_prompt(model, size, begin, prompt, request.streams)
     return generate_blocks(engine, logits, state, request.length, request.sampling)
 
 
 @torch.inference_mode()
 def feed_prompt(
-    model: CharRNN, size: int, start: int, prompt: Symbols, streams: int
+    model: CharRNN, size: int, begin: tuple[State, int], prompt: Symbols, streams: int
 ) -> tuple[Floats, State]:
-    """Feed the start symbol and a prompt (N,): logits (S, V) of what follows, and state.
+    """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
-    `size` is the codec's V; logits that the model has beyond it are left out.
+    `begin` is the state before the first symbol, and that symbol. `size` is the codec's V; logits
+    that the model has beyond it are left out.
     """
-    state = model.zero_state(1)
-    symbols = np.concatenate([[start], prompt]).astype(np.int64)
+    state, first_symbol = begin
+    symbols = np.concatenate([[first_symbol], prompt]).astype(np.int64)
     with torch.backends.cudnn.flags(allow_tf32=False):
         for first in range(0, len(symbols), _BLOCK):
             fed = torch.from_numpy(symbols[first : first + _BLOCK, None])

@@ -7,11 +7,11 @@ prompt is read, what is watched, and where the result goes.
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from seqkit.data.codecs import Codec, Quantiser, TextCodec
+from seqkit.data.codecs import Codec
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound
@@ -36,6 +36,14 @@ class Medium(Protocol):
 
     def length(self, length: int | None, seconds: float | None) -> int:
         """How many symbols to make. Raises ConfigError."""
+        ...
+
+    def encode(self, name: str, content: object, unknown: str = "error") -> Symbols:
+        """The symbols (N,) of what a call from Python was given as `name`. Raises ConfigError."""
+        ...
+
+    def decode(self, symbols: npt.ArrayLike) -> Any:
+        """What symbols (N,) stand for: str, bytes, or a wave, float32 (N,)."""
         ...
 
     def read_prompt(self, prompt: Prompt) -> Symbols:
@@ -87,5 +95,5 @@ class Medium(Protocol):
 def medium_of(codec: Codec) -> Medium:
     """The medium of a codec."""
     if codec.kind == "audio":
-        return Sound(cast(Quantiser, codec))
-    return Text(cast(TextCodec, codec))
+        return Sound(codec)
+    return Text(codec)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.data.codecs import Quantiser
-from seqkit.data.sound import pictures, reader, resample, writer
+from seqkit.data.sound import Wave, reader, resample, writer
 from seqkit.errors import ConfigError
 from seqkit.generation import watch
 from seqkit.generation.engine import Blocks
@@ -37,6 +37,21 @@ class Sound:
         if not length and samples < 1:
             raise ConfigError(f"seconds={seconds:g}: less than one sample at {rate} Hz")
         return length or samples
+
+    def encode(self, name: str, content: object, unknown: str = "error") -> Symbols:
+        """See Medium: a wave (N,) of numbers at the model's sample rate."""
+        try:
+            wave = np.asarray(content, dtype=np.float32)
+            if wave.ndim == 1:
+                return self._codec.encode(wave)
+            given = f"an array of shape {wave.shape}"
+        except (TypeError, ValueError):
+            given = f"{type(content).__name__}"
+        raise ConfigError(f"{name}: expected a wave (N,) of finite numbers, got {given}")
+
+    def decode(self, symbols: npt.ArrayLike) -> Wave:
+        """See Medium."""
+        return self._codec.decode(symbols)
 
     def read_prompt(self, prompt: Prompt) -> Symbols:
         """See Medium.
@@ -111,12 +126,10 @@ class Sound:
         return f"{rate:,.0f} samples/s, {rate / self._codec.sample_rate:.2f} x real time"
 
     def save(self, symbols: npt.ArrayLike, stem: Path) -> Path:
-        """See Medium: a WAV, with a picture of it beside it."""
+        """See Medium: a WAV."""
         file = stem.with_name(f"{stem.name}{self.suffix}")
         with self.open(file, overwrite=True) as write:
             write(symbols)
-        wave = self._codec.decode(symbols)
-        pictures.draw(file.with_suffix(".png"), {file.name: wave}, self._codec.sample_rate)
         return file
 
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:

@@ -14,6 +14,7 @@ from seqkit.errors import ConfigError, DataError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.generation.watch import Redraw
+from seqkit.options import check_type
 from seqkit.symbols import Symbols
 
 _LENGTH = 500  # symbols, by default
@@ -38,6 +39,27 @@ class Text:
             raise ConfigError(f"seconds={seconds:g}: this model writes text: give length")
         return length or _LENGTH
 
+    def encode(self, name: str, content: object, unknown: str = "error") -> Symbols:
+        """See Medium: str, or bytes for a model of bytes."""
+        wanted = bytes if self._codec.kind == "bytes" else str
+        check_type(name, content, wanted)
+        assert isinstance(content, str | bytes)
+        return self._encode(name, content, unknown)
+
+    def decode(self, symbols: npt.ArrayLike) -> str | bytes:
+        """See Medium."""
+        return self._codec.decode(symbols)
+
+    def _encode(self, name: str, content: str | bytes, unknown: str) -> Symbols:
+        if not content:
+            return np.zeros(0, dtype=np.uint8)
+        try:
+            return self._codec.encode(content, unknown)
+        except UnknownSymbolError as error:
+            raise ConfigError(
+                f"{name}: {error}: the model never saw it; see sample.unknown=skip|nearest"
+            ) from error
+
     def read_prompt(self, prompt: Prompt) -> Symbols:
         """See Medium.
 
@@ -48,14 +70,7 @@ class Text:
         if prompt.audio is not None:
             raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
         content = prompt.text or "" if prompt.file is None else self._read(prompt.file)
-        if not content:
-            return np.zeros(0, dtype=np.uint8)
-        try:
-            return self._codec.encode(content, prompt.unknown)
-        except UnknownSymbolError as error:
-            raise ConfigError(
-                f"prompt: {error}: the model never saw it; see sample.unknown=skip|nearest"
-            ) from error
+        return self._encode("prompt", content, prompt.unknown)
 
     def _read(self, path: Path) -> str | bytes:
         try:
@@ -86,7 +101,7 @@ class Text:
 
     def render(self, symbols: npt.ArrayLike) -> str | bytes:
         """See Medium."""
-        return self._codec.decode(symbols)
+        return self.decode(symbols)
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:

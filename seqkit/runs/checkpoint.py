@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from seqkit import disk
-from seqkit.config import ModelConfig, upgrade
+from seqkit.config import Config, ModelConfig, check, upgrade
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.errors import CheckpointError, ConfigError
@@ -144,23 +144,19 @@ def _codec(path: Path, header: dict[str, Any], catalogue: Catalogue) -> Codec:
         ) from error
 
 
-def find(place: Path) -> Path:
-    """The checkpoint that `checkpoint=` means: a file, or a run folder's best one.
-
-    Raises:
-        CheckpointError: there is none.
-    """
+def as_trained(config: Config, saved: Checkpoint) -> Config:
+    """The keys of sampling that were not given, as the training's own samples had them."""
+    own: dict[str, Any] = {
+        key: saved.config.get(key)
+        for key in ("temperature", "top_k", "top_p")
+        if getattr(config, key) is None
+    }
+    wanted = dataclasses.replace(config, **own)
     try:
-        if not place.is_dir():
-            return place
-        for name in ("best", "last", "previous"):
-            if (file := place / "checkpoints" / f"{name}.safetensors").is_file():
-                return file
-    except OSError as error:
-        raise CheckpointError(f"{place}: cannot be read: {disk.describe(error)}") from error
-    raise CheckpointError(
-        f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file"
-    )
+        check(wanted)
+    except ConfigError:
+        return config  # no settings that this version knows
+    return wanted
 
 
 def _digest_place(content: bytes) -> int:

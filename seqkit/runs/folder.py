@@ -1,8 +1,4 @@
-"""The folder of one training run: its files, and who may write to it.
-
-config.yaml  metrics.jsonl  summary.json  log  samples/
-checkpoints/{last,previous,best}.safetensors
-"""
+"""The folder of one training: who may write to it, and how its files are kept."""
 
 import contextlib
 import dataclasses
@@ -11,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import yaml
 
@@ -21,21 +17,18 @@ from seqkit.errors import CheckpointError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-
-_FOLDERS = ("samples", "checkpoints")
-_LEFT_BY_A_RUN = (
-    *("config.yaml", "metrics.jsonl", "summary.json", "log"),
-    *("samples/step_*", "samples/final.*", "checkpoints/*.safetensors"),
-)
+from seqkit.runs.files import RunFiles
 
 
 class RunFolder:
-    """One run's files. Nothing is made before `open`."""
+    """One run's files. Nothing is made before `make`."""
 
     def __init__(self, path: Path, timed: bool = False) -> None:
         """The folder `path`; a `timed` one gets a number when it is made, if it is taken."""
-        self.path = path
+        self.files = RunFiles(path)
         self._timed = timed
+        self._lock: IO[bytes] | None = None
+        self._held_run = False
 
     @classmethod
     def timed(cls, runs: Path, recipe: str) -> "RunFolder":
@@ -43,16 +36,21 @@ class RunFolder:
         return cls(runs / recipe / time.strftime("%Y-%m-%d_%H-%M-%S"), timed=True)
 
     @property
+    def path(self) -> Path:
+        """The folder itself."""
+        return self.files.path
+
+    @property
     def holds_run(self) -> bool:
         """Whether a training wrote to this folder before."""
-        return (self.path / "config.yaml").exists() and self._checkpoints.is_dir()
+        return self.files.config.exists() and self.files.checkpoints.is_dir()
 
     @property
     def finished(self) -> bool:
         """Whether the run in this folder came to its end."""
-        return (self.path / "summary.json").exists()
+        return self.files.summary.exists()
 
-    def check_free(self) -> None:
+    def check_writable(self) -> None:
         """Raises OutputError where no folder can be: before any work is done in vain."""
         for place in (self.path, *self.path.parents):
             if place.exists():
@@ -62,103 +60,117 @@ class RunFolder:
                     raise OutputError(f"run_dir={self.path}: no right to write in {place}")
                 return
 
-    def stamp(self) -> tuple[bool, int]:
-        """What changes when another training works in this folder."""
-        last = self._file("last")
-        return self.holds_run, last.stat().st_mtime_ns if last.exists() else 0
-
     @contextlib.contextmanager
-    def open(self, stamp: tuple[bool, int]) -> Iterator[None]:
-        """Make the folder and hold its lock: two trainings never write to one folder.
+    def claimed(self) -> Iterator[None]:
+        """Keep other trainings out, from the first look at the run until the block ends.
+
+        A folder that holds a run is locked at once; one that does not is locked by `make`.
 
         Raises:
-            OutputError: the folder cannot be written, another process trains there, or one did
-                since `stamp` was taken.
+            OutputError: another process trains in this folder.
         """
-        with contextlib.ExitStack() as stack:
-            try:
-                if self._timed:
-                    self._claim()
-                for name in _FOLDERS:
-                    disk.make_folder(self.path / name)
-                lock = stack.enter_context(disk.create(self.path / ".lock", overwrite=True))
-            except OutputError as error:
-                raise OutputError(f"run_dir={self.path}: {error}") from error
-            _lock(lock.fileno(), self.path)
-            if self.stamp() != stamp:
-                raise OutputError(f"run_dir={self.path}: another training was here: start again")
+        try:
+            if self.holds_run:
+                self._acquire()
+            self._held_run = self.holds_run
             yield
+        finally:
+            if self._lock is not None:
+                self._lock.close()
+                self._lock = None
 
-    def _claim(self) -> None:
-        base, number = self.path, 1
-        while True:
-            try:
-                disk.make_folder(self.path, new=True)
-                return
-            except FileExistsError:
-                number += 1
-                self.path = base.with_name(f"{base.name}_{number}")
+    def make(self) -> None:
+        """Make the folder, within `claimed`.
+
+        Raises:
+            OutputError: the folder cannot be written, or another training was here meanwhile.
+        """
+        try:
+            if self._timed:
+                self.files = RunFiles(make_numbered(self.path))
+            for folder in (self.files.samples, self.files.checkpoints):
+                disk.make_folder(folder)
+        except OutputError as error:
+            raise OutputError(f"run_dir={self.path}: {error}") from error
+        if self._lock is None:
+            self._acquire()
+        if self.holds_run != self._held_run:
+            raise OutputError(f"run_dir={self.path}: another training was here: start again")
+
+    def _acquire(self) -> None:
+        """Hold an advisory lock; elsewhere than on POSIX nothing is locked."""
+        try:
+            self._lock = disk.create(self.files.lock, overwrite=True)
+        except OutputError as error:
+            raise OutputError(f"run_dir={self.path}: {error}") from error
+        if os.name != "posix":
+            return
+        import fcntl
+
+        try:
+            fcntl.flock(self._lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise OutputError(
+                f"run_dir={self.path}: another training writes to this folder"
+            ) from error
 
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""
-        if not self.holds_run:
-            return
-        for pattern in _LEFT_BY_A_RUN:
-            for file in self.path.glob(pattern):
+        if self.holds_run:
+            for file in self.files.written:
                 disk.remove(file)
 
     def write_config(self, config: Config) -> None:
         """Keep the settings as they were after recipe and command line were put together."""
-        with disk.atomic_write(self.path / "config.yaml") as stream:
+        with disk.atomic_write(self.files.config) as stream:
             text = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False, allow_unicode=True)
             stream.write(text.encode("utf-8", "surrogateescape"))
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write summary.json, which also marks the run as finished."""
-        with disk.atomic_write(self.path / "summary.json") as stream:
+        with disk.atomic_write(self.files.summary) as stream:
             stream.write((json.dumps(summary, indent=2) + "\n").encode())
 
     def reopen(self, step: int) -> None:
         """Take back what was recorded after `step`, to go on from there; clear away half files."""
-        disk.remove(self.path / "summary.json")
-        for half in self._checkpoints.glob(".*.tmp"):
+        disk.remove(self.files.summary)
+        for half in self.files.checkpoints.glob(".*.tmp"):
             disk.remove(half)
-        metrics = self.path / "metrics.jsonl"
-        if not metrics.exists():
+        if not self.files.metrics.exists():
             return
         kept = []
-        for line in metrics.read_text().splitlines():
+        for line in self.files.metrics.read_text().splitlines():
             try:
                 if json.loads(line)["step"] <= step:
                     kept.append(line + "\n")
             except (ValueError, KeyError, TypeError):
                 break  # the half line of a run that was killed
-        with disk.atomic_write(metrics) as stream:
+        with disk.atomic_write(self.files.metrics) as stream:
             stream.write("".join(kept).encode())
 
     def record(self, event: str, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
-        disk.append(self.path / "metrics.jsonl", json.dumps({"event": event, **values}) + "\n")
+        disk.append(self.files.metrics, json.dumps({"event": event, **values}) + "\n")
 
     def note(self, text: str) -> None:
         """Append to the log."""
-        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        disk.append(self.path / "log", f"{stamp} {text}\n")
+        disk.append(self.files.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
 
     def save(self, saved: Checkpoint) -> None:
         """Make `saved` the last checkpoint and keep the one before it.
 
         The new file is whole before the others are touched.
         """
-        new, last = self._file("next"), self._file("last")
+        new, last = self.files.checkpoint("next"), self.files.checkpoint("last")
         saved.save(new)
         if last.exists():
-            disk.rename(last, self._file("previous"))
+            disk.rename(last, self.files.checkpoint("previous"))
         disk.rename(new, last)
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint."""
-        dataclasses.replace(saved, training=None, training_tensors={}).save(self._file("best"))
+        best = dataclasses.replace(saved, training=None, training_tensors={})
+        best.save(self.files.checkpoint("best"))
 
     def load_last(self, catalogue: Catalogue, notice: Callable[[str], None]) -> Checkpoint | None:
         """The newest whole checkpoint with a training state; None if the run never saved one.
@@ -170,7 +182,7 @@ class RunFolder:
         """
         damaged = []
         for name in ("last", "previous", "next"):
-            file = self._file(name)
+            file = self.files.checkpoint(name)
             if not file.exists():
                 continue
             try:
@@ -186,21 +198,14 @@ class RunFolder:
             raise damaged[0][1]
         return None
 
-    def _file(self, name: str) -> Path:
-        return self._checkpoints / f"{name}.safetensors"
 
-    @property
-    def _checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-
-def _lock(handle: int, path: Path) -> None:
-    """Hold an advisory lock until the file is closed; elsewhere than on POSIX nothing is locked."""
-    if os.name != "posix":
-        return
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise OutputError(f"run_dir={path}: another training writes to this folder") from error
+def make_numbered(base: Path) -> Path:
+    """Make the folder `base`, or the first of base_2, base_3 … that is free. Raises OutputError."""
+    path, number = base, 1
+    while True:
+        try:
+            disk.make_folder(path, new=True)
+            return path
+        except FileExistsError:
+            number += 1
+            path = base.with_name(f"{base.name}_{number}")

@@ -27,11 +27,19 @@ class Validated:
     loss: float
     bits_per_symbol: float
     improved: bool
+    best_loss: float
 
 
 @dataclass(frozen=True)
 class CheckpointDue:
     """A checkpoint is to be saved now."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class SampleDue:
+    """A good moment for a sample: everything else of a validated step is saved."""
 
     step: int
 
@@ -43,5 +51,5 @@ class Stepped:
     step: int
 
 
-Event = Trained | Validated | CheckpointDue | Stepped
+Event = Trained | Validated | CheckpointDue | SampleDue | Stepped
 """In the order in which they come within a step."""

@@ -16,7 +16,7 @@ from seqkit.errors import CheckpointError, DivergedError
 from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.training.events import CheckpointDue, Event, Stepped, Trained, Validated
+from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
 
@@ -116,6 +116,8 @@ class Trainer:
                 yield self._validate()
             if validate or due:
                 yield CheckpointDue(progress.step)
+            if validate and len(self._validation):
+                yield SampleDue(progress.step)
             yield Stepped(progress.step)
 
     def evaluation_model(self) -> CharRNN:
@@ -191,7 +193,12 @@ class Trainer:
             progress.best_loss, progress.best_step = score.loss, progress.step
         progress.without_improvement = 0 if improved else progress.without_improvement + 1
         return Validated(
-            progress.step, progress.seconds, score.loss, score.bits_per_symbol, improved
+            step=progress.step,
+            seconds=progress.seconds,
+            loss=score.loss,
+            bits_per_symbol=score.bits_per_symbol,
+            improved=improved,
+            best_loss=min(score.loss, progress.best_loss or score.loss),
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:

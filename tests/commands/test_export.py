@@ -12,6 +12,7 @@ import pytest
 from seqkit.data import codecs
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
+from seqkit.runs.files import find_checkpoint
 from tests.conftest import Run
 
 
@@ -31,7 +32,7 @@ def test_the_model_writes_what_seqkit_writes(run: Run, trained: Path, tmp_path: 
         logits, h, c = session.run(None, {"symbols": symbols, "h": h, "c": c})
         symbols = logits.argmax(1)
         text += str(codec.decode(symbols))
-    assert len(logits[0]) == checkpoint.load(checkpoint.find(trained), Catalogue()).codec.size
+    assert len(logits[0]) == checkpoint.load(find_checkpoint(trained), Catalogue()).codec.size
     expected = run("generate", f"checkpoint={trained}", "temperature=0", "length=60")
     assert text == expected.out.decode()
 

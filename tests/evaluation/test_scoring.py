@@ -14,6 +14,7 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
+from seqkit.runs.files import find_checkpoint
 from tests.conftest import SENTENCE
 
 V, START = 6, 2
@@ -72,7 +73,7 @@ def test_windows_start_from_zero_and_count_all_their_symbols(model: CharRNN) -> 
 def test_lanes_that_warm_up_are_close_to_streaming(
     trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved = checkpoint.load(checkpoint.find(trained), Catalogue())
+    saved = checkpoint.load(find_checkpoint(trained), Catalogue())
     net, start = saved.build(torch.device("cpu")), saved.codec.start
     assert isinstance(saved.codec, Characters)
     symbols = saved.codec.encode(SENTENCE * 600)

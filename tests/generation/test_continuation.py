@@ -19,7 +19,9 @@ def model() -> CharRNN:
 
 
 def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray:
-    logits, state = feed_prompt(model, 7, 2, np.array([1, 2, 3], np.uint8), streams)
+    logits, state = feed_prompt(
+        model, 7, (model.zero_state(1), 2), np.array([1, 2, 3], np.uint8), streams
+    )
     engine = TorchEngine(model, 7)
     return np.concatenate(
         list(generate_blocks(engine, logits, state, length, Sampling(seed=seed)))
@@ -42,8 +44,8 @@ def test_a_longer_text_begins_like_a_shorter_one(model: CharRNN) -> None:
 
 
 def test_a_prompt_is_read_as_if_it_were_generated(model: CharRNN) -> None:
-    logits, state = feed_prompt(model, 7, 2, np.array([1, 4], np.uint8), 1)
-    _, begun = feed_prompt(model, 7, 2, np.zeros(0, np.uint8), 1)
+    logits, state = feed_prompt(model, 7, (model.zero_state(1), 2), np.array([1, 4], np.uint8), 1)
+    _, begun = feed_prompt(model, 7, (model.zero_state(1), 2), np.zeros(0, np.uint8), 1)
     stepped, after = TorchEngine(model, 7).score(np.array([[1], [4]]), begun)
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)

@@ -15,6 +15,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.files import find_checkpoint
 
 
 def example() -> Checkpoint:
@@ -123,13 +124,13 @@ def test_a_run_folder_means_its_best(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
     folder.mkdir()
     with pytest.raises(CheckpointError, match="no checkpoint"):
-        checkpoint.find(tmp_path)
+        find_checkpoint(tmp_path)
     (folder / "last.safetensors").touch()
-    assert checkpoint.find(tmp_path) == folder / "last.safetensors"
+    assert find_checkpoint(tmp_path) == folder / "last.safetensors"
     (folder / "best.safetensors").touch()
-    assert checkpoint.find(tmp_path) == folder / "best.safetensors"
+    assert find_checkpoint(tmp_path) == folder / "best.safetensors"
     with pytest.raises(CheckpointError, match="no such"):
-        checkpoint.load(checkpoint.find(tmp_path / "none"), Catalogue())
+        checkpoint.load(find_checkpoint(tmp_path / "none"), Catalogue())
 
 
 def test_a_failed_write_leaves_the_old_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,24 +24,35 @@ def checkpoint(step: int) -> Checkpoint:
 
 
 def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    before = folder.stamp()
-    with folder.open(before):
-        again = RunFolder(tmp_path / "run")
-        with pytest.raises(OutputError, match="another training"), again.open(again.stamp()):
+    folder, again = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "run")
+    with folder.claimed(), again.claimed():  # both find nothing there
+        folder.make()
+        with pytest.raises(OutputError, match="another training writes"):
+            again.make()
+        folder.write_config(Config())
+        third = RunFolder(tmp_path / "run")
+        with pytest.raises(OutputError, match="another training writes"), third.claimed():
             pass
-        folder.save(checkpoint(1))
-    with pytest.raises(OutputError, match="another training was here"), folder.open(before):
-        pass
-    with folder.open(folder.stamp()):
-        pass
+    with folder.claimed():
+        folder.make()
+
+
+def test_a_run_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    folder, quicker = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "run")
+    with folder.claimed():
+        with quicker.claimed():
+            quicker.make()
+            quicker.write_config(Config())
+        with pytest.raises(OutputError, match="another training was here"):
+            folder.make()
 
 
 def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     notices: list[str] = []
     assert folder.load_last(Catalogue(), notices.append) is None
-    with folder.open(folder.stamp()):
+    with folder.claimed():
+        folder.make()
         folder.save(checkpoint(1))
         folder.save(checkpoint(2))
     last, previous = (tmp_path / f"run/checkpoints/{n}.safetensors" for n in ("last", "previous"))
@@ -62,14 +73,16 @@ def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
 def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     notices: list[str] = []
-    with folder.open(folder.stamp()):
+    with folder.claimed():
+        folder.make()
         folder.save_best(checkpoint(4))
     assert folder.load_last(Catalogue(), notices.append) is None
 
 
 def test_metrics_are_cut_back_to_the_step(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
-    with folder.open(folder.stamp()):
+    with folder.claimed():
+        folder.make()
         for step in (10, 20, 30):
             folder.record("train", {"step": step})
         with (folder.path / "metrics.jsonl").open("a") as stream:
@@ -81,7 +94,9 @@ def test_metrics_are_cut_back_to_the_step(tmp_path: Path) -> None:
 
 def test_runs_that_start_in_the_same_second_get_folders_of_their_own(tmp_path: Path) -> None:
     first, second = RunFolder.timed(tmp_path, "recipe"), RunFolder.timed(tmp_path, "recipe")
-    with first.open(first.stamp()), second.open(second.stamp()):
+    with first.claimed(), second.claimed():
+        first.make()
+        second.make()
         assert first.path != second.path
     assert first.path.parent == second.path.parent == tmp_path / "recipe"
 
@@ -93,20 +108,22 @@ def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.clear()
     assert (tmp_path / "log").exists()
-    with folder.open(folder.stamp()):
+    with folder.claimed():
+        folder.make()
         folder.write_config(Config(prompt="in ${x}, 'quoted'"))
         folder.save(checkpoint(1))
     assert yaml.safe_load((tmp_path / "config.yaml").read_text())["prompt"] == "in ${x}, 'quoted'"
     folder.clear()
     assert (tmp_path / "samples" / "mine.wav").exists()
     assert not folder.holds_run
-    assert not folder.stamp()[1]
+    assert not folder.files.checkpoint("last").exists()
 
 
 def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "run"):
         with pytest.raises(OutputError, match="is a file"):
-            RunFolder(path).check_free()
-    with pytest.raises(OutputError), RunFolder(Path("/proc/nowhere/run")).open((False, 0)):
-        pass
+            RunFolder(path).check_writable()
+    nowhere = RunFolder(Path("/proc/nowhere/run"))
+    with pytest.raises(OutputError, match="run_dir=/proc/nowhere/run"), nowhere.claimed():
+        nowhere.make()

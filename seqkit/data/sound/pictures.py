@@ -8,9 +8,18 @@ import numpy as np
 
 from seqkit import disk
 from seqkit.data.sound import Wave, mel
+from seqkit.data.sound.reader import read_whole
 
 _DECIBELS = 70  # from the loudest to the darkest
 _SHOWN = 4000  # points of a waveform
+
+
+def draw_file(file: Path) -> Path:
+    """The picture of a file of sound, a PNG beside it. Raises BadFileError, OutputError."""
+    wave, sample_rate = read_whole(file)
+    picture = file.with_suffix(".png")
+    draw(picture, {file.name: wave}, sample_rate)
+    return picture
 
 
 def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:

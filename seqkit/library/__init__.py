@@ -1,0 +1,1 @@
+"""seqkit from Python: `load` a model, `train` one. The commands are thin over the same calls."""

@@ -1,0 +1,322 @@
+"""A trained network beside its codec: it generates, and tells what it expects.
+
+Nothing is remembered between calls: each starts from the zero state unless it is given another, and
+hands back the state it ended in where that is asked for. Arrays are NumPy's.
+"""
+
+import itertools
+import logging
+from collections.abc import Iterator
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from seqkit.config import Config, SampleConfig, check
+from seqkit.errors import ConfigError
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.medium import medium_of
+from seqkit.generation.request import request_of
+from seqkit.model.network import State
+from seqkit.options import check_type
+from seqkit.runs.checkpoint import Checkpoint, as_trained
+from seqkit.symbols import Integers, Symbols
+
+Content = TypeVar("Content")
+"""What a codec stands for: str, bytes, or a wave, float32 (N,)."""
+Floats = npt.NDArray[np.float32]
+
+_BLOCK = 1024  # symbols that are read in one call
+_LOG = logging.getLogger("seqkit")
+
+
+class ModelState(NamedTuple):
+    """What a model has read: hidden and cell values (L, H), and the symbol that it sees next."""
+
+    h: Floats
+    c: Floats
+    symbol: int
+
+
+class Model(Generic[Content]):
+    """A model of text (str), of bytes or of sound; `seqkit.load` makes one.
+
+    Every method raises ConfigError for a value of a wrong type or out of range, and for a character
+    that is not in the vocabulary.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, device: torch.device) -> None:
+        """The network of a checkpoint, on a device."""
+        self.codec = checkpoint.codec
+        self.config = checkpoint.config
+        self.metrics = checkpoint.metrics
+        self.network = checkpoint.build(device)
+        self._checkpoint = checkpoint
+        self._medium = medium_of(checkpoint.codec)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.network.head.weight.device
+
+    @property
+    def sample_rate(self) -> int | None:
+        """Hertz of what a model of sound makes; None for others."""
+        return getattr(self.codec, "sample_rate", None)
+
+    @overload
+    def generate(
+        self,
+        prompt: Content | None = ...,
+        *,
+        length: int | None = ...,
+        seconds: float | None = ...,
+        temperature: float | None = ...,
+        top_k: int | None = ...,
+        top_p: float | None = ...,
+        seed: int = ...,
+        sample: SampleConfig | None = ...,
+        state: ModelState | None = ...,
+        return_state: Literal[False] = ...,
+    ) -> Content: ...
+
+    @overload
+    def generate(
+        self,
+        prompt: Content | None = ...,
+        *,
+        length: int | None = ...,
+        seconds: float | None = ...,
+        temperature: float | None = ...,
+        top_k: int | None = ...,
+        top_p: float | None = ...,
+        seed: int = ...,
+        sample: SampleConfig | None = ...,
+        state: ModelState | None = ...,
+        return_state: Literal[True],
+    ) -> tuple[Content, ModelState]: ...
+
+    def generate(
+        self,
+        prompt: Content | None = None,
+        *,
+        length: int | None = None,
+        seconds: float | None = None,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+        sample: SampleConfig | None = None,
+        state: ModelState | None = None,
+        return_state: bool = False,
+    ) -> Content | tuple[Content, ModelState]:
+        """The prompt and what follows it: what `python -m seqkit generate` makes of the same keys.
+
+        Args:
+            prompt: str for a model of text, bytes for one of bytes, a wave at `sample_rate` for one
+                of sound.
+            length: new symbols, 500 by default; samples of sound.
+            seconds: of new sound, in place of `length`; 5 by default.
+            temperature: divides the logits; by default what the training's samples had.
+            top_k: draw among the k likeliest symbols only.
+            top_p: draw among the likeliest symbols that make up this probability.
+            seed: of the draws.
+            sample: the keys `sample.*`: engine, precision, unknown, retry.
+            state: where to go on from; by default the zero state.
+            return_state: whether to return the state after the last symbol, too.
+        """
+        begin = self._begin(state)
+        config = self._settings(
+            length=length,
+            seconds=seconds,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            seed=seed,
+            sample=sample,
+        )
+        symbols = self._encode("prompt", prompt, config.sample.unknown)
+        made = [symbols, *self._blocks(symbols, config, begin)]
+        whole = np.concatenate(made).astype(np.int64)
+        content: Content = self._medium.decode(whole)
+        return (content, self._after(whole, begin)) if return_state else content
+
+    def stream(
+        self,
+        prompt: Content | None = None,
+        *,
+        length: int | None = None,
+        seconds: float | None = None,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+        sample: SampleConfig | None = None,
+        state: ModelState | None = None,
+    ) -> Iterator[Content]:
+        """What `generate` makes, piece by piece as it is made; the prompt is the first piece."""
+        begin = self._begin(state)
+        config = self._settings(
+            length=length,
+            seconds=seconds,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            seed=seed,
+            sample=sample,
+        )
+        symbols = self._encode("prompt", prompt, config.sample.unknown)
+        blocks = self._blocks(symbols, config, begin)
+        return (self._medium.decode(piece) for piece in itertools.chain([symbols], blocks))
+
+    @overload
+    def nats(
+        self,
+        content: Content,
+        *,
+        state: ModelState | None = ...,
+        return_state: Literal[False] = ...,
+    ) -> Floats: ...
+
+    @overload
+    def nats(
+        self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
+    ) -> tuple[Floats, ModelState]: ...
+
+    def nats(
+        self, content: Content, *, state: ModelState | None = None, return_state: bool = False
+    ) -> Floats | tuple[Floats, ModelState]:
+        """-ln p (N,) of each symbol, given those before it."""
+        symbols, begin = self._encode("content", content), self._begin(state)
+        rows, after = [np.zeros(0, np.float32)], begin
+        for logits, targets, state_after in self._feed(symbols, begin):
+            nats = -torch.log_softmax(logits, -1).gather(-1, targets[:, None])
+            rows.append(nats[:, 0].cpu().numpy())
+            after = state_after
+        found = np.concatenate(rows)
+        return (found, after) if return_state else found
+
+    @overload
+    def logits(
+        self,
+        content: Content,
+        *,
+        state: ModelState | None = ...,
+        return_state: Literal[False] = ...,
+    ) -> Floats: ...
+
+    @overload
+    def logits(
+        self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
+    ) -> tuple[Floats, ModelState]: ...
+
+    def logits(
+        self, content: Content, *, state: ModelState | None = None, return_state: bool = False
+    ) -> Floats | tuple[Floats, ModelState]:
+        """The logits (N + 1, V): row n is of what follows the first n symbols."""
+        symbols, begin = self._encode("content", content), self._begin(state)
+        rows, after = [], begin
+        for logits, _, state_after in self._feed(symbols, begin):
+            rows.append(logits.cpu().numpy())
+            after = state_after
+        # One more input gives the row of what follows; which symbol does makes no difference to it.
+        for logits, _, _ in self._feed(np.zeros(1, symbols.dtype), after):
+            rows.append(logits.cpu().numpy())
+        found = np.concatenate(rows)
+        return (found, after) if return_state else found
+
+    def state(
+        self, content: Content | None = None, *, state: ModelState | None = None
+    ) -> ModelState:
+        """The state after reading something; of nothing, the state that every call starts from."""
+        return self._after(self._encode("content", content), self._begin(state))
+
+    def _settings(
+        self,
+        *,
+        length: int | None,
+        seconds: float | None,
+        temperature: float | None,
+        top_k: int | None,
+        top_p: float | None,
+        seed: int,
+        sample: SampleConfig | None,
+    ) -> Config:
+        """The keys of a call, checked; those of sampling that are None as the training had them."""
+        config = Config(
+            length=length,
+            seconds=seconds,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            seed=seed,
+            sample=SampleConfig() if sample is None else sample,
+        )
+        check_type("sample", config.sample, SampleConfig)
+        check(config)
+        return as_trained(config, self._checkpoint)
+
+    def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
+        """The new symbols, in blocks (N,)."""
+        length = self._medium.length(config.length, config.seconds)
+        blocks = continue_prompt(
+            self.network,
+            self.codec,
+            prompt,
+            request_of(config, length),
+            _LOG.info,
+            begin=self._on_device(begin),
+        )
+        return (block[:, 0] for block in blocks)
+
+    def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:
+        """The symbols (N,) of what a call was given, none for None."""
+        if content is None:
+            return np.zeros(0, np.uint8)
+        return self._medium.encode(name, content, unknown)
+
+    def _begin(self, state: ModelState | None) -> ModelState:
+        """A given state, checked; else zeros and the codec's start symbol."""
+        shape = (self.network.config.num_layers, self.network.config.hidden_size)
+        if state is None:
+            zeros = np.zeros(shape, np.float32)
+            return ModelState(zeros, zeros, self.codec.start)
+        check_type("state", state, ModelState)
+        for name, values in (("h", state.h), ("c", state.c)):
+            if np.shape(values) != shape:
+                raise ConfigError(
+                    f"state.{name}: expected (L, H) = {shape}, got {np.shape(values)}: it is "
+                    "another model's"
+                )
+        return state
+
+    def _after(self, symbols: npt.ArrayLike, begin: ModelState) -> ModelState:
+        after = begin
+        for *_, state in self._feed(np.asarray(symbols), begin):
+            after = state
+        return after
+
+    def _feed(
+        self, symbols: npt.NDArray[Any], begin: ModelState
+    ) -> Iterator[tuple[Tensor, Tensor, ModelState]]:
+        """Read symbols (N,) in blocks: logits (n, V) of them, themselves, and the state after."""
+        state, following = self._on_device(begin)
+        for first in range(0, len(symbols), _BLOCK):
+            targets = torch.from_numpy(symbols[first : first + _BLOCK].astype(np.int64))
+            targets = targets.to(self.device)
+            fed = torch.cat([targets.new_tensor([following]), targets[:-1]])
+            with torch.inference_mode(), torch.backends.cudnn.flags(allow_tf32=False):
+                logits, state = self.network(fed[:, None], state)
+            following = int(targets[-1])
+            h, c = (values[:, 0].cpu().numpy() for values in state)
+            yield (
+                logits[:, 0, : self.codec.size].float(),
+                targets,
+                ModelState(h, c, following),
+            )
+
+    def _on_device(self, state: ModelState) -> tuple[State, int]:
+        h, c = (torch.tensor(values, dtype=torch.float32)[:, None] for values in state[:2])
+        return State(h.to(self.device), c.to(self.device)), int(state.symbol)

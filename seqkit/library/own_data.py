@@ -1,0 +1,68 @@
+"""The data that a checkpoint was trained on, found again by what it recorded."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from seqkit.config import DataConfig
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.load import load_corpus, recorded_path_problem
+from seqkit.errors import CheckpointError, ConfigError, DataError
+from seqkit.options import check_section
+from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint
+
+
+def own_part(
+    saved: Checkpoint, name: str, catalogue: Catalogue, notice: Callable[[str], None]
+) -> tuple[Part, Corpus]:
+    """The validation or test part of a checkpoint's own data, and the corpus it is a part of.
+
+    A data set is looked for in the catalogue, and a path is opened only if what lies there can be
+    the data that was recorded: a checkpoint is somebody else's word.
+
+    Raises:
+        DataError: the data is not found, is another, or has no such part.
+    """
+    data = _recorded_config(saved)
+    if data.path:
+        problem = recorded_path_problem(Path(data.path), saved.codec, saved.data)
+    else:
+        known = data.dataset in catalogue.names("datasets")
+        problem = None if known else _unknown_dataset(data.dataset, saved.config)
+    if problem:
+        raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")
+    corpus = load_corpus(data, catalogue=catalogue, notice=notice, codec=saved.codec)
+    if corpus.sha256 != saved.data["sha256"]:
+        raise DataError(
+            f"{data.path or corpus.name} is not what the checkpoint was trained on "
+            "(another sha256): give data.path to evaluate other data"
+        )
+    _, validation, test = corpus.split(data.split)
+    part = validation if name == "validation" else test
+    if not len(part):
+        raise DataError(f"the checkpoint was trained without a {name} part: give data.path")
+    return part, corpus
+
+
+def _unknown_dataset(name: str, config: Mapping[str, Any]) -> str:
+    """Which plug-in to give: nothing is imported because a checkpoint names it."""
+    given = ",".join(str(module) for module in config.get("plugins") or ())
+    hint = f"plugins={given}, as in the training" if given else "plugins=MODULE"
+    return (
+        f"data.dataset={name} is not to be found: install the package that it is from, or give "
+        f"{hint}"
+    )
+
+
+def _recorded_config(saved: Checkpoint) -> DataConfig:
+    """The data keys of a training; those of another version of seqkit are passed over."""
+    known = {item.name for item in dataclasses.fields(DataConfig)}
+    try:
+        kept = {key: value for key, value in saved.config["data"].items() if key in known}
+        data = DataConfig(**kept)
+        check_section(data, "data.")
+    except (AttributeError, ConfigError, KeyError, TypeError) as error:
+        raise CheckpointError(f"the checkpoint's data settings cannot be read: {error}") from error
+    return data

@@ -1,0 +1,71 @@
+"""What may differ between a run and the settings that it is to go on with."""
+
+import dataclasses
+from collections.abc import Collection
+
+from seqkit.config import Config, options
+from seqkit.errors import ConfigError
+from seqkit.options import default_of
+from seqkit.runs.checkpoint import Checkpoint
+
+_GROUPS = ("data", "model", "optimizer", "train")
+_END_KEYS = {
+    f"train.{key}"
+    for key in ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
+} | {"model.autotune"}
+"""What says when a run stops, validates and saves; all else shapes what it learns."""
+_ARITHMETIC_KEYS = {"model.dropout", "model.backend", "model.cell_clip"}
+"""Keys of the model that say how it runs, and not which weights it has."""
+
+
+def wants_more(config: Config, saved: Checkpoint) -> bool:
+    """Whether a finished run might have more to do: a key about its end was changed."""
+    return bool(_changed(config, saved, _END_KEYS))
+
+
+def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True) -> str | None:
+    """Compare the settings, and the data, with those of the run.
+
+    Args:
+        config: what is asked for.
+        saved: the run's last checkpoint.
+        same_data: whether the data has the recorded digest.
+
+    Returns:
+        What differs, in words, where resume=force allows it; else None.
+
+    Raises:
+        ConfigError: something differs that shapes what the run learns.
+    """
+    fixed = {name for name, _ in options() if name.partition(".")[0] in _GROUPS or name == "seed"}
+    changed = _changed(config, saved, fixed - _END_KEYS - {"data.path"})
+    shape = [name for name in changed if _shapes_weights(name)]
+    if not same_data:
+        changed.append("the data itself")
+    if not changed:
+        return None
+    differs = f"what you ask for differs from the run in {config.run_dir}: {', '.join(changed)}"
+    if config.resume == "force" and not shape:
+        return differs
+    forced = "" if shape else ", or give resume=force"
+    raise ConfigError(f"{differs}. Leave it as it was{forced}")
+
+
+def _shapes_weights(name: str) -> bool:
+    """Whether tensors of another shape, or another kind, would be needed."""
+    model = name.startswith("model.") and name not in _ARITHMETIC_KEYS
+    return model or name == "optimizer.kind"
+
+
+def _changed(config: Config, saved: Checkpoint, names: Collection[str]) -> list[str]:
+    """Which of the keys differ from those of the run; one that it does not know had its default."""
+    changed = []
+    for name, item in options():
+        if name in names:
+            value, before = dataclasses.asdict(config), saved.config
+            *holders, key = name.split(".")
+            for holder in holders:
+                value, before = value[holder], before.get(holder, {})
+            if value[key] != before.get(key, default_of(item)):
+                changed.append(name)
+    return changed

@@ -1,0 +1,210 @@
+"""A training that was set up is run to its end, and its observers are told of everything."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seqkit import device
+from seqkit.data.sound import pictures
+from seqkit.errors import StoppedError
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.engine import Blocks
+from seqkit.generation.request import request_of
+from seqkit.library.training import Training
+from seqkit.model.char_rnn import CharRNN
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.checkpoint import load as load_checkpoint
+from seqkit.runs.events import Event, Finished, Started, Stopped, describe
+from seqkit.runs.files import find_checkpoint
+from seqkit.runs.observers import (
+    Checkpoints,
+    Log,
+    Metrics,
+    Observer,
+    Pictures,
+    Samples,
+    tell_all,
+)
+from seqkit.symbols import Integers
+from seqkit.training.events import Stepped
+
+_SHORT = 160  # symbols of a short sample
+
+Notice = Callable[[str], None]
+
+
+def run_training(
+    training: Training,
+    observers: Sequence[Observer],
+    notice: Notice,
+    stop: Callable[[], str | None] = lambda: None,
+) -> None:
+    """Train to the end, and write what a run leaves.
+
+    Args:
+        training: what `training.opened` set up.
+        observers: told of every event, beside those that write the run's files.
+        notice: told what no event tells.
+        stop: asked after each step; a reason ends the training, its state saved.
+
+    Raises:
+        StoppedError: `stop` gave a reason.
+        DivergedError: the loss is not finite any more.
+    """
+    trainer = training.trainer
+    with device.memory_errors(training.memory_advice):
+        if reason := trainer.prepare():
+            notice(reason)
+        _run(training, observers, notice, stop)
+
+
+def _run(
+    training: Training,
+    observers: Sequence[Observer],
+    notice: Notice,
+    stop: Callable[[], str | None],
+) -> None:
+    trainer, folder, config = training.trainer, training.folder, training.config
+    folder.make()
+    if config.overwrite and config.resume == "never":
+        folder.clear()
+    folder.reopen(trainer.progress.step)
+    folder.write_config(config)
+    followers: list[Observer] = []
+
+    def tell(event: Event) -> None:
+        tell_all(followers, event)
+
+    followers += _writers(training, tell, notice)
+    followers += observers
+    tell(_started(training))
+    for event in trainer.run():
+        tell(event)
+        if isinstance(event, Stepped) and (reason := stop()):
+            folder.save(_checkpoint(training))
+            stopped = Stopped(event.step, reason, folder.path)
+            tell(stopped)
+            raise StoppedError(describe(stopped))
+    folder.write_summary(_summary(training))
+    progress = trainer.progress
+    tell(Finished(progress.step, progress.seconds, progress.best_loss, folder.path))
+
+
+def closing_sample(training: Training, notice: Notice) -> Blocks:
+    """What the best checkpoint makes of the prompt, in full length: blocks (N, 1)."""
+    config, medium = training.config, training.medium
+    best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
+    length = medium.length(config.length, config.seconds)
+    return _sample(training, best.build(training.device), length, notice)
+
+
+def save_closing_sample(training: Training, notice: Notice) -> Path:
+    """Keep the closing sample, after its prompt, among the run's samples, with its picture."""
+    made = [block[:, 0] for block in closing_sample(training, notice)]
+    symbols = np.concatenate([training.prompt.astype(np.int64), *made])
+    file = training.medium.save(symbols, training.folder.files.sample("final"))
+    if training.corpus.codec.kind == "audio":
+        pictures.draw_file(file)
+    return file
+
+
+def _sample(training: Training, model: CharRNN, length: int, notice: Notice) -> Blocks:
+    config = dataclasses.replace(training.config, streams=1)
+    if length <= _SHORT:  # the engine that takes no time to set up
+        config.sample = dataclasses.replace(config.sample, engine="torch", precision="auto")
+    request = request_of(config, length)
+    return continue_prompt(model, training.corpus.codec, training.prompt, request, notice)
+
+
+def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observer]:
+    """Those that make the files of the run."""
+    folder, medium, config = training.folder, training.medium, training.config
+
+    def glimpse() -> Integers:
+        length = medium.glimpse
+        if not medium.printed:
+            length = min(length, medium.length(config.length, config.seconds))
+        blocks = _sample(training, training.trainer.evaluation_model(), length, notice)
+        made = [block[:, 0] for block in blocks]
+        return np.concatenate([training.prompt.astype(np.int64), *made])
+
+    return [
+        Metrics(folder),
+        Checkpoints(
+            folder,
+            lambda: _checkpoint(training),
+            lambda: _best(training),
+            validates=len(training.validation) > 0,
+        ),
+        Log(folder),
+        Samples(folder, medium, glimpse, tell, notice),
+        *([Pictures(notice)] if training.corpus.codec.kind == "audio" else []),
+    ]
+
+
+def _started(training: Training) -> Started:
+    progress, corpus = training.trainer.progress, training.corpus
+    return Started(
+        step=progress.step,
+        total_steps=training.trainer.total_steps,
+        symbols=len(corpus.whole),
+        data=corpus.name,
+        vocabulary=corpus.codec.size,
+        parameters=training.parameters,
+        device=device.describe(training.device),
+        precision=training.execution.precision,
+        run_dir=training.folder.path,
+        credit=corpus.credit,
+    )
+
+
+def _checkpoint(training: Training) -> Checkpoint:
+    """The run as it is now, with all that resuming needs."""
+    values, tensors = training.trainer.state()
+    saved = _saved(training, training.trainer.model)
+    return dataclasses.replace(saved, training=values, training_tensors=tensors)
+
+
+def _best(training: Training) -> Checkpoint:
+    """The weights as evaluation sees them, and what generation needs."""
+    return _saved(training, training.trainer.evaluation_model())
+
+
+def _saved(training: Training, model: CharRNN) -> Checkpoint:
+    progress = training.trainer.progress
+    return Checkpoint(
+        model=model.config,
+        codec=training.corpus.codec,
+        weights=dict(model.state_dict()),
+        config=dataclasses.asdict(training.config),
+        data=training.corpus.record(),
+        metrics={
+            "step": progress.step,
+            "symbols": progress.symbols,
+            "train_seconds": progress.seconds,
+            "best_validation_loss": progress.best_loss,
+            "best_step": progress.best_step,
+        },
+        versions=device.versions(),
+    )
+
+
+def _summary(training: Training) -> dict[str, Any]:
+    """summary.json, see docs/config.md."""
+    progress, corpus = training.trainer.progress, training.corpus
+    return {
+        "recipe": training.config.recipe,
+        "device": device.describe(training.device),
+        "dtype": training.execution.precision,
+        "parameters": training.parameters,
+        "steps": progress.step,
+        "symbols": progress.symbols,
+        "train_seconds": progress.seconds,
+        "best_validation_loss": progress.best_loss,
+        "best_step": progress.best_step if progress.best_loss is not None else None,
+        "data": {"name": corpus.name, "sha256": corpus.sha256},
+        "versions": device.versions(),
+    }

@@ -1,0 +1,90 @@
+"""Train from Python, as the command does."""
+
+import json
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seqkit import compose
+from seqkit.errors import ConfigError
+from seqkit.library.load import load
+from seqkit.library.model import Model
+from seqkit.library.run_training import run_training, save_closing_sample
+from seqkit.library.training import opened
+from seqkit.options import check_type
+from seqkit.plugins import Catalogue
+from seqkit.runs.events import Event
+from seqkit.runs.files import RunFiles
+
+_LOG = logging.getLogger("seqkit")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's folder after its training."""
+
+    path: Path
+    plugins: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What summary.json holds: best_validation_loss, best_step, train_seconds …"""
+        return dict(json.loads(RunFiles(self.path).summary.read_bytes()))
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl."""
+        return [json.loads(line) for line in RunFiles(self.path).metrics.read_text().splitlines()]
+
+    def load(self, device: str = "auto") -> Model[Any]:
+        """The model of the best checkpoint."""
+        return load(self.path, device, self.plugins)
+
+
+def train(
+    recipe: str,
+    *overrides: str,
+    data: str | os.PathLike[str] | None = None,
+    on_event: Callable[[Event], object] | None = None,
+    plugins: Sequence[str] = (),
+    config_dirs: Sequence[str | os.PathLike[str]] = (),
+) -> Run:
+    """Train as `python -m seqkit recipe=… key=value …` does, into a folder of the same kind.
+
+    Nothing is printed and no signal handler is installed: on KeyboardInterrupt the run stays as its
+    last checkpoint left it.
+
+    Args:
+        recipe: the name of a recipe.
+        overrides: key=value, as on the command line.
+        data: a file or folder to learn from: `data.path`.
+        on_event: called with each event of the run, see `seqkit.runs.events`.
+        plugins: modules that bring data sets, codecs or recipes.
+        config_dirs: folders with recipes of your own: `--config-dir`.
+
+    Raises:
+        SeqkitError: what the command would end with, in the same words.
+    """
+    check_type("recipe", recipe, str)
+    for override in overrides:
+        check_type("override", override, str)
+    if on_event is not None and not callable(on_event):
+        raise ConfigError(f"on_event={on_event!r}: expected a function, got no callable")
+    words = [f"recipe={recipe}", *overrides]
+    if data is not None:
+        check_type("data", data, str | os.PathLike)
+        words.append(f"data.path={os.fspath(data)}")
+    config = compose.compose(
+        [*words, *(f"plugins={name}" for name in plugins)], [*map(Path, config_dirs)]
+    )
+    observers = [] if on_event is None else [on_event]
+    with opened(config, Catalogue(config.plugins), _LOG.info) as training:
+        if training is None:
+            return Run(Path(config.run_dir or ""), tuple(plugins))
+        run_training(training, observers, _LOG.info)
+        if not training.medium.printed:
+            save_closing_sample(training, _LOG.info)
+        return Run(training.folder.path, tuple(plugins))

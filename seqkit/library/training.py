@@ -1,0 +1,271 @@
+"""One training: set up from a config, then run under observers."""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from seqkit import device, disk
+from seqkit.config import Config, ModelConfig, check_model
+from seqkit.data import audio
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.lanes import Lanes
+from seqkit.data.load import load_corpus
+from seqkit.errors import CheckpointError, ConfigError, OutputError
+from seqkit.generation.engines.choose import check_engine
+from seqkit.generation.medium import Medium, medium_of
+from seqkit.generation.request import prompt_of, request_of
+from seqkit.library import resume
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
+from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.checkpoint import load as read_checkpoint
+from seqkit.runs.files import find_checkpoint
+from seqkit.runs.folder import RunFolder
+from seqkit.symbols import Symbols
+from seqkit.training import kernel_choice
+from seqkit.training.trainer import Trainer, saved_execution
+
+Notice = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Training:
+    """All that a training needs, set up and checked; nothing is written yet."""
+
+    config: Config
+    folder: RunFolder
+    corpus: Corpus
+    validation: Part
+    medium: Medium
+    prompt: Symbols
+    trainer: Trainer
+    execution: Execution
+    catalogue: Catalogue
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.trainer.model.head.weight.device
+
+    @property
+    def parameters(self) -> int:
+        """The number of the network's weights."""
+        return sum(parameter.numel() for parameter in self.trainer.model.parameters())
+
+    def memory_advice(self) -> str:
+        """What to try when memory does not suffice."""
+        return _smaller(
+            self.config, self.trainer.model.config, self.execution.precision, self.device
+        )
+
+
+@contextlib.contextmanager
+def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Training | None]:
+    """Set a training up, and keep others out of its folder until the block ends.
+
+    Yields None where the run is finished, which `notice` is told.
+
+    Raises:
+        SeqkitError: the settings, the data, a checkpoint, the device or the folder do not allow it.
+    """
+    folder = _run_folder(config)
+    with folder.claimed():
+        saved = folder.load_last(catalogue, notice) if config.resume != "never" else None
+        if saved is None and config.resume == "force":
+            raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
+        if saved is not None:
+            resume.check_settings(config, saved)
+            if folder.finished and not resume.wants_more(config, saved):
+                notice(f"{folder.path}: {_finished(config, saved.metrics['step'])}")
+                yield None
+                return
+        training = _set_up(config, folder, saved, catalogue, notice)
+        if folder.finished and saved is not None and training.trainer.finished:
+            notice(f"{folder.path}: {_finished(config, training.trainer.progress.step)}")
+            yield None
+            return
+        yield training
+
+
+def _run_folder(config: Config) -> RunFolder:
+    if not config.recipe:
+        raise ConfigError("no recipe: give recipe=NAME; python -m seqkit --help lists them")
+    if config.run_dir:
+        folder = RunFolder(Path(config.run_dir))
+    elif config.resume != "never":
+        raise ConfigError(f"resume={config.resume}: give run_dir=FOLDER, the run to go on with")
+    else:
+        folder = RunFolder.timed(Path(config.runs), config.recipe)
+    folder.check_writable()
+    if folder.holds_run and config.resume == "never" and not config.overwrite:
+        raise OutputError(
+            f"run_dir={folder.path} holds a run: resume=auto goes on with it, "
+            "overwrite=true replaces it"
+        )
+    return folder
+
+
+def _set_up(
+    config: Config,
+    folder: RunFolder,
+    saved: Checkpoint | None,
+    catalogue: Catalogue,
+    notice: Notice,
+) -> Training:
+    """Data, network and trainer; `saved` is the run to go on with."""
+    origin = saved or _initial(config, catalogue)
+    chosen = device.choose_device(config.device)
+    precisions = device.candidate_precisions(config.train.precision, chosen)
+    device.prepare_training(chosen, config.train.deterministic)
+    if config.data.path:
+        config.data.path = str(Path(config.data.path).absolute())
+    codec = origin.codec if origin else None
+    corpus = load_corpus(config.data, catalogue=catalogue, notice=notice, codec=codec)
+    if saved is not None:
+        same_data = saved.data["sha256"] == corpus.sha256
+        if differs := resume.check_settings(config, saved, same_data=same_data):
+            notice(f"going on though {differs}")
+    model_config = _model_config(config.model, corpus, origin)
+    medium = medium_of(corpus.codec)
+    # What could not sample later is refused now rather than in the midst of the training.
+    prompt = medium.read_prompt(prompt_of(config))
+    request = dataclasses.replace(
+        request_of(config, medium.length(config.length, config.seconds)), streams=1
+    )
+    check_engine(model_config, corpus.codec.size, request, chosen)
+
+    training, validation, _ = corpus.split(config.data.split)
+    settings = config.train
+    lanes = Lanes(training, corpus.codec.start, settings.batch_size, settings.sequence_length)
+    _tell_of_lanes(lanes, settings.batch_size, model_config, notice)
+    with device.memory_errors(lambda: _smaller(config, model_config, precisions[0], chosen)):
+        model = _network(config, model_config, origin, chosen, notice)
+        execution = _execution(config, model, lanes, precisions, saved, notice)
+        trainer = Trainer(
+            model=model,
+            lanes=lanes,
+            validation=validation,
+            start=corpus.codec.start,
+            optimizer=config.optimizer,
+            train=settings,
+            seed=config.seed,
+            execution=execution,
+        )
+        if saved is not None:
+            trainer.restore(saved.training or {}, saved.training_tensors)
+    return Training(
+        config=config,
+        folder=folder,
+        corpus=corpus,
+        validation=validation,
+        medium=medium,
+        prompt=prompt,
+        trainer=trainer,
+        execution=execution,
+        catalogue=catalogue,
+    )
+
+
+def _initial(config: Config, catalogue: Catalogue) -> Checkpoint | None:
+    """The checkpoint whose weights a new run starts from, if it is given one."""
+    if config.init_from is None:
+        return None
+    origin = read_checkpoint(find_checkpoint(Path(config.init_from)), catalogue)
+    if origin.codec.kind == "audio":
+        audio.check_gain(config.data, origin.config)
+    return origin
+
+
+def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:
+    """The network to train: as configured, or that of the weights to start from."""
+    if origin is not None:
+        model = dataclasses.replace(
+            origin.model,
+            dropout=wanted.dropout,
+            backend=wanted.backend,
+            cell_clip=wanted.cell_clip,
+            autotune=wanted.autotune,
+        )
+        check_model(model)
+        return model
+    size = corpus.codec.size
+    if wanted.vocabulary_size and wanted.vocabulary_size < size:
+        raise ConfigError(
+            f"model.vocabulary_size={wanted.vocabulary_size}: the data has {size} symbols; "
+            "give at least as many, or 0"
+        )
+    return dataclasses.replace(wanted, vocabulary_size=wanted.vocabulary_size or size)
+
+
+def _tell_of_lanes(lanes: Lanes, wanted: int, model: ModelConfig, notice: Notice) -> None:
+    if lanes.batch_size < wanted:
+        notice(f"the data is short: {lanes.batch_size} lanes instead of train.batch_size={wanted}")
+    if lanes.has_separators and not model.resets_in_one_call:
+        notice(
+            f"model.cell={model.cell} cannot start a document inside a fused call: the calls are "
+            "cut where documents begin, which takes longer"
+        )
+
+
+def _network(
+    config: Config,
+    model: ModelConfig,
+    origin: Checkpoint | None,
+    chosen: torch.device,
+    notice: Notice,
+) -> CharRNN:
+    """New weights, or those to start from."""
+    if origin is None:
+        return CharRNN(model, torch.Generator().manual_seed(config.seed)).to(chosen)
+    size = config.model.vocabulary_size or model.vocabulary_size
+    if model != dataclasses.replace(config.model, vocabulary_size=size):
+        notice("the model is that of the checkpoint, not what model.* asks for")
+    return dataclasses.replace(origin, model=model).build(chosen)
+
+
+def _execution(
+    config: Config,
+    model: CharRNN,
+    lanes: Lanes,
+    precisions: list[str],
+    saved: Checkpoint | None,
+    notice: Notice,
+) -> Execution:
+    """How the network runs: as the run did before if it can, else as a search finds it fastest."""
+    if advice := kernel_choice.width_advice(model):
+        notice(advice)
+    before = saved_execution(saved.training) if saved is not None else None
+    choice = kernel_choice.choose_execution(
+        model,
+        lanes,
+        precisions=precisions,
+        cache=disk.cache_dir(),
+        # Two searches may end differently: what is to repeat bit by bit is not searched for.
+        search=config.model.autotune and not config.train.deterministic,
+        before=before,
+    )
+    if choice.execution != before and (choice.milliseconds or before):
+        notice(f"kernels: {choice}")
+    return choice.execution
+
+
+def _smaller(config: Config, model: ModelConfig, precision: str, chosen: torch.device) -> str:
+    """What to try when memory does not suffice."""
+    if chosen.type == "cuda":
+        lanes = kernel_choice.fitting_lanes(model, config.train.sequence_length, precision, chosen)
+        if lanes := min(lanes, config.train.batch_size // 2):
+            return f"By estimate train.batch_size={lanes} fits."
+    return "Try a smaller train.batch_size or model.hidden_size."
+
+
+def _finished(config: Config, step: int) -> str:
+    return (
+        f"this run is finished, at step {step}; a larger train.max_steps "
+        + ("or train.patience " if config.train.patience else "")
+        + "extends it"
+    )

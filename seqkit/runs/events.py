@@ -1,0 +1,101 @@
+"""What happens to a run beside the trainer's own events, and what a person is told of each."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from seqkit.console import duration
+from seqkit.training import events as training
+
+
+@dataclass(frozen=True)
+class Started:
+    """A training begins, or goes on where it stood (`step` above 0)."""
+
+    step: int
+    total_steps: int
+    symbols: int
+    data: str
+    vocabulary: int
+    parameters: int
+    device: str
+    precision: str
+    run_dir: Path
+    credit: str = ""
+    """Licence and citation of the data, if it has any."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A sample of the network as it is now was written to `file`; `preview` shows it in lines."""
+
+    step: int
+    file: Path
+    preview: str
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The training was asked to stop, and its state is saved."""
+
+    step: int
+    reason: str
+    run_dir: Path
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The training came to its end."""
+
+    step: int
+    seconds: float
+    best_loss: float | None
+    run_dir: Path
+
+
+Event = training.Event | Started | Sampled | Stopped | Finished
+
+
+def describe(event: Event) -> str | None:
+    """The line that belongs into the log, if the event has one."""
+    match event:
+        case Started():
+            verb = f"going on at step {event.step}" if event.step else "training"
+            return (
+                f"{verb}: {event.symbols:,} symbols of {event.data}, {event.vocabulary} distinct; "
+                f"{event.parameters:,} parameters; {event.device}, {event.precision}; "
+                f"into {event.run_dir}"
+                + (f"\n{event.data}: {event.credit}" if event.credit else "")
+            )
+        case training.Validated():
+            best = "" if event.improved else f" (best {event.best_loss:.4f})"
+            return (
+                f"step {event.step}: validation loss {event.loss:.4f} nats, "
+                f"{event.bits_per_symbol:.3f} bits/symbol{best}"
+            )
+        case Stopped():
+            return (
+                f"stopped by {event.reason} at step {event.step}; the state is saved: "
+                f"go on with run_dir={event.run_dir} resume=auto"
+            )
+        case Finished():
+            loss = (
+                "" if event.best_loss is None else f"; best validation loss {event.best_loss:.4f}"
+            )
+            return (
+                f"finished: {event.step} steps in {duration(event.seconds)}{loss}; "
+                f"generate with: python -m seqkit generate checkpoint={event.run_dir}"
+            )
+        case _:
+            return None
+
+
+def progress_text(event: training.Trained) -> str:
+    """Loss, bits and speed in a few words."""
+    text = (
+        f"loss {event.loss:.3f}  {event.loss / math.log(2):.2f} bits/symbol  "
+        f"{event.symbols_per_second:,.0f} symbols/s"
+    )
+    if event.gradient_norm is not None:
+        text += f"  gradient {event.gradient_norm:.2f}"
+    return text

@@ -1,0 +1,100 @@
+"""What lies where in a run's folder.
+
+config.yaml  metrics.jsonl  summary.json  log  samples/
+checkpoints/{last,previous,best}.safetensors
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from seqkit import disk
+from seqkit.errors import CheckpointError
+
+_SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of the run in `path`; none of them need be there."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The settings, after recipe and command line were put together."""
+        return self.path / "config.yaml"
+
+    @property
+    def metrics(self) -> Path:
+        """One JSON object a line, for each report and validation."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def summary(self) -> Path:
+        """What came of the run; it is there once the run is finished."""
+        return self.path / "summary.json"
+
+    @property
+    def log(self) -> Path:
+        """What the user was told, with the time."""
+        return self.path / "log"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the process that trains here."""
+        return self.path / ".lock"
+
+    @property
+    def samples(self) -> Path:
+        """The folder of text or sound that was generated."""
+        return self.path / "samples"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of checkpoints."""
+        return self.path / "checkpoints"
+
+    def checkpoint(self, name: str) -> Path:
+        """`last`, `previous` or `best`; `next` while a new `last` is written."""
+        return self.checkpoints / f"{name}{_SUFFIX}"
+
+    def sample(self, name: str) -> Path:
+        """A sample's path without its ending: `step_0000500`, `final`."""
+        return self.samples / name
+
+    @property
+    def written(self) -> list[Path]:
+        """What trainings left here; files that a user put beside them are not among it."""
+        found = [
+            *(self.config, self.metrics, self.summary, self.log),
+            *self.samples.glob("step_*"),
+            *self.samples.glob("final.*"),
+            *self.checkpoints.glob(f"*{_SUFFIX}"),
+        ]
+        return [file for file in found if file.exists()]
+
+
+def find_checkpoint(place: Path) -> Path:
+    """The checkpoint that `checkpoint=` means: a file, or a run folder's best one.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    try:
+        if not place.is_dir():
+            return place
+        for name in ("best", "last", "previous"):
+            if (file := RunFiles(place).checkpoint(name)).is_file():
+                return file
+    except OSError as error:
+        raise CheckpointError(f"{place}: cannot be read: {disk.describe(error)}") from error
+    raise CheckpointError(
+        f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file"
+    )
+
+
+def samples_folder(checkpoint: Path) -> Path:
+    """Where samples of a checkpoint go: the `samples/` of its run, or else its own folder."""
+    folder = checkpoint.parent
+    run = RunFiles(folder.parent)
+    return run.samples if folder == run.checkpoints else folder

@@ -1,0 +1,170 @@
+"""What follows a training: each observer makes one kind of thing of its events.
+
+A new one (a report, a logger) is a class with `__call__(event)`, and one line where the others
+are put together.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from seqkit.console import Bar, Console, duration
+from seqkit.data.sound import pictures
+from seqkit.generation.medium import Medium
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.events import Event, Sampled, Started, describe, progress_text
+from seqkit.runs.folder import RunFolder
+from seqkit.symbols import Integers
+from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
+
+_ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is known
+
+Observer = Callable[[Event], object]
+
+
+def tell_all(observers: Iterable[Observer], event: Event) -> None:
+    """Hand an event to every observer, in their order."""
+    for observer in observers:
+        observer(event)
+
+
+class Metrics:
+    """metrics.jsonl: a line for each report and each validation."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+
+    def __call__(self, event: Event) -> None:
+        """Keep what docs/config.md says of the event."""
+        match event:
+            case Trained():
+                self._folder.record("train", _without(event, "gradient_norm"))
+            case Validated():
+                self._folder.record("validate", _without(event, "improved", "best_loss"))
+
+
+class Checkpoints:
+    """checkpoints/: `best` after each improvement, `last` and `previous` when it is time."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        training_state: Callable[[], Checkpoint],
+        evaluated: Callable[[], Checkpoint],
+        *,
+        validates: bool,
+    ) -> None:
+        """`training_state` has all that resuming needs, `evaluated` the weights of evaluation.
+
+        Without validation the best checkpoint is the last one.
+        """
+        self._folder = folder
+        self._training_state = training_state
+        self._evaluated = evaluated
+        self._validates = validates
+
+    def __call__(self, event: Event) -> None:
+        """Save what is due."""
+        match event:
+            case Validated(improved=True):
+                self._folder.save_best(self._evaluated())
+            case CheckpointDue():
+                self._folder.save(self._training_state())
+                if not self._validates:
+                    self._folder.save_best(self._evaluated())
+
+
+class Samples:
+    """samples/: what the network would write, or how it would sound, by now."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        medium: Medium,
+        generate: Callable[[], Integers],
+        tell: Observer,
+        notice: Callable[[str], None],
+    ) -> None:
+        """`generate` makes a short sample's symbols (N,); `tell` hears of each that was written."""
+        self._folder = folder
+        self._medium = medium
+        self._generate = generate
+        self._tell = tell
+        self._notice = notice
+
+    def __call__(self, event: Event) -> None:
+        """Write a sample; one that fails is told, and ends no training."""
+        if not isinstance(event, SampleDue):
+            return
+        try:
+            symbols = self._generate()
+            stem = self._folder.files.sample(f"step_{event.step:07}")
+            file = self._medium.save(symbols, stem)
+            sampled = Sampled(event.step, file, self._medium.preview(symbols, file))
+        except Exception as error:
+            self._notice(f"no sample at step {event.step}: {error}")
+            return
+        self._tell(sampled)
+
+
+class Pictures:
+    """samples/: the waveform and mel spectrogram beside each sample of sound."""
+
+    def __init__(self, notice: Callable[[str], None]) -> None:
+        self._notice = notice
+
+    def __call__(self, event: Event) -> None:
+        """Draw a sample's file; a picture that fails is told, and ends no training."""
+        if not isinstance(event, Sampled):
+            return
+        try:
+            pictures.draw_file(event.file)
+        except Exception as error:
+            self._notice(f"no picture of {event.file}: {error}")
+
+
+class Log:
+    """The file `log`: what a person is told, with the time."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+
+    def __call__(self, event: Event) -> None:
+        """Append the event's line, if it has one."""
+        if line := describe(event):
+            self._folder.note(line)
+
+
+class Progress:
+    """stderr: a bar, and a line for whatever is worth one."""
+
+    def __init__(self, console: Console, bar: Bar, *, slow_precision: bool) -> None:
+        """`slow_precision`: this processor has no fast arithmetic for the training."""
+        self._console = console
+        self._bar = bar
+        self._slow = slow_precision
+        self._total = 0
+
+    def __call__(self, event: Event) -> None:
+        """Show the event."""
+        match event:
+            case Started():
+                self._total = event.total_steps
+            case Trained():
+                self._bar.update(event.step, progress_text(event), important=event.step == 1)
+                if event.step == _ESTIMATE_STEP and self._slow:
+                    self._estimate(event)
+            case Sampled():
+                self._console.notice("\n".join("    " + line for line in event.preview.split("\n")))
+        if line := describe(event):
+            self._console.notice(line)
+
+    def _estimate(self, event: Trained) -> None:
+        left = (self._total - event.step) * event.seconds / event.step
+        self._console.notice(
+            "this processor has no fast bf16 arithmetic, so that training takes two to three "
+            f"times as long as with it: {duration(left)} more"
+        )
+
+
+def _without(event: Trained | Validated, *keys: str) -> dict[str, Any]:
+    return {name: value for name, value in vars(event).items() if name not in keys}
