@@ -225,7 +225,10 @@ def test_a_given_codec_is_kept(tmp_path: Path) -> None:
 
 
 def test_only_a_gain_that_is_certainly_wrong_is_refused() -> None:
-    for trained in ({}, {"data": None}, {"data": {}}, {"data": {"gain": "peak"}}):
+    fitting: list[dict[str, object]] = [
+        {}, {"data": None}, {"data": {}}, {"data": {"gain": "peak"}},
+    ]  # fmt: skip
+    for trained in fitting:
         audio.check_gain(DataConfig(gain="peak"), trained)
     audio.check_gain(DataConfig(), {"data": {"gain": "rms"}})
     for gain in ("none", "rms"):
