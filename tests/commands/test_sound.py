@@ -82,8 +82,7 @@ def test_files_are_as_long_as_asked_and_repeat(folder: Path, run: Run, tmp_path:
         sounds.append(reader.read_whole(tmp_path / name))
     assert [(sound.size, rate) for sound, rate in sounds] == [(2000, RATE)] * 3
     np.testing.assert_allclose(sounds[0][0], sounds[1][0], atol=1e-4)
-    np.testing.assert_allclose(sounds[0][0], sounds[2][0], atol=0.1)
-    assert np.abs(sounds[0][0]).max() > 0.2
+    assert np.corrcoef(sounds[0][0], sounds[2][0])[0, 1] > 0.9
     refused = run("generate", f"checkpoint={folder / 'run'}", f"out={tmp_path / 'a.wav'}")
     assert refused.code == 6
     assert "overwrite=true" in refused.err
