@@ -226,6 +226,18 @@ def test_a_given_codec_is_kept(tmp_path: Path) -> None:
         load(tmp_path / "a.wav", tmp_path / "cache", codec, sample_rate=8000)
 
 
+def test_only_a_gain_that_is_certainly_wrong_is_refused() -> None:
+    fitting: list[dict[str, object]] = [
+        {}, {"data": None}, {"data": {}}, {"data": {"gain": "peak"}},
+    ]  # fmt: skip
+    for trained in fitting:
+        audio.check_gain(DataConfig(gain="peak"), trained)
+    audio.check_gain(DataConfig(), {"data": {"gain": "rms"}})
+    for gain in ("none", "rms"):
+        with pytest.raises(ConfigError, match=rf"data\.gain=peak: .* trained with {gain}"):
+            audio.check_gain(DataConfig(gain="peak"), {"data": {"gain": gain}})
+
+
 def test_the_second_load_reads_no_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.wav"
     soundfile.write(path, noise(), RATE, "FLOAT")

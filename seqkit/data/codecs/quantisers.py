@@ -1,8 +1,8 @@
-"""Quantisers: a wave as symbols, one for each sample.
+"""Quantisers: a wave as symbols, one per sample.
 
 A wave is float32 (N,), mono, at `sample_rate`. It is multiplied by `gain`, clipped to [-1, 1] and
-cut into `levels` levels; decoding divides by the gain, so that sound comes out as loud as it went
-in. Higher symbols are higher values, and `start` is the level of silence.
+rounded to one of `levels` levels. Decoding divides by the gain, so that sound comes out as loud as
+it went in. Higher symbols stand for higher values, and `start` is the level of silence.
 """
 
 import math
@@ -20,7 +20,7 @@ MOST_LEVELS = 2**16
 
 
 class Quantiser(ABC):
-    """What `MuLaw` and `Linear` share; `name` stands in the spec."""
+    """Base of `MuLaw`, `Linear` and quantisers of plug-ins; `name` stands in the spec."""
 
     kind: ClassVar[Literal["audio"]] = "audio"
     name: ClassVar[str]
@@ -79,11 +79,11 @@ class Quantiser(ABC):
 
     @abstractmethod
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
-        """Levels of a wave within [-1, 1]."""
+        """The levels (N,) of a wave (N,) within [-1, 1]."""
 
     @abstractmethod
     def _decode(self) -> Wave:
-        """The value of every level (V,), before the gain is taken back."""
+        """The value of every level (V,), before it is divided by the gain."""
 
 
 class MuLaw(Quantiser):

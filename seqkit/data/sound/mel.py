@@ -8,8 +8,8 @@ import numpy.typing as npt
 from seqkit.data.sound import Wave
 
 
-def mel_hertz(share: npt.NDArray[np.float64], sample_rate: int) -> npt.NDArray[np.float64]:
-    """The frequency at a share (0 to 1) of the mel scale up to half the sample rate.
+def to_hertz(share: npt.NDArray[np.float64], sample_rate: int) -> npt.NDArray[np.float64]:
+    """Hertz (n,) at shares (n,), 0 to 1, of the mel scale from 0 to half the sample rate.
 
     mel = 2595 log10(1 + f / 700) (O'Shaughnessy, 1987).
     """
@@ -19,15 +19,18 @@ def mel_hertz(share: npt.NDArray[np.float64], sample_rate: int) -> npt.NDArray[n
 
 
 def log_mel(wave: Wave, sample_rate: int) -> npt.NDArray[np.float64]:
-    """The mel spectrogram (M, frames) of a wave (N,), in decibels; M follows the sample rate."""
+    """The mel spectrogram (M, frames) of a wave (N,), in decibels.
+
+    Frames are 30 to 60 ms long and overlap by three quarters; M is an eighth of their samples.
+    """
     size = 1 << max(6, math.ceil(math.log2(sample_rate * 0.03)))
     count = size // 8
     padded = np.pad(wave.astype(np.float64), size // 2)
     frames = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 4]
     power = np.abs(np.fft.rfft(frames * np.hanning(size))) ** 2
-    edges = mel_hertz(np.linspace(0, 1, count + 2), sample_rate)[:, None]
+    edges = to_hertz(np.linspace(0, 1, count + 2), sample_rate)[:, None]
     hertz = np.fft.rfftfreq(size, 1 / sample_rate)
-    # The lowest triangles are narrower than the distance of two lines of the spectrum.
+    # The lowest triangles would fall between two lines of the spectrum.
     width = np.maximum(np.diff(edges, axis=0), sample_rate / size)
     rising = (hertz - edges[1:-1]) / width[:-1] + 1
     falling = (edges[1:-1] - hertz) / width[1:] + 1

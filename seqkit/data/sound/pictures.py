@@ -10,8 +10,8 @@ from seqkit import disk
 from seqkit.data.sound import Wave, mel
 from seqkit.data.sound.reader import read_whole
 
-_DECIBELS = 70  # from the loudest to the darkest
-_SHOWN = 4000  # points of a waveform
+_DECIBELS = 70  # between the brightest colour and the darkest
+_POINTS = 4000  # of a waveform, at most twice as many
 
 
 def draw_file(file: Path) -> Path:
@@ -23,7 +23,7 @@ def draw_file(file: Path) -> Path:
 
 
 def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
-    """A PNG with one column for each wave (N,), under its name; scales are shared.
+    """Write a PNG with a column for each wave (N,), headed by its name, all to the same scale.
 
     Raises:
         OutputError: the file cannot be written.
@@ -41,7 +41,7 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
         seconds = wave.size / sample_rate
         above, below = axes[0][column], axes[1][column]
         above.set_title(name)
-        step = max(1, wave.size // _SHOWN)
+        step = max(1, wave.size // _POINTS)
         rows = wave[: wave.size // step * step].reshape(-1, step)
         times = np.arange(len(rows)) * step / sample_rate
         above.fill_between(times, rows.min(1), rows.max(1), linewidth=0.5)
@@ -55,7 +55,7 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
             cmap="magma",
         )
         ticks = np.linspace(0, len(spectrograms[column]), 5)
-        hertz = mel.mel_hertz(ticks / len(spectrograms[column]), sample_rate)
+        hertz = mel.to_hertz(ticks / len(spectrograms[column]), sample_rate)
         below.set_yticks(ticks, [f"{value:.0f}" for value in hertz])
         below.set_xlabel("seconds")
     axes[0][0].set_ylabel("amplitude")

@@ -16,17 +16,18 @@ SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
     | {".wave", ".aif", ".aifc", ".oga", ".opus"}
 )
-"""Endings under which files of a folder are taken for sound."""
+"""Endings of the files that are read as sound in a folder."""
 
-_FRAMES = 1 << 13  # of a block; larger ones leave holes in the memory of the process
-_OPEN_LENGTHS = (0x7FFFF000, 0x7FFFFFFF, 0x80000000)  # data sizes that say: until the file ends
-_HEADER = 1 << 10  # bytes; 0xFFFFFFFF less a header says the same
-_LAST_PAGE = 1 << 16  # bytes at the end of an OGG that hold its last page
-_UNKNOWN = 1 << 62  # frames that libsndfile reports where the header does not say
+_FRAMES = 1 << 13  # in a block; larger ones fragment the process's memory
+# Sizes that programs write into a header when they do not know where the sound will end.
+_OPEN_SIZES = (0x7FFFF000, 0x7FFFFFFF, 0x80000000)
+_OPEN_SIZES_FROM = 0xFFFFFFFF - (1 << 10)  # the largest size, or that less a header
+_LAST_PAGE = 1 << 16  # bytes; no page of an OGG is longer
+_UNKNOWN = 1 << 62  # frames; libsndfile reports more where the header does not say
 
 
 class BadFileError(DataError):
-    """A file of sound that cannot be read, or not whole; `reason` leaves the file's name out."""
+    """A file of sound that is damaged or of no use; `reason` does not repeat the file's name."""
 
     def __init__(self, file: Path, reason: str) -> None:
         self.file = file
@@ -38,13 +39,13 @@ def is_sound(file: Path) -> bool:
     """Whether a file can be opened as sound, whatever its name."""
     try:
         soundfile.info(str(file))
-    except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: taken for headerless
+    except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: a .raw has no header
         return False
     return True
 
 
 class Reader:
-    """One file of sound, checked as it is read."""
+    """One file of sound, checked when it is opened and as it is read."""
 
     def __init__(self, path: Path) -> None:
         """Open a file. Raises BadFileError."""
@@ -65,11 +66,14 @@ class Reader:
         self.frames: int = self._file.frames
 
     def blocks(self, channel: str = "mix") -> Iterator[Wave]:
-        """The samples (n,) of one channel, or the mean of all, some thousand at a time.
+        """The samples of one channel, or the mean of all, in blocks (n,).
+
+        Args:
+            channel: its number from 0, or mix.
 
         Raises:
-            BadFileError: no such channel, a sample that is not finite, or fewer than the header
-                promises.
+            BadFileError: no such channel, a sample that is not finite, or fewer samples than the
+                header promises.
         """
         if channel != "mix" and int(channel) >= self.channels:
             raise BadFileError(
@@ -104,14 +108,14 @@ class Reader:
 
 
 def _check_length(path: Path, stream: IO[bytes]) -> None:
-    """Refuse a WAV, AIFF, AU or OGG of which the end is missing: it would be read short."""
+    """Refuse a WAV, AIFF, AU or OGG whose end is missing; libsndfile would read it as if whole."""
     head = stream.read(12)
     size = stream.seek(0, 2)
     if head[:4] in (b"RIFF", b"RIFX", b"RF64") and head[8:] == b"WAVE":
         _check_chunks(path, stream, size, ">" if head[:4] == b"RIFX" else "<", b"data")
     elif head[:4] == b"FORM" and head[8:] in (b"AIFF", b"AIFC"):
         _check_chunks(path, stream, size, ">", b"SSND")
-    elif head[:4] == b".snd":
+    elif head[:4] == b".snd" and len(head) == 12:
         begin, length = struct.unpack(">II", head[4:])
         if length != 0xFFFFFFFF and begin + length > size:
             raise _truncated(path, length, size - begin)
@@ -130,7 +134,7 @@ def _truncated(path: Path, promised: int, there: int) -> BadFileError:
 
 
 def _check_chunks(path: Path, stream: IO[bytes], size: int, order: str, wanted: bytes) -> None:
-    """Look for the chunk that holds the samples, and whether it is whole."""
+    """Refuse a WAV or AIFF whose chunk of samples, called `wanted`, is missing or cut short."""
     stream.seek(12)
     long_length = None
     while len(chunk := stream.read(8)) == 8:
@@ -144,7 +148,7 @@ def _check_chunks(path: Path, stream: IO[bytes], size: int, order: str, wanted: 
             there = size - place
             if long_length is not None and length == 0xFFFFFFFF:
                 length = long_length
-            elif length in _OPEN_LENGTHS or length > 0xFFFFFFFF - _HEADER:
+            elif length in _OPEN_SIZES or length > _OPEN_SIZES_FROM:
                 return
             if length == 0:
                 raise BadFileError(

@@ -1,56 +1,53 @@
 """Files of sound, written while the sound is made."""
 
+import contextlib
+import os
 import struct
-import wave
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 import numpy as np
 import soundfile
 
+from seqkit import disk
 from seqkit.data.sound import Wave
 from seqkit.errors import OutputError
 
 WRITTEN = (".wav", ".flac", ".ogg")
 """Endings of the files that can be written."""
 MOST_SAMPLES = (2**32 - 64) // 2
-"""Of 16 bits, in a WAV."""
+"""Samples of 16 bits that a WAV can hold."""
 
-_FRAMES = 1 << 13  # handed to an encoder at a time
-_OGG_RATE = 192_000  # hertz that libvorbis takes
+_FRAMES = 1 << 13  # given to an encoder at a time: libvorbis puts them on its stack
+_OGG_RATE = 192_000  # the highest sample rate that libvorbis takes, in hertz
+_UNKNOWN = 0xFFFFFFFF  # the size in the header of a WAV that goes on until the stream ends
 
 
 class Writer(Protocol):
-    """Something that a wave is written to."""
+    """A file that takes a wave piece by piece."""
 
     def write(self, wave: Wave) -> None:
-        """Append samples (n,); what exceeds ±1 is clipped."""
+        """Append samples (n,); what exceeds ±1 is clipped. Raises OutputError."""
 
     def close(self) -> None:
-        """Finish the file."""
+        """Finish the file. Raises OutputError."""
 
 
 def create(path: Path, sample_rate: int, overwrite: bool = False) -> Writer:
     """A new mono file: WAV (16 bit), FLAC or OGG by its ending.
 
-    A WAV is whole after every `write`; the others are when they are closed.
+    A WAV can be played after every `write`; the others once they are closed.
 
     Raises:
-        OutputError: the file cannot be written, or is there and `overwrite` is false.
+        OutputError: the file cannot be written, or exists and `overwrite` is false.
     """
-    if path.suffix.lower() == ".ogg" and sample_rate > _OGG_RATE:
+    suffix = path.suffix.lower()
+    if suffix not in WRITTEN:
+        raise OutputError(f"cannot write {path}: sound is written as {', '.join(WRITTEN)}")
+    if suffix == ".ogg" and sample_rate > _OGG_RATE:
         raise OutputError(f"cannot write {path}: OGG takes at most {_OGG_RATE} Hz; write a WAV")
-    try:
-        # The name is taken at once, so that nobody else's file is replaced.
-        stream = path.open("wb" if overwrite else "xb")
-        if path.suffix.lower() == ".wav":
-            return _Wav(stream, sample_rate)
-        stream.close()
-        return _Encoded(path, sample_rate)
-    except FileExistsError as error:
-        raise OutputError(f"{path} exists: give another out, or overwrite=true") from error
-    except (OSError, soundfile.SoundFileError) as error:
-        raise OutputError(f"cannot write {path}: {error}") from error
+    return (_Wav if suffix == ".wav" else _Encoded)(path, sample_rate, overwrite)
 
 
 def pcm16(samples: Wave) -> bytes:
@@ -60,37 +57,100 @@ def pcm16(samples: Wave) -> bytes:
 
 def open_header(sample_rate: int) -> bytes:
     """The header of a mono 16-bit WAV that goes on until the stream ends."""
+    return _header(sample_rate, _UNKNOWN, _UNKNOWN)
+
+
+def _header(sample_rate: int, riff_size: int, data_size: int) -> bytes:
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, sample_rate, 2 * sample_rate, 2, 16)
-    return b"RIFF\xff\xff\xff\xffWAVE" + form + b"data\xff\xff\xff\xff"
+    riff = struct.pack("<4sI4s", b"RIFF", riff_size, b"WAVE")
+    return riff + form + struct.pack("<4sI", b"data", data_size)
+
+
+@contextlib.contextmanager
+def _failures(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {disk.describe(error)}") from error
+    except soundfile.SoundFileError as error:
+        raise OutputError(f"cannot write {path}: {error}") from error
 
 
 class _Wav:
-    def __init__(self, stream: IO[bytes], sample_rate: int) -> None:
-        self._stream = stream
-        self._wave = wave.Wave_write(stream)
-        self._wave.setparams((1, 2, sample_rate, 0, "NONE", ""))
-        self._wave.writeframes(b"")  # the header at once
-        self._stream.flush()
+    def __init__(self, path: Path, sample_rate: int, overwrite: bool) -> None:
+        self._path = path
+        self._sample_rate = sample_rate
+        self._size = 0  # bytes of samples that the header promises
+        self._stream = disk.create(path, overwrite)
+        self.write(np.zeros(0, np.float32))  # the header at once
 
-    def write(self, samples: Wave) -> None:
-        self._wave.writeframes(pcm16(samples))  # puts the header right, too
-        self._stream.flush()
+    def write(self, wave: Wave) -> None:
+        data = pcm16(wave)
+        size = self._size + len(data)
+        if size > 2 * MOST_SAMPLES:
+            raise OutputError(f"{self._path}: a WAV holds at most {MOST_SAMPLES} samples")
+        length = len(open_header(self._sample_rate))
+        with _failures(self._path):
+            # Samples first, then the header that promises them: whenever this ends, it is true.
+            self._stream.seek(length + self._size)
+            self._stream.write(data)
+            self._stream.seek(0)
+            self._stream.write(_header(self._sample_rate, length - 8 + size, size))
+            self._stream.flush()
+        self._size = size
 
     def close(self) -> None:
-        self._wave.close()
-        self._stream.close()
+        with _failures(self._path):
+            self._stream.close()
 
 
 class _Encoded:
-    def __init__(self, path: Path, sample_rate: int) -> None:
-        self._file = soundfile.SoundFile(
-            str(path), "w", sample_rate, 1, format=path.suffix[1:].upper()
-        )
+    def __init__(self, path: Path, sample_rate: int, overwrite: bool) -> None:
+        self._path = path
+        self._stream = _Stream(path, overwrite)
+        with _failures(path):
+            self._file = soundfile.SoundFile(
+                self._stream, "w", sample_rate, 1, format=path.suffix[1:].upper()
+            )
 
-    def write(self, samples: Wave) -> None:
-        # libvorbis lays what it is given on its stack.
-        for begin in range(0, len(samples), _FRAMES):
-            self._file.write(np.clip(samples[begin : begin + _FRAMES], -1, 1))
+    def write(self, wave: Wave) -> None:
+        with _failures(self._path):
+            for begin in range(0, len(wave), _FRAMES):
+                self._file.write(np.clip(wave[begin : begin + _FRAMES], -1, 1))
+                self._stream.check()
 
     def close(self) -> None:
-        self._file.close()
+        with _failures(self._path):
+            try:
+                self._file.close()
+                self._stream.check()
+            finally:
+                self._stream.close()
+
+
+class _Stream:
+    """What libsndfile writes to. It calls from C, where an exception would be lost."""
+
+    def __init__(self, path: Path, overwrite: bool) -> None:
+        self._stream = disk.create(path, overwrite)
+        self._error: OSError | None = None
+        self.tell, self.close = self._stream.tell, self._stream.close
+
+    def check(self) -> None:
+        """Raise what a call from C could not: OSError."""
+        if self._error:
+            raise self._error
+
+    def write(self, data: bytes) -> int:
+        try:
+            self._stream.write(data)
+        except OSError as error:
+            self._error = error
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        try:
+            return self._stream.seek(offset, whence)
+        except OSError as error:  # of what was to be written before
+            self._error = error
+            return 0

@@ -1,4 +1,4 @@
-"""Files of sound as the world has them: every format is read, every fault is named."""
+"""Files of sound as the world has them: every format is read, every fault is told."""
 
 import struct
 from pathlib import Path
@@ -30,17 +30,14 @@ def tone(seconds: float = 0.5, hertz: float = 440, level: float = 0.5) -> Wave:
 def test_every_format_is_read(form: str, subtype: str, tolerance: float, tmp_path: Path) -> None:
     path = tmp_path / "sound.wav"  # the name says nothing
     wave = tone()
-    soundfile.write(
-        path, np.stack([wave, -wave, 3 * wave / 2], 1)[:, :2], RATE, subtype, format=form
-    )
+    soundfile.write(path, np.stack([wave, wave / 2], 1), RATE, subtype, format=form)
     opened = reader.Reader(path)
     assert (opened.sample_rate, opened.channels) == (RATE, 2)
     first = np.concatenate(list(opened.blocks("0")))
-    if form not in ("OGG", "MP3"):
-        assert first.size == wave.size
-        np.testing.assert_allclose(first, wave, atol=tolerance)
+    assert first.size == wave.size
+    np.testing.assert_allclose(first, wave, atol=tolerance)
     mixed, _ = reader.read_whole(path)
-    assert np.abs(mixed).max() < tolerance
+    np.testing.assert_allclose(mixed, 0.75 * wave, atol=tolerance)
     assert reader.is_sound(path)
 
 
@@ -64,6 +61,7 @@ SOUND = (tone() * 32767).astype("<i2").tobytes()
         (b"a text that is called sound", "cannot be read as sound"),
         (b"", "cannot be read as sound"),
         (b"RIFF\x10\x00\x00\x00WAVE", "no data chunk"),
+        (b".snd\x00", "cannot be read as sound"),
     ],
 )
 def test_faults_are_named(content: bytes, said: str, tmp_path: Path) -> None:

@@ -1,11 +1,17 @@
 """What is written can be read: at every moment, or when it is closed."""
 
+import contextlib
+import errno
+import io
+import os
+import wave as waves
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
+from seqkit import disk
 from seqkit.data.sound import reader, writer
 from seqkit.errors import OutputError
 from tests.data.sound.test_reader import RATE, tone
@@ -36,8 +42,73 @@ def test_what_is_too_loud_is_clipped_in_writing() -> None:
 
 def test_a_long_wave_goes_to_ogg_in_pieces(tmp_path: Path) -> None:
     output = writer.create(tmp_path / "long.ogg", 8000)
-    output.write(np.zeros(5_000_000, np.float32))
+    long = np.append(np.zeros(3_000_000, np.float32), tone())  # silence is encoded quickly
+    output.write(long)
     output.close()
-    assert soundfile.info(tmp_path / "long.ogg").frames == 5_000_000
+    wave, _ = reader.read_whole(tmp_path / "long.ogg")
+    assert wave.size == long.size
+    assert np.abs(wave - long).max() < 0.05
     with pytest.raises(OutputError, match="192000 Hz"):
         writer.create(tmp_path / "high.ogg", 384_000)
+
+
+def test_the_header_is_the_standard_one(tmp_path: Path) -> None:
+    output = writer.create(tmp_path / "a.wav", RATE)
+    for piece in np.array_split(tone(), 3):
+        output.write(piece)
+    output.close()
+    expected = io.BytesIO()
+    with waves.open(expected, "wb") as standard:
+        standard.setparams((1, 2, RATE, 0, "NONE", ""))
+        standard.writeframes(writer.pcm16(tone()))
+    assert (tmp_path / "a.wav").read_bytes() == expected.getvalue()
+
+
+class FullDisk(io.FileIO):
+    """A file on a disk that takes so many bytes."""
+
+    left = 20_000
+
+    def write(self, data: object) -> int:
+        size = memoryview(data).nbytes  # type: ignore[arg-type]
+        self.left -= size
+        if self.left < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(data)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("suffix", writer.WRITTEN)
+@pytest.mark.parametrize("left", [20_000, 5_000, 60])
+def test_a_full_disk_is_told(
+    suffix: str, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def open_file(path: Path, mode: str) -> io.FileIO:
+        file = FullDisk(path, mode.replace("b", ""))
+        file.left = left
+        return file
+
+    monkeypatch.setattr(disk, "open_file", open_file)
+    noise = np.random.default_rng(1).uniform(-1, 1, 10_000).astype(np.float32)
+    with pytest.raises(OutputError, match=rf"a\{suffix}: no space left"):
+        output = writer.create(tmp_path / f"a{suffix}", RATE)
+        with contextlib.closing(output):
+            for _ in range(100):
+                output.write(noise)
+    if suffix == ".wav":  # what was there before is still whole
+        assert soundfile.info(tmp_path / "a.wav").frames in (0, 10_000)
+
+
+def test_a_wav_says_when_it_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "MOST_SAMPLES", 6000)
+    output = writer.create(tmp_path / "a.wav", RATE)
+    output.write(tone())
+    with pytest.raises(OutputError, match="at most 6000 samples"):
+        output.write(tone())
+    output.close()
+    assert reader.read_whole(tmp_path / "a.wav")[0].size == tone().size
+
+
+def test_other_endings_are_refused_before_a_file_is_made(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"written as \.wav, \.flac, \.ogg"):
+        writer.create(tmp_path / "a.mp3", RATE)
+    assert not list(tmp_path.iterdir())
