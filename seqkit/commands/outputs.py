@@ -14,6 +14,8 @@ from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
 from seqkit.symbols import Integers, Symbols
 
+_OTHER_FILES = 256  # that the process may have open
+
 
 def free_files(config: Config) -> list[Path]:
     """The files of `out`, one for each stream: NAME, or NAME_1 … NAME_S; none for stdout.
@@ -96,6 +98,7 @@ def write_files(
 
     A signal ends the symbols; the files are finished before it is raised.
     """
+    _allow_open_files(len(files))
     pace = _Pace(medium, len(files))
     with interrupts.held():
         with contextlib.ExitStack() as stack:
@@ -147,6 +150,19 @@ def print_streams(
             for piece in pieces:
                 product.write(piece)
         product.end()
+
+
+def _allow_open_files(count: int) -> None:
+    """Ask the system for so many open files, where it has a limit that the user may raise."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # POSIX only
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = count + _OTHER_FILES
+        if hard != resource.RLIM_INFINITY:
+            wanted = min(wanted, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _shown(blocks: Blocks, pace: "_Pace", length: int, console: Console) -> Iterator[Integers]:

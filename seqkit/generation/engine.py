@@ -1,7 +1,7 @@
-"""What an engine does, and the loop that asks it for block after block.
+"""What an engine does, and the loop that asks it for one block after the other.
 
-The sampler knows no model. An engine feeds S streams side by side and draws what follows with the
-uniform numbers that it is handed.
+An engine feeds S streams side by side and draws what follows with the uniform numbers that it is
+given. The loop knows no model, so that a fake engine of five lines can test it.
 """
 
 import time
@@ -15,17 +15,17 @@ from seqkit.model.network import State
 from seqkit.symbols import Integers
 
 Blocks = Iterator[Integers]
-"""Symbols as they are made, in blocks (N, S): N in a row, of S streams."""
+"""Symbols as they are made, in blocks (N, S): the next N of S streams."""
 StepFunction = Callable[[Integers, Any], tuple[Floats, Any]]
 """One step: symbols (S,) and state in, logits (S, V) of what follows and state out."""
 
 _FIRST = 8  # symbols of the first block
-_MOMENT = 0.2  # seconds that a block may take, so that one sees it come
-_BLOCK = 1024  # symbols of a block in a long run
+_MOMENT = 0.2  # seconds that a block may take, so that people see text appear
+_BLOCK = 1024  # symbols of a block, at most
 
 
 class Engine(Protocol):
-    """What generates: one of `generation.engines`, or a step function lifted by `Stepwise`."""
+    """Generates and scores: one of `engines`, or a step function wrapped in `Stepwise`."""
 
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
@@ -34,9 +34,9 @@ class Engine(Protocol):
 
         Args:
             symbols: (S,), fed first; then every drawn symbol is fed.
-            state: after what came before them.
-            draws: uniform in [0, 1); may be taken ahead of what is yielded.
-            sampling: the rule, see `probabilities`.
+            state: before them.
+            draws: uniform in [0, 1); an engine may read ahead.
+            sampling: how to draw, see `sampling.probabilities`.
         """
         ...
 
@@ -53,7 +53,7 @@ class Engine(Protocol):
 
 
 class Stepwise:
-    """Makes an engine of a function that makes one step."""
+    """An engine made of a function that makes one step."""
 
     def __init__(self, step: StepFunction) -> None:
         self._step = step
@@ -61,7 +61,7 @@ class Stepwise:
     def sample(
         self, symbols: Integers, state: Any, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
-        """See Engine; the state is the step's own."""
+        """See Engine; the state is whatever the function takes."""
         for block in draws:
             drawn = []
             for uniform in block:
@@ -88,13 +88,13 @@ def generate_blocks(
 ) -> Iterator[Integers]:
     """Yield the next `length` symbols of all streams in blocks (N, S).
 
-    The first block is a single symbol, there at once, and the blocks grow to what is efficient;
-    what is held in memory does not grow with the length.
+    The first block is a single symbol, available at once; later ones grow to an efficient size.
+    Memory does not grow with the length.
 
     Args:
-        engine: what makes the steps.
+        engine: makes the steps.
         logits: (S, V), of the first symbol to draw.
-        state: after what came before.
+        state: after the prompt.
     """
     first = draw(logits, uniforms_of(sampling.seed, len(logits), 0, 1)[0], sampling)
     yield first[None]
@@ -104,7 +104,7 @@ def generate_blocks(
 
 
 def _blocks(length: int) -> Iterator[tuple[int, int]]:
-    """Position and size of the blocks after the first symbol: what is made in a moment."""
+    """Position and size of the blocks after the first symbol, adapted to the engine's speed."""
     position, size = 1, _FIRST
     asked = time.monotonic()
     while position < length:

@@ -20,7 +20,7 @@ _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no f
 
 @dataclasses.dataclass(frozen=True)
 class Sampling:
-    """How symbols are drawn: `temperature` 0 takes the likeliest one."""
+    """How symbols are drawn; `temperature` 0 takes the likeliest one."""
 
     temperature: float = 1.0
     top_k: int | None = None
@@ -29,7 +29,7 @@ class Sampling:
 
 
 def sampling_of(config: Config) -> Sampling:
-    """The rule that a config asks for."""
+    """How the keys of a config draw."""
     temperature = TEMPERATURE if config.temperature is None else config.temperature
     if temperature < _COLDEST:
         temperature = 0.0
@@ -39,9 +39,9 @@ def sampling_of(config: Config) -> Sampling:
 def probabilities(logits: Floats, sampling: Sampling) -> npt.NDArray[np.float64]:
     """The distribution (S, V) that symbols are drawn from, given logits (S, V).
 
-    Temperature first, then top-k, then top-p (nucleus sampling; Holtzman et al., 2020) of what
-    top-k left: the fewest symbols, likeliest first, whose probabilities reach top_p. Symbols that
-    tie with the last one kept by top-k are kept, too.
+    Temperature comes first, then top-k, which keeps ties with the k-th symbol, then top-p among
+    what top-k kept (nucleus sampling; Holtzman et al., 2020): the fewest symbols, likeliest first,
+    whose probabilities reach top_p.
     """
     scaled = logits.astype(np.float64)
     scaled -= scaled.max(axis=-1, keepdims=True)
@@ -66,13 +66,13 @@ def probabilities(logits: Floats, sampling: Sampling) -> npt.NDArray[np.float64]
 def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> npt.NDArray[np.int64]:
     """One symbol for each stream: the first whose cumulative probability exceeds `uniform` (S,)."""
     cumulative = np.cumsum(probabilities(logits, sampling), axis=-1)
-    # Scaled to the last sum, which rounding leaves a hair off 1; symbols of no probability have
-    # the cumulative value of the one before them and are never the first to exceed.
+    # Scaled to the last sum, which is not exactly 1 after rounding. A symbol of no probability has
+    # the same cumulative value as the one before it, so it is never the first to exceed.
     below = cumulative <= uniform[:, None] * cumulative[:, -1:]
     drawn: npt.NDArray[np.int64] = np.count_nonzero(below, axis=-1)
     return drawn
 
 
 def uniforms_of(seed: int, streams: int, position: int, count: int) -> Floats:
-    """The draws (count, S) of all streams from a position on."""
+    """The uniform numbers (count, S) of all streams from a position on."""
     return np.stack([uniforms(seed, stream, position, count) for stream in range(streams)], axis=1)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from seqkit import disk
 from seqkit.console import to_bytes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
-from seqkit.errors import ConfigError, DataError
+from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.generation.watch import Redraw
@@ -109,7 +109,10 @@ class Text:
         with disk.atomic_write(file) as stream:
 
             def write(symbols: npt.ArrayLike) -> None:
-                stream.write(to_bytes(self.render(symbols)))
+                try:
+                    stream.write(to_bytes(self.render(symbols)))
+                except OSError as error:  # of this file, and not of another one open beside it
+                    raise OutputError(f"cannot write {file}: {disk.describe(error)}") from error
 
             yield write
 

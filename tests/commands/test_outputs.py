@@ -92,3 +92,17 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
         outputs.print_streams(made(), medium_of(CODEC), CODEC.encode("a"), 2, interrupts)
     assert capfdbinary.readouterr().out == b"abca\n\nacda"
+
+
+def test_more_streams_than_the_usual_limit_of_open_files(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        files = [tmp_path / f"{number}.txt" for number in range(300)]
+        write(blocks(1, 300), CODEC, files)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert all(len(file.read_text()) == 1002 for file in files)
+    expected = next(blocks(1, 300))[:, 299]
+    assert files[299].read_text() == "bc" + CODEC.decode(expected)

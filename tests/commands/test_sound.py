@@ -155,7 +155,7 @@ def test_interrupted_sound_is_whole(
                 assert making.poll() is None
             if kind == "wav":
                 with wave.open(str(out)) as growing:  # whole while it is made
-                    assert growing.getnframes() >= RATE // 10
+                    assert growing.getnframes() > 0
             making.send_signal(sent)
             making.send_signal(sent)  # more of them disturb nothing
             said = making.communicate(timeout=60)[1]
@@ -164,7 +164,7 @@ def test_interrupted_sound_is_whole(
         finally:
             making.kill()
     sound, _ = reader.read_whole(out)
-    assert RATE // 10 <= sound.size < 3000 * RATE
+    assert 0 < sound.size < 3000 * RATE
     assert soundfile.info(out).frames == sound.size
     assert np.abs(sound).max() > 0.01
 

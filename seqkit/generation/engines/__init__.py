@@ -1,1 +1,1 @@
-"""Engines of generation, each behind generation.Engine; `choose` picks one."""
+"""Generation engines, each an `engine.Engine`; choose.py picks one."""

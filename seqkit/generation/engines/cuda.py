@@ -11,7 +11,7 @@ from seqkit.symbols import Integers
 
 
 class Rule(ctypes.Structure):
-    """draw.cu's struct of that name."""
+    """The struct of that name in draw.cu."""
 
     _fields_ = (
         ("inverse_temperature", ctypes.c_float),
@@ -33,10 +33,10 @@ def rule_of(sampling: Sampling, size: int) -> Rule:
 
 
 class Copy:
-    """A tensor on its way to the host, beside what the GPU runs next."""
+    """A tensor being copied to the host while the GPU goes on computing."""
 
     def __init__(self, tensor: Tensor, stream: torch.cuda.Stream) -> None:
-        """Copies on `stream` what the current stream will have made."""
+        """Start the copy on `stream`, after the current stream's work so far."""
         self._host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
         stream.wait_stream(torch.cuda.current_stream(tensor.device))
         with torch.cuda.stream(stream):
@@ -46,6 +46,6 @@ class Copy:
             self._done.record()
 
     def wait(self) -> Integers:
-        """The values, once they are there."""
+        """The values, when they have arrived."""
         self._done.synchronize()
         return self._host.numpy().astype(np.int64)

@@ -1,4 +1,4 @@
-"""The cuda_graph engine: many steps in one replay of a CUDA graph, the draw included."""
+"""The cuda_graph engine: many steps, draws included, in one replay of a CUDA graph."""
 
 import ctypes
 import functools
@@ -19,7 +19,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Integers
 
-_SIZES = (64, 8, 1)  # steps of a graph
+_SIZES = (64, 8, 1)  # steps in a graph; a block is cut into these
 _MOST_SYMBOLS = 16384
 
 
@@ -47,7 +47,7 @@ class CudaGraphEngine:
 
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, streams: int, precision: str) -> None:
-        """`size` is the codec's, `precision` fp32 or fp16.
+        """`size` is the codec's V, `precision` fp32 or fp16.
 
         Raises:
             ConfigError, DeviceError: what this engine, or this machine, cannot run.
@@ -94,18 +94,18 @@ class CudaGraphEngine:
         return step(self._loop.step, symbols, state, self._device)
 
     def _graph(self, steps: int, sampling: Sampling) -> Recording:
-        """A graph of so many steps."""
+        """The graph of so many steps, recorded when it is first needed."""
         key = (steps, sampling.temperature, sampling.top_k, sampling.top_p)
         if key not in self._graphs:
-            # Recorded is what has no reference to this engine: a graph must not be part of a
-            # cycle, because it cannot be freed while another one is recorded.
+            # What is recorded must not refer to this engine: a graph in a reference cycle might be
+            # freed while another one is recorded, which CUDA forbids.
             run = functools.partial(self._loop.advance, steps, rule_of(sampling, self._loop.size))
             self._graphs[key] = Recording(run, self._device)
         return self._graphs[key]
 
 
 class _Loop:
-    """Steps between tensors that stay in their places, as graphs need it."""
+    """Steps on tensors that keep their addresses, as graphs need it."""
 
     def __init__(
         self, model: CharRNN, size: int, streams: int, dtype: torch.dtype, device: torch.device
@@ -124,12 +124,12 @@ class _Loop:
         )
 
     def set(self, symbols: Tensor, state: State) -> None:
-        """Where the next steps go on from."""
+        """Set what the next steps start from."""
         self._symbols.copy_(symbols)
         self._keep(self.step.split(state))
 
     def advance(self, steps: int, rule: Rule) -> None:
-        """Make steps with the first rows of `draws`, into the first rows of `drawn`."""
+        """Make steps: the first rows of `draws` become the first rows of `drawn`."""
         fed, layers = self._symbols, self._layers
         for index in range(steps):
             logits, layers = self.step(fed, layers)

@@ -1,5 +1,5 @@
-// One draw by one warp, after the rule of generation.probabilities: temperature, then top-k with
-// ties kept, then top-p. Lane i holds the logits of symbols i * CHUNK ... i * CHUNK + CHUNK - 1.
+// One warp draws one symbol by the rule of sampling.probabilities: temperature, then top-k, which
+// keeps ties, then top-p. Lane i holds the logits of symbols i * CHUNK to i * CHUNK + CHUNK - 1.
 //
 // Constants: V symbols.
 
@@ -16,7 +16,7 @@ struct Rule {
 
 __device__ __forceinline__ float negative_infinity() { return __int_as_float(0xff800000); }
 
-// Integers in the order of the floats: the hardware reduces those across a warp in one instruction.
+// Maps floats to integers of the same order, which a warp reduces in one instruction.
 __device__ __forceinline__ int to_key(float x) {
   int bits = __float_as_int(x);
   return bits ^ ((bits >> 31) & 0x7fffffff);
@@ -28,7 +28,7 @@ __device__ __forceinline__ float warp_sum(float x) {
   return x;
 }
 
-// Whether all keys in low ... high are the same one, to which both bounds are then set.
+// Whether all keys from low to high are equal; both bounds are then set to that key.
 __device__ __forceinline__ bool settled(const int (&keys)[CHUNK], int &low, int &high) {
   int least = 2147483647, most = LOWEST;
 #pragma unroll
@@ -59,7 +59,8 @@ __device__ __forceinline__ int kth_key(const int (&keys)[CHUNK], int k, int high
 
 __device__ __forceinline__ void keep_top_p(const int (&keys)[CHUNK], float (&shares)[CHUNK],
                                            float top_p, int highest, int lane) {
-  // The smallest key above which there is less than top_p of the probability, by bisection.
+  // The smallest key such that the keys above it have less than top_p of the probability, by
+  // bisection.
   float mass = 0;
 #pragma unroll
   for (int i = 0; i < CHUNK; i++) mass += shares[i];
@@ -75,7 +76,7 @@ __device__ __forceinline__ void keep_top_p(const int (&keys)[CHUNK], float (&sha
     if (sum < wanted) high = middle, above = sum;
     else low = middle + 1;
   }
-  // Of the symbols that tie at that key the first ones are kept, as many as top_p needs.
+  // Of the symbols tied at that key, the first ones are kept, as many as top_p needs.
   int ties = 0;
 #pragma unroll
   for (int i = 0; i < CHUNK; i++) ties += keys[i] == low;
@@ -95,7 +96,7 @@ __device__ __forceinline__ void keep_top_p(const int (&keys)[CHUNK], float (&sha
   }
 }
 
-// The first symbol whose cumulative probability exceeds `uniform`, the same in every lane.
+// The first symbol whose cumulative probability exceeds `uniform`; every lane returns it.
 __device__ __forceinline__ int draw(const float (&logits)[CHUNK], double uniform, const Rule &rule,
                                     int lane) {
   int keys[CHUNK], highest = LOWEST;
@@ -120,7 +121,7 @@ __device__ __forceinline__ int draw(const float (&logits)[CHUNK], double uniform
   if (rule.top_p < 1) keep_top_p(keys, shares, rule.top_p, highest, lane);
 
   float sum = 0;
-  int last = -1;  // of the lane's symbols that can be drawn
+  int last = -1;  // the last of the lane's symbols that can be drawn
 #pragma unroll
   for (int i = 0; i < CHUNK; i++) {
     sum += shares[i];
@@ -135,7 +136,7 @@ __device__ __forceinline__ int draw(const float (&logits)[CHUNK], double uniform
   float before = __shfl_up_sync(ALL, upto, 1);
   float target = (float)(uniform * (double)__shfl_sync(ALL, upto, 31));
   float running = lane ? before : 0.0f;
-  int symbol = lane * CHUNK + last;  // where rounding leaves the target unreached
+  int symbol = lane * CHUNK + last;  // if rounding leaves the target out of reach
   bool found = false;
 #pragma unroll
   for (int i = 0; i < CHUNK; i++) {
@@ -157,7 +158,7 @@ struct DrawArguments {
   Rule rule;
 };
 
-// The draw as a launch of its own: a block of one warp for each stream.
+// The draw as a kernel of its own: one block of one warp for each stream.
 extern "C" __global__ void __launch_bounds__(32) draw_streams(const DrawArguments a) {
   int lane = threadIdx.x;
   float logits[CHUNK];

@@ -1,25 +1,25 @@
-// N steps of an LSTM stack, its output layer and the draw in one cooperative launch.
+// N steps of an LSTM stack, its output layer and the draw, in one cooperative launch.
 //
-// Every block owns TILES tiles of 4 hidden units (16 gate rows) of every layer and keeps their
+// Each block owns TILES tiles of 4 hidden units (16 gate rows) of every layer and keeps their
 // weights as fp16 fragments of mma.m16n8k16 in registers and shared memory. WARPS matrix warps
-// split the K dimension; for every tile one finishing warp adds their partial sums, applies the
-// gates and publishes the new hidden values. There is no grid barrier: a hidden value travels
-// through L2 as a 32-bit word that carries its step's number beside 16 bits of value, a logit as a
-// 64-bit word, and a reader polls the words it needs. Words alternate between two buffers; a
-// buffer's writer can be at step t + 2 only when every reader is done with step t, because the
-// hidden values of t + 1 that it needs depend on them all.
+// split the K dimension; one finishing warp per tile adds their partial sums, applies the gates and
+// publishes the new hidden values. There is no grid barrier: a hidden value is a 32-bit word in L2,
+// 16 bits of step number and 16 bits of value, and a logit is a 64-bit word. Readers poll the words
+// they need until they carry the right step number. Words alternate between two buffers. A writer
+// reaches step t + 2 only when every reader is done with step t: it needs the hidden values of step
+// t + 1, which depend on all of them.
 //
-// Constants: L H V S, BLOCKS, TILES a block, WARPS, KTILES (of 16) a warp, HEAD_TILES a block,
-// COPIES of the published words (so that fewer readers poll the same ones), and how many fragments
-// lie in registers (IN_REGISTERS) and shared memory (IN_SHARED); the rest is read from L2 at every
-// step. TABLE_SHARED: the first layer's table lies in shared memory.
+// Constants: L, H, V and S; BLOCKS; TILES, WARPS and HEAD_TILES per block; KTILES (of 16 columns)
+// per warp; COPIES of the published words, so that fewer readers poll the same one; IN_REGISTERS
+// and IN_SHARED, how many fragments are kept there (the rest is read from L2 at every step);
+// TABLE_SHARED, whether the first layer's table is in shared memory.
 
 #define FINISHERS TILES
 #define THREADS ((WARPS + FINISHERS) * 32)
 #define ROWS 16
-#define COLUMNS (WARPS <= 8 ? 8 : 16)  // of partial sums, the unused ones zero
-#define STRIDE (COLUMNS + 4)           // free of bank conflicts
-#define PARTIAL (S * ROWS * STRIDE)    // floats a tile
+#define COLUMNS (WARPS <= 8 ? 8 : 16)  // of partial sums; unused ones stay zero
+#define STRIDE (COLUMNS + 4)           // avoids bank conflicts
+#define PARTIAL (S * ROWS * STRIDE)    // floats per tile
 #define HEAD_TOTAL ((V + 15) / 16)
 #define LOGITS (HEAD_TOTAL * ROWS)
 #define LAYER_FRAGMENTS (TILES * KTILES)
@@ -27,7 +27,7 @@
 #define HEAD_BASE ((L - 1) * LAYER_FRAGMENTS)
 #define HIDDEN_BASE (HEAD_BASE + HEAD_FRAGMENTS)
 #define FRAGMENTS (HIDDEN_BASE + L * LAYER_FRAGMENTS)
-#define KEPT (S == 1 ? 2 : 4)  // with one stream the columns of a product are all the same
+#define KEPT (S == 1 ? 2 : 4)  // with one stream, all columns of a product are equal
 
 struct Arguments {
   const uint4 *weights;      // [BLOCKS][WARPS][FRAGMENTS][32]
@@ -36,16 +36,16 @@ struct Arguments {
   const float *head_bias;    // [LOGITS]
   const float *h_in, *c_in;  // [L][S][H]
   float *h_out, *c_out;
-  const int *first;          // [S]: the symbols to feed first
-  const double *draws;       // [steps][S], or null where `forced` is given
-  const int *forced;         // [steps][S]: the symbols to feed, or null
+  const int *first;          // [S]: symbols to feed first
+  const double *draws;       // [steps][S], or null if `forced` is given
+  const int *forced;         // [steps][S]: symbols to feed, or null
   int *symbols;              // [steps][S], written
   float *logits;             // [steps][S][V], written; or null
   unsigned *hidden_words;    // [2][L][COPIES][S][H]
   unsigned long long *logit_words;  // [2][COPIES][S][LOGITS]
   int *error;
   int steps;
-  unsigned base;             // number of the first step; the words of no earlier step carry it
+  unsigned base;             // number of the first step; older words carry older step numbers
   unsigned patience;         // polls after which a warp gives up
   Rule rule;
 };
@@ -94,7 +94,7 @@ __device__ __forceinline__ void multiply(float (&d)[4], const uint4 &a, const ui
 
 __device__ __forceinline__ float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 
-// Gives up in place of hanging: the launch then ends soon, with the error noted.
+// Gives up instead of hanging: the launch then ends soon, with its error flag set.
 struct Watch {
   int *error;
   unsigned patience;
@@ -153,7 +153,7 @@ __device__ __forceinline__ void put_partial(float *partial, const float (&sums)[
   }
 }
 
-// The sum of a row's partial sums; lanes 2r and 2r + 1 both get that of row r.
+// Adds up a row's partial sums; lanes 2r and 2r + 1 both return the sum of row r.
 __device__ __forceinline__ float take_partial(const float *partial, int lane) {
   const float4 *place =
       (const float4 *)(partial + (lane >> 1) * STRIDE + (lane & 1) * (COLUMNS / 2));
@@ -168,11 +168,11 @@ __device__ __forceinline__ float take_partial(const float *partial, int lane) {
 
 struct Shared {
   uint4 *fragments;  // [WARPS][IN_SHARED][32]
-  float *input;      // [2][TILES][PARTIAL]: the first layer's, by parity
+  float *input;      // [2][TILES][PARTIAL]: of the first layer, by parity of the step
   float *layers;     // [L - 1][TILES][PARTIAL]
   float *head;       // [HEAD_TILES][PARTIAL]
-  // [TILES]: the last that each finishing warp made, counted as number * L + layer. Matrix warps
-  // that do not run ahead of it keep the named barriers in step, even where words never come.
+  // [TILES]: what each finishing warp finished last, as number * L + layer. Matrix warps do not run
+  // ahead of it, so that no named barrier is passed twice even if words never come.
   volatile unsigned *done;
   float *table;      // [V][TILES * 16], with TABLE_SHARED
 };
@@ -190,7 +190,7 @@ __device__ __forceinline__ void matrix_warp(const Arguments &a, const Shared &s,
 #pragma unroll
   for (int i = 0; i < IN_REGISTERS; i++) fragments.held[i] = __ldg(fragments.global + i * 32);
 
-  float carried[L][TILES][KEPT];  // W_hh h of the step before
+  float carried[L][TILES][KEPT];  // W_hh h of the previous step
   uint2 b[KTILES];
   int place = warp * KTILES * 16 + group * 4;
   auto hidden_product = [&](int layer, int parity) {

@@ -1,4 +1,4 @@
-"""The fused engine: N steps, output layer and draw included, in one launch on one GPU (fused.cu).
+"""The fused engine: N steps, output layer and draws included, in one kernel launch (fused.cu).
 
 Weights and exchanged hidden values are fp16; sums, gates, cell values and logits are fp32.
 """
@@ -20,8 +20,8 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Integers
 
-_SHARED = 99 * 1024  # bytes a block may have from capability 8.6 on
-_PATIENCE = 1 << 21  # polls before a warp gives up: a second or two
+_SHARED = 99 * 1024  # bytes of shared memory that every GPU from capability 8.6 on gives a block
+_PATIENCE = 1 << 21  # polls before a warp gives up, after a second or two
 
 
 class _Arguments(ctypes.Structure):
@@ -56,11 +56,11 @@ def lay_out_on(device: torch.device, config: ModelConfig, size: int, streams: in
 
 
 class FusedEngine:
-    """Generates with the fused kernel; the network must be on a GPU of capability 8.0 or above."""
+    """Generates with the fused kernel, on a GPU of capability 8.0 or above."""
 
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, streams: int) -> None:
-        """`size` is the codec's.
+        """`size` is the codec's V.
 
         Raises:
             ConfigError, DeviceError: what this engine, or this GPU, cannot run.
@@ -81,7 +81,7 @@ class FusedEngine:
         self._hidden_words = torch.zeros(words, dtype=torch.int32, device=device)
         logits = (2, layout.COPIES, layout.S, layout.logits)
         self._logit_words = torch.zeros(logits, dtype=torch.int64, device=device)
-        self._number = 1  # of the next step: words of the steps before it are told by theirs
+        self._number = 1  # of the next step; older words carry older step numbers
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     @torch.inference_mode()
@@ -127,7 +127,10 @@ class FusedEngine:
         forced: Tensor | None = None,
         logits: Tensor | None = None,
     ) -> tuple[Tensor, State]:
-        """Queue steps: symbols (steps + 1, S), the last row not zero after an error, and state."""
+        """Queue steps: their symbols (steps + 1, S) and the state after them.
+
+        The last row of the symbols is the kernel's error flag: not zero if it gave up.
+        """
         layout, weights = self._layout, self._weights
         drawn = torch.zeros(steps + 1, layout.S, dtype=torch.int32, device=self._device)
         after = State(torch.empty_like(state.h), torch.empty_like(state.c))

@@ -1,4 +1,4 @@
-"""How a network is laid over a GPU for the fused kernel, and its weights packed that way."""
+"""How the fused kernel spreads a network over a GPU, and the weights packed for it."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ _ENOUGH_BLOCKS = 64
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """How a network is laid over a GPU: the constants of fused.cu, where they are explained."""
+    """How a network is spread over a GPU: the constants of fused.cu, which explains them."""
 
     L: int
     H: int
@@ -50,12 +50,12 @@ class Layout:
 
     @property
     def fragments(self) -> int:
-        """Fragments of 16 x 16 weights that a warp multiplies by in a step."""
+        """How many fragments of 16 x 16 weights a warp multiplies by in a step."""
         return ((2 * self.L - 1) * self.TILES + self.HEAD_TILES) * self.KTILES
 
     @property
     def on_chip(self) -> bool:
-        """Whether no fragment is left to be read from L2 at every step."""
+        """Whether all fragments fit into registers and shared memory; the rest is read from L2."""
         return self.fragments <= self.IN_REGISTERS + self.IN_SHARED
 
     @property
@@ -69,7 +69,7 @@ def lay_out(
     """The layout for a network on a GPU with so many multiprocessors and bytes of shared memory.
 
     Raises:
-        ConfigError: a network, or a number of streams, that the kernel is not made for.
+        ConfigError: a network, or a number of streams, that the kernel does not support.
         DeviceError: a network too large for this GPU.
     """
     h = config.hidden_size
@@ -96,7 +96,7 @@ def lay_out(
             f"sample.engine=fused: {config.num_layers} layers of {h} with {streams} streams are "
             f"too large for this GPU ({multiprocessors} multiprocessors)"
         )
-    # Fewer blocks exchange faster, as long as the weights fit into them.
+    # Fewer blocks exchange values faster, as long as the weights fit into them.
     fewer = [layout for layout in layouts if layout.on_chip and layout.BLOCKS <= _ENOUGH_BLOCKS]
     return (fewer or layouts)[0]
 
@@ -111,7 +111,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
     partial = streams * _ROWS * (columns + 4) * 4
     needed = (2 * tiles + (layers - 1) * tiles + head_tiles) * partial + 4 * tiles
     fragments = ((2 * layers - 1) * tiles + head_tiles) * ktiles
-    lanes = round_up(warps + tiles, 4) * 32  # registers are dealt to four warps at a time
+    lanes = round_up(warps + tiles, 4) * 32  # registers are allocated to four warps at a time
     free = min(65536 // lanes // 8 * 8, 255) - 20 - 4 * ktiles - 2 * layers * tiles
     registers = min(max(free // 4, 0), fragments)
     shared = min(fragments - registers, max(shared_limit - needed, 0) // (warps * 512))
@@ -149,7 +149,7 @@ def pack(matrix: Tensor, layout: Layout) -> Tensor:
 
 
 class PackedWeights:
-    """A network's weights as fused.cu reads them."""
+    """A network's weights in the order in which fused.cu reads them."""
 
     def __init__(self, model: CharRNN, layout: Layout) -> None:
         layers = [cells.weights_of(layer) for layer in model.layers]

@@ -1,4 +1,4 @@
-"""The onnx engine: ONNX Runtime on the CPU, draw included, many steps a call."""
+"""The onnx engine: ONNX Runtime on the CPU, many steps and draws in a call."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ class OnnxEngine:
     """Generates with ONNX Runtime, in fp32 or with int8 products."""
 
     def __init__(self, model: CharRNN, size: int, precision: str) -> None:
-        """`size` is the codec's, `precision` fp32 or int8."""
+        """`size` is the codec's V, `precision` fp32 or int8."""
         self._step = OnnxStep(model, size, int8=precision == "int8")
         self._sessions: dict[Sampling | None, onnxruntime.InferenceSession] = {}
 

@@ -8,7 +8,7 @@ from seqkit.generation.sampling import Sampling
 
 
 def add_draw(graph: Graph, logits: str, uniforms: str, sampling: Sampling) -> str:
-    """Draw symbols (S,) from logits (S, V) with uniforms (S,), by generation's rule."""
+    """Draw symbols (S,) from logits (S, V) with uniforms (S,), by the rule of `sampling.draw`."""
     last = graph.constant([-1], np.int64)
     if sampling.temperature == 0:
         return graph.one("ArgMax", logits, axis=-1, keepdims=0)

@@ -1,8 +1,8 @@
 """A network's step as nodes of an ONNX graph, built from the weights.
 
-Everything but the int8 product is of ONNX's standard operators. That product is ONNX Runtime's
-MatMulNBits: symmetric 8-bit weights with a scale for each block of a row, and activations that are
-quantised to 8 bits, block by block, as they come.
+All nodes are standard ONNX operators except the int8 product, ONNX Runtime's MatMulNBits: symmetric
+8-bit weights with one scale for each block of a row, and activations quantised to 8 bits, block by
+block, as they are computed.
 """
 
 from typing import Any
@@ -21,16 +21,16 @@ Floats = npt.NDArray[np.float32]
 
 
 class Graph:
-    """Nodes in the order in which they are added; every value is known by its name."""
+    """A graph under construction: nodes in the order in which they are added, values by name."""
 
     def __init__(self, prefix: str = "") -> None:
-        """`prefix` keeps the names of a Scan's body apart from those around it."""
+        """`prefix` keeps the names in a Scan's body distinct from those outside."""
         self._prefix = prefix
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
     def constant(self, value: npt.ArrayLike, dtype: type[np.generic]) -> str:
-        """A constant's name."""
+        """Add a constant: its name."""
         name = f"{self._prefix}constant_{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
         return name
@@ -44,11 +44,11 @@ class Graph:
         return names
 
     def one(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """Add a node of one output: its name."""
+        """Add a node with one output: its name."""
         return self.add(operator, *inputs, **attributes)[0]
 
     def rename(self, value: str, name: str) -> None:
-        """Give an output its name for the outside."""
+        """Give a value the name by which the graph's users know it."""
         self._nodes.append(helper.make_node("Identity", [value], [name]))
 
     def finish(
@@ -64,7 +64,7 @@ class OnnxStep:
     """Adds a network's step to graphs."""
 
     def __init__(self, model: CharRNN, size: int, int8: bool = False) -> None:
-        """`size` is the codec's: logits that the model has beyond it are left out."""
+        """`size` is the codec's V; logits that the model has beyond it are left out."""
         self._model = model
         self.size = size
         self.int8 = int8
@@ -75,7 +75,7 @@ class OnnxStep:
     def add(
         self, graph: Graph, symbols: str, state: list[tuple[str, str]]
     ) -> tuple[str, list[tuple[str, str]]]:
-        """One step, from symbols (S,) and each layer's h and c (S, H): logits (S, V) and state."""
+        """Add a step from symbols (S,) and each layer's h and c (S, H): logits (S, V), state."""
         after: list[tuple[str, str]] = []
         x = ""
         for index, (h, c) in enumerate(state):
@@ -108,7 +108,7 @@ class OnnxStep:
         return self._product(graph, x, weight, bias), after
 
     def _ordered(self, rows: Floats) -> Floats:
-        """A layer's rows, an LSTM's three sigmoids beside each other."""
+        """A layer's rows, reordered so that an LSTM's three sigmoid gates are adjacent."""
         if self.cell != "lstm":
             return rows
         i, f, g, o = np.split(rows, 4)
@@ -159,7 +159,7 @@ class OnnxStep:
 
 
 def quantise(weight: Floats, block: int) -> tuple[npt.NDArray[np.uint8], Floats]:
-    """8-bit integers (N, blocks, block), 128 standing for zero, and scales (N, blocks)."""
+    """Weights (N, K) as 8-bit integers (N, blocks, block), zero as 128, and scales (N, blocks)."""
     padded = np.pad(weight, ((0, 0), (0, -weight.shape[1] % block)))
     blocks = padded.reshape(len(weight), -1, block)
     scales = np.maximum(np.abs(blocks).max(-1), np.finfo(np.float32).tiny) / 127

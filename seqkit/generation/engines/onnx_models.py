@@ -13,7 +13,7 @@ _IR_VERSION = 9
 
 
 def one_step(step: OnnxStep) -> onnx.ModelProto:
-    """The model for export: symbols (S,), h and c (L, S, H) in; logits (S, V), new h and c out.
+    """One step, for export: symbols (S,), h and c (L, S, H) in; logits (S, V), new h and c out.
 
     Cells without a c have neither its input nor its output.
     """
@@ -43,10 +43,10 @@ def one_step(step: OnnxStep) -> onnx.ModelProto:
 
 
 def many_steps(step: OnnxStep, sampling: Sampling | None) -> onnx.ModelProto:
-    """Steps in a Scan.
+    """N steps in a Scan.
 
-    With `sampling`: symbols (S,), state and uniforms (N, S) in, state and drawn symbols (N, S) out.
-    Without: state and symbols (N, S) to feed in, state and logits (N, S, V) out.
+    With `sampling`: symbols (S,), state and uniforms (N, S) in; the last symbols, the state and all
+    drawn symbols (N, S) out. Without: state and symbols (N, S) in; state and logits (N, S, V) out.
     The state is h0 c0 h1 c1 ..., each (S, H).
     """
     body = Graph("step_")

@@ -1,7 +1,7 @@
-"""A step of the network from weights that are prepared once, and the torch engine around it.
+"""The torch engine, and the step that it shares with the cuda_graph engine.
 
-What a call of the model does again for every step is gone: the product of a one-hot input is a row
-of a table, and the weights lie as the products read them.
+The weights are prepared once, so that a step does less than a call of the model: the product of a
+one-hot input is a row of a table, and the matrices are stored as the products read them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,18 +17,18 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Integers
 
-_TRANSPOSED = 768  # hidden units from which products are faster with the matrices transposed
+_TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
 
 Layers = list[tuple[Tensor, Tensor]]
-"""The state layer by layer: h and c, each (S, H)."""
+"""The state of each layer: h and c, each (S, H)."""
 
 
 class PreparedStep:
-    """Makes steps on the model's device, in any dtype."""
+    """A callable that makes steps on the model's device, in any dtype."""
 
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, dtype: torch.dtype = torch.float32) -> None:
-        """`size` is the codec's: logits that the model has beyond it are left out."""
+        """`size` is the codec's V; logits that the model has beyond it are left out."""
         self._cell = model.config.cell
         self._clip = model.config.clip
         self._dtype = dtype
@@ -51,19 +51,19 @@ class PreparedStep:
         return matrix if self._transposed else matrix.T
 
     def split(self, state: State) -> Layers:
-        """The state as the steps take it."""
+        """The state in the form that a step takes."""
         h, c = (self._prepared(values) for values in state)
         return list(zip(h.unbind(), c.unbind(), strict=True))
 
     @staticmethod
     def join(layers: Layers) -> State:
-        """The state as the rest of seqkit knows it."""
+        """The opposite of `split`, in fp32."""
         h, c = zip(*layers, strict=True)
         return State(torch.stack(h).float(), torch.stack(c).float())
 
     @torch.inference_mode()
     def __call__(self, symbols: Tensor, layers: Layers) -> tuple[Tensor, Layers]:
-        """Symbols (S,) and state in, fp32 logits (S, V) of what follows and state out."""
+        """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after."""
         after: Layers = []
         x = torch.index_select(self._table, 0, symbols)
         for index, (h, c) in enumerate(layers):
@@ -78,7 +78,7 @@ class PreparedStep:
     ) -> tuple[Tensor, Tensor]:
         b, d = self._biases[index]
         if inputs.is_cuda and self._cell == "lstm" and not self._clip:
-            # PyTorch's own cell: biases, gates and both new values in one kernel.
+            # One kernel for biases, gates and both new values.
             h, c, _ = torch.ops.aten._thnn_fused_lstm_cell(inputs, hidden, c, b, d)
             return h, c
         return cells.cell_step(self._cell, inputs + b, hidden + d, h, c, self._clip)
@@ -88,7 +88,7 @@ class TorchEngine:
     """Generates step by step, on any device: the reference."""
 
     def __init__(self, model: CharRNN, size: int) -> None:
-        """`size` is the codec's."""
+        """`size` is the codec's V."""
         self._step = PreparedStep(model, size)
         self._device = model.head.weight.device
 
@@ -115,7 +115,7 @@ class TorchEngine:
 def score(
     prepared: PreparedStep, symbols: Integers, state: State, device: torch.device
 ) -> tuple[Floats, State]:
-    """Feed symbols (N, S) one step after the other: see Engine."""
+    """See Engine: feed symbols (N, S) step by step."""
     layers, rows = prepared.split(state), []
     for row in torch.from_numpy(symbols).to(device):
         logits, layers = prepared(row, layers)
@@ -127,6 +127,6 @@ def score(
 def step(
     prepared: PreparedStep, symbols: Integers, state: State, device: torch.device
 ) -> tuple[Floats, State]:
-    """Feed symbols (S,): see Engine."""
+    """See Engine."""
     logits, layers = prepared(torch.from_numpy(symbols).to(device), prepared.split(state))
     return logits.cpu().numpy(), prepared.join(layers)

@@ -1,0 +1,76 @@
+"""Sound as a medium: lengths, recordings, files and what they can take."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.data.codecs import MuLaw
+from seqkit.errors import ConfigError
+from seqkit.generation.medium import medium_of
+from seqkit.generation.request import Prompt
+from seqkit.generation.sound import Sound
+
+RATE = 2000
+CODEC = MuLaw(64, RATE)
+SOUND = medium_of(CODEC)
+
+
+def test_the_length_is_asked_for_in_samples_or_seconds() -> None:
+    assert isinstance(SOUND, Sound)
+    assert SOUND.length(None, None) == 5 * RATE
+    assert SOUND.length(None, 0.25) == 500
+    assert SOUND.length(7, None) == 7
+    assert SOUND.glimpse == RATE
+    with pytest.raises(ConfigError, match="less than one sample"):
+        SOUND.length(None, 1e-4)
+
+
+def test_prompts_are_recordings(tmp_path: Path) -> None:
+    wave = 0.5 * np.sin(np.arange(400) / 5).astype(np.float32)
+    soundfile.write(tmp_path / "a.wav", wave, RATE)
+    assert SOUND.read_prompt(Prompt()).size == 0
+    symbols = SOUND.read_prompt(Prompt(audio=tmp_path / "a.wav"))
+    np.testing.assert_allclose(CODEC.decode(symbols), wave, atol=0.05)
+    for text in (Prompt(text="a"), Prompt(file=tmp_path / "a.wav")):
+        with pytest.raises(ConfigError, match="prompt_audio"):
+            SOUND.read_prompt(text)
+
+
+def test_a_sample_is_saved_with_its_picture(tmp_path: Path) -> None:
+    symbols = np.random.default_rng(1).integers(0, 64, RATE)
+    file = SOUND.save(symbols, tmp_path / "step_0000010")
+    assert {path.name for path in tmp_path.iterdir()} == {"step_0000010.wav", "step_0000010.png"}
+    sound, rate = soundfile.read(file, dtype="float32")
+    assert rate == RATE
+    np.testing.assert_allclose(sound, CODEC.decode(symbols), atol=1e-4)
+    assert SOUND.preview(symbols, file) == f"    {file}"
+
+
+def test_blocks_sound_like_the_whole(tmp_path: Path) -> None:
+    symbols = np.random.default_rng(2).integers(0, 64, 3000)
+    with SOUND.open(tmp_path / "a.wav", False) as write:
+        for block in np.split(symbols, [1, 9, 1000]):
+            write(block)
+            frames = soundfile.info(tmp_path / "a.wav").frames
+    assert frames == 3000
+    streamed = SOUND.header + b"".join(map(SOUND.render, np.split(symbols, [500])))  # type: ignore[arg-type]
+    (tmp_path / "b.wav").write_bytes(streamed)
+    first, second = (soundfile.read(tmp_path / name)[0] for name in ("a.wav", "b.wav"))
+    assert np.array_equal(first, second[:3000])
+
+
+def test_files_that_cannot_take_it_are_refused() -> None:
+    most = 2**31 - 32
+    SOUND.check_files([Path("a.wav"), Path("a.FLAC")], most)
+    SOUND.check_files([Path("a.flac")], most + 1)
+    with pytest.raises(ConfigError, match=r"give out=NAME\.flac"):
+        SOUND.check_files([Path("a.flac"), Path("a.WAV")], most + 1)
+    with pytest.raises(ConfigError, match=r"\.wav, \.flac, \.ogg"):
+        SOUND.check_files([Path("a.mp3")], 1)
+    SOUND.check_stream(1, terminal=False)
+    with pytest.raises(ConfigError, match="one stream"):
+        SOUND.check_stream(2, terminal=False)
+    with pytest.raises(ConfigError, match="terminal"):
+        SOUND.check_stream(1, terminal=True)

@@ -1,0 +1,71 @@
+"""Text as a medium: prompts, files and what is shown of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqkit import disk
+from seqkit.data.codecs import Bytes, Characters
+from seqkit.errors import ConfigError, DataError, OutputError
+from seqkit.generation.medium import medium_of
+from seqkit.generation.request import Prompt
+from seqkit.generation.text import Text
+
+CODEC = Characters("\nabcdeé", 0)
+TEXT = medium_of(CODEC)
+
+
+def test_the_length_is_asked_for_in_symbols() -> None:
+    assert isinstance(TEXT, Text)
+    assert (TEXT.length(None, None), TEXT.length(7, None)) == (500, 7)
+    with pytest.raises(ConfigError, match="give length"):
+        TEXT.length(None, 2.0)
+
+
+def test_prompts(tmp_path: Path) -> None:
+    file = tmp_path / "prompt.txt"
+    file.write_bytes("aé\n".encode())
+    assert TEXT.read_prompt(Prompt()).size == 0
+    assert CODEC.decode(TEXT.read_prompt(Prompt(text="ba"))) == "ba"
+    assert CODEC.decode(TEXT.read_prompt(Prompt(file=file))) == "aé\n"
+    assert Bytes().decode(medium_of(Bytes()).read_prompt(Prompt(file=file))) == file.read_bytes()
+    assert CODEC.decode(TEXT.read_prompt(Prompt(text="azb", unknown="skip"))) == "ab"
+    with pytest.raises(ConfigError, match="offset 1"):
+        TEXT.read_prompt(Prompt(text="azb"))
+    with pytest.raises(ConfigError, match="writes text"):
+        TEXT.read_prompt(Prompt(audio=file))
+    with pytest.raises(DataError, match="cannot be read"):
+        TEXT.read_prompt(Prompt(file=tmp_path))
+    file.write_bytes(b"a\xff")
+    with pytest.raises(DataError, match="byte 1 is not utf-8"):
+        TEXT.read_prompt(Prompt(file=file))
+
+
+def test_a_sample_is_saved_and_shown(tmp_path: Path) -> None:
+    symbols = CODEC.encode("\nabé\n\nc\n")
+    file = TEXT.save(symbols, tmp_path / "step_0.5")
+    assert file == tmp_path / "step_0.5.txt"
+    assert file.read_text() == "\nabé\n\nc\n"
+    assert TEXT.preview(symbols, file) == "    abé\n    \n    c"
+
+
+def test_a_file_that_fails_is_the_one_that_is_named(tmp_path: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no device that is always full")
+    with pytest.MonkeyPatch.context() as patch:
+        real = disk.open_file
+        patch.setattr(
+            disk,
+            "open_file",
+            lambda path, mode: full.open("wb", 0) if "first" in path.name else real(path, mode),
+        )
+        with (
+            pytest.raises(OutputError, match=r"first\.txt: no space left"),
+            TEXT.open(tmp_path / "first.txt", False) as write,
+            TEXT.open(tmp_path / "second.txt", False) as other,
+        ):
+            other(np.array([1]))
+            write(np.array([1]))
+    assert not list(tmp_path.iterdir())
