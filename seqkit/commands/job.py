@@ -24,7 +24,7 @@ from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.symbols import Symbols
-from seqkit.training.events import CheckpointDue, Event, Stepped, Trained, Validated
+from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.trainer import Trainer
 
 _FEW = 160  # symbols of a short sample
@@ -95,9 +95,10 @@ class Job:
                     f"{event.bits_per_symbol:.3f} bits/symbol"
                     + ("" if event.improved else f" (best {self.trainer.progress.best_loss:.4f})")
                 )
-                self._glimpse(event.step)
             case CheckpointDue():
                 self._save()
+            case SampleDue():
+                self._glimpse(event.step)
 
     def _save(self) -> None:
         saved = self._checkpoint()
@@ -118,7 +119,7 @@ class Job:
         """A short sample on stderr and in samples/, so that one sees it learn."""
         medium = medium_of(self.corpus.codec)
         length = medium.glimpse if medium.printed else min(medium.glimpse, self._length)
-        blocks = self._sample(self.trainer.model, length)
+        blocks = self._sample(self.trainer.evaluation_model(), length)
         symbols = np.concatenate([self.prompt, *(block[:, 0] for block in blocks)])
         file = medium.save(symbols, self.folder.path / "samples" / f"step_{step:07}")
         self.console.notice(medium.preview(symbols, file))

@@ -37,11 +37,18 @@ class CheckpointDue:
 
 
 @dataclass(frozen=True)
+class SampleDue:
+    """A validation is done and the checkpoint saved: the moment for a sample."""
+
+    step: int
+
+
+@dataclass(frozen=True)
 class Stepped:
     """A step is complete, with everything that was due after it: a good moment to stop."""
 
     step: int
 
 
-Event = Trained | Validated | CheckpointDue | Stepped
+Event = Trained | Validated | CheckpointDue | SampleDue | Stepped
 """In the order in which they come within a step."""

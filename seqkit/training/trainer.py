@@ -16,7 +16,7 @@ from seqkit.errors import CheckpointError, DivergedError
 from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.training.events import CheckpointDue, Event, Stepped, Trained, Validated
+from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
 
@@ -116,6 +116,8 @@ class Trainer:
                 yield self._validate()
             if validate or due:
                 yield CheckpointDue(progress.step)
+            if validate and len(self._validation):
+                yield SampleDue(progress.step)
             yield Stepped(progress.step)
 
     def evaluation_model(self) -> CharRNN:
