@@ -11,10 +11,11 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, DivergedError
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
 from seqkit.model.network import Network, State
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import candidates
-from seqkit.training.trainer import Trainer
+from seqkit.training.trainer import Trainer, saved_execution
 
 V = 5
 
@@ -198,3 +199,28 @@ def test_a_graph_in_any_precision_learns_as_eager_fp32_does(precision: str) -> N
     assert len(expected) == len(found) == 21
     assert sum(found) == pytest.approx(sum(expected), rel=0.01)
     assert found == pytest.approx(expected, rel=0.05)
+
+
+def test_a_state_says_how_the_network_ran() -> None:
+    values, _ = trainer().state()
+    assert saved_execution(values) == Execution("layerwise", "fp32", 4)
+    old = {"plan": {"precision": "bf16", "one_call": True, "lanes": 8}}  # of 0.1.0
+    assert saved_execution(old) == Execution("stacked", "bf16", 8)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        None,
+        {},
+        {"plan": None},
+        {"execution": {"kernel": "a later one", "precision": "fp16", "lanes": 8}},
+    ],
+)
+def test_a_state_that_does_not_say_it_has_no_execution(values: dict[str, object] | None) -> None:
+    assert saved_execution(values) is None
+
+
+def test_validation_and_samples_see_the_weights_that_train() -> None:
+    training = trainer()
+    assert training.evaluation_model() is training.model
