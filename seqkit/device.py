@@ -1,4 +1,4 @@
-"""The one place that chooses a device and the arithmetic that suits it."""
+"""Choosing a device, and the precision that suits it."""
 
 import contextlib
 import ctypes
@@ -12,7 +12,7 @@ import seqkit
 from seqkit.errors import ConfigError, DeviceError
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-"""What the names of precisions stand for."""
+"""The names of precisions."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt, from malloc.h
 _LARGE = 1 << 30  # bytes
@@ -43,7 +43,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def _on(device: torch.device) -> torch.device:
-    """Make a GPU the current one, and fp32 mean fp32 on it: PyTorch's LSTM would take TF32."""
+    """Make a GPU the current one, and fp32 mean fp32 on it: PyTorch's LSTM would use TF32."""
     torch.cuda.set_device(device)
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     return device
@@ -71,10 +71,10 @@ def has_fast_bf16() -> bool:
 
 
 def choose_precision(name: str, device: torch.device) -> str:
-    """fp32, bf16 or fp16: for auto, what the device is fastest at in an LSTM.
+    """fp32, bf16 or fp16; auto takes the one in which the device runs an LSTM fastest.
 
-    cuDNN's persistent LSTM kernels take fp16 only; processors with AVX512-BF16 or AMX multiply
-    bf16 about twice as fast as fp32, others only emulate it.
+    cuDNN's persistent LSTM kernels are fp16 only. Processors with AVX512-BF16 or AMX multiply bf16
+    about twice as fast as fp32; others only emulate it.
 
     Raises:
         ConfigError: fp16 on a CPU.
@@ -87,45 +87,45 @@ def choose_precision(name: str, device: torch.device) -> str:
 
 
 def candidate_precisions(name: str, device: torch.device) -> list[str]:
-    """What a training may choose from, the plainest first: see `choose_precision`."""
+    """The precisions a training may choose from, the plainest first: see `choose_precision`."""
     chosen = choose_precision(name, device)
     return ["fp16", "bf16"] if name == "auto" and device.type == "cuda" else [chosen]
 
 
 def set_deterministic(wanted: bool) -> None:
-    """Whether to use only operations that repeat bit by bit; before the first one on a GPU."""
+    """Use only operations that repeat to the bit, or any. Call it before anything runs on a GPU."""
     if wanted:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(wanted)
 
 
 def prepare_training(device: torch.device, deterministic: bool) -> None:
-    """Set this process up for a training."""
+    """Set up this process for training."""
     set_deterministic(deterministic)
     if device.type == "cpu":
         _keep_memory()
 
 
 def _keep_memory() -> None:
-    """Let the C library keep what is freed, where it is glibc.
+    """Let glibc keep memory that is freed.
 
-    By default it gives large blocks back to the kernel. A training step on a CPU asks for the same
-    ones again, and every page of them is zeroed anew: up to half of the step's time.
+    By default it returns large blocks to the kernel. A training step on a CPU asks for the same
+    blocks again, and the kernel zeroes every page of them: up to half of the step's time.
     """
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
-        # A version that refuses the first does better by itself than with the second alone.
+        # A glibc that refuses the first option does better without the second, too.
         if library.mallopt(_MMAP_THRESHOLD, _LARGE):
             library.mallopt(_TRIM_THRESHOLD, _LARGE)
 
 
 @contextlib.contextmanager
 def memory_errors(advice: Callable[[], str]) -> Iterator[None]:
-    """Turn PyTorch's out-of-memory errors into a DeviceError that tells what to do."""
+    """Turn PyTorch's out-of-memory errors into a DeviceError that says what to do."""
     try:
         yield
     except torch.OutOfMemoryError as error:
-        # What comes after is about the allocator.
+        # The rest of the message is about the allocator.
         asked = str(error).splitlines()[0].partition(" Including non-PyTorch")[0]
         raise DeviceError(f"out of memory: {asked} {advice()}") from error
     except RuntimeError as error:

@@ -1,1 +1,1 @@
-"""GPU kernels: compiling, recording and timing them."""
+"""Compile, record and time what runs on a GPU."""

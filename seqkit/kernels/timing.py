@@ -1,4 +1,4 @@
-"""Times of things side by side: a few calls of each in turn, so that none has the better moment."""
+"""Timing things side by side, a few calls of each in turn, so that none gets the better moment."""
 
 import itertools
 import time
@@ -10,27 +10,27 @@ import numpy as np
 import torch
 
 Build = Callable[[], Callable[[], object]]
-"""Makes what is needed and returns the call to time."""
+"""Sets up a row and returns the call to time."""
 
 ROUNDS = 5
 _CALLS = 20  # of a row in one turn
-_SECONDS = 4.0  # that a turn may take
-_WARM = 5  # calls before the clock counts: kernels are chosen and memory is found
+_SECONDS = 4.0  # at most in one turn
+_WARM = 5  # calls before timing, in which libraries choose kernels and allocate memory
 
 
 @dataclass
 class Timing:
-    """Milliseconds of every call, and the most bytes of GPU memory in use (None on a CPU)."""
+    """Milliseconds of every call, and the peak of GPU memory in bytes (None on a CPU)."""
 
     milliseconds: list[float] = field(default_factory=list)
     peak_bytes: int | None = None
 
     def quantile(self, share: float) -> float:
-        """Milliseconds that this share of the calls stays below; 0.5 gives the median."""
+        """The milliseconds below which this share of the calls stays; 0.5 gives the median."""
         return float(np.quantile(self.milliseconds, share))
 
     def row(self, name: str, symbols: int) -> dict[str, Any]:
-        """What `bench` tells of calls that handle so many symbols each."""
+        """A row of `bench`: `symbols` is how many each call handles."""
         return {
             "name": name,
             "median_ms": self.quantile(0.5),
@@ -49,14 +49,14 @@ def interleave(
     rounds: int = ROUNDS,
     calls: int = _CALLS,
 ) -> dict[str, Timing]:
-    """Time every row, a few calls of each in turn, `rounds` times.
+    """Time all rows in turn, a few calls of each, `rounds` times over.
 
     Args:
         rows: what to time, by name.
         device: where it runs.
-        watch: told how many turns are done, and what comes next; there are rounds + 1 a row.
-        rounds: how often every row has its turn.
-        calls: of a row in one turn, or fewer where they take long.
+        watch: called with the number of turns done and what comes next; a row has rounds + 1.
+        rounds: how many timed turns each row has.
+        calls: of a row in one turn; fewer if they take long.
     """
     timings: dict[str, Timing] = {}
     built: dict[str, Callable[[], object]] = {}
@@ -72,13 +72,13 @@ def interleave(
     for number in range(rounds):
         for done, (name, call) in enumerate(built.items(), len(rows) * (number + 1)):
             watch(done, name)
-            _time(call, 1, device)  # what ran before may have left its own in the caches
+            _time(call, 1, device)  # the row before has left its data in the caches
             timings[name].milliseconds += _time(call, counts[name], device)
     return timings
 
 
 def _time(call: Callable[[], object], count: int, device: torch.device) -> list[float]:
-    """Milliseconds of each of `count` calls; on a GPU the calls queue up as in real use."""
+    """The milliseconds of each of `count` calls; on a GPU they queue up, as in real use."""
     if device.type != "cuda":
         marks = [time.perf_counter()]
         for _ in range(count):

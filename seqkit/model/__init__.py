@@ -1,1 +1,1 @@
-"""The network."""
+"""The network: equations, fused calls, and the tensors that run."""

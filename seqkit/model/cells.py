@@ -1,8 +1,7 @@
-"""The recurrent cells: as equations, one step after the other, and as fused calls (cuDNN's).
+"""The recurrent cells as equations, computed step by step.
 
-Both ways take the same weights and give the same values and gradients. A layer reads inputs x
-(T, B, X) and a state of h and c, each (B, H); its weights are w (G·H, X) and u (G·H, H) with the
-biases b and d (G·H,), G gates of H rows each, in the order of PyTorch and cuDNN:
+A layer reads inputs x (T, B, X) and a state of h and c, each (B, H). Its weights are w (G·H, X) and
+u (G·H, H), its biases b and d (G·H,): G gates of H rows each, in the order of PyTorch and cuDNN:
 
     lstm      i f g o    c_t = σ(f) c_{t-1} + σ(i) tanh(g)       h_t = σ(o) tanh(c_t)
     gru       r z n      n_t = tanh(w_n x + b_n + σ(r) (u_n h_{t-1} + d_n))
@@ -12,13 +11,10 @@ biases b and d (G·H,), G gates of H rows each, in the order of PyTorch and cuDN
 
 where a gate's letter stands for its rows of w x_t + b + u h_{t-1} + d. (LSTM: Hochreiter and
 Schmidhuber, 1997, and Gers et al., 2000; GRU: Cho et al., 2014, with the reset after the product
-as in cuDNN; RNN: Elman, 1990.) Cells without a c hand it through.
+as in cuDNN; RNN: Elman, 1990.) Cells without a c pass it through unchanged.
 
-`resets` (T, B) marks separators: steps whose output is zero and after which the state is zero, so
-that nothing of what came before reaches what follows, nor any gradient the other way. An LSTM
-takes them in the same fused call, as one more input channel: it is 1 at a separator, where it
-shuts the gates i, f and o, and thereby sets h and c to zero and stops every gradient. The other
-cells have no gates that could do this: their calls are cut at separators.
+`resets` (T, B) marks separators between documents. At a separator the output is zero, and so is the
+state after it: nothing crosses it, neither values forwards nor gradients backwards.
 """
 
 from typing import NamedTuple
@@ -27,11 +23,11 @@ import torch
 from torch import Tensor, nn
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
-"""G of every cell."""
+"""G, the number of gates of each cell."""
 
 
 class LayerWeights(NamedTuple):
-    """One layer's parameters: of its input, of its state, and a bias for each."""
+    """One layer's parameters: w for its input, u for its state, and their biases b and d."""
 
     w: Tensor
     u: Tensor
@@ -40,7 +36,7 @@ class LayerWeights(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What a layer makes of T steps: y (T, B, H), and the state after the last one, (B, H)."""
+    """A layer's outputs y (T, B, H), and its state h and c (B, H) after the last step."""
 
     y: Tensor
     h: Tensor
@@ -50,7 +46,7 @@ class Outputs(NamedTuple):
 def make_layer(
     cell: str, input_size: int, hidden_size: int, num_layers: int = 1, dropout: float = 0.0
 ) -> nn.RNNBase:
-    """A layer of PyTorch's, the owner of one layer's parameters; or a stack of its layers."""
+    """A PyTorch layer, which owns the parameters; or a stack of `num_layers`."""
     sizes = (input_size, hidden_size, num_layers)
     match cell:
         case "lstm":
@@ -73,17 +69,18 @@ def unrolled(
     x: Tensor,
     h: Tensor,
     c: Tensor,
+    *,
     resets: Tensor | None = None,
     cell_clip: float = 0.0,
 ) -> Outputs:
-    """The equations, step by step, on any device in any dtype.
+    """A layer's equations, step by step, on any device and in any dtype.
 
-    `cell_clip` above 0 keeps the LSTM's c in ±cell_clip.
+    `cell_clip` above 0 keeps the LSTM's c in ±cell_clip. For shapes see above.
     """
     wx = x @ weights.w.T + weights.b
     y = []
     for t in range(len(x)):
-        h, c = cell_step(cell, wx[t], h @ weights.u.T + weights.d, h, c, cell_clip)
+        h, c = cell_step(cell, wx[t], h @ weights.u.T + weights.d, h, c, cell_clip=cell_clip)
         if resets is not None:
             over = resets[t, :, None]
             h, c = h.masked_fill(over, 0), c.masked_fill(over, 0)
@@ -92,9 +89,9 @@ def unrolled(
 
 
 def cell_step(
-    cell: str, wx: Tensor, uh: Tensor, h: Tensor, c: Tensor, cell_clip: float
+    cell: str, wx: Tensor, uh: Tensor, h: Tensor, c: Tensor, *, cell_clip: float
 ) -> tuple[Tensor, Tensor]:
-    """One step: h and c (B, H) from wx = w x_t + b and uh = u h_{t-1} + d, and from h and c."""
+    """The next h and c (B, H), from wx = w x_t + b and uh = u h_{t-1} + d and the last h and c."""
     match cell:
         case "lstm":
             i, f, g, o = (wx + uh).chunk(4, -1)

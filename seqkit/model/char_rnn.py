@@ -1,4 +1,4 @@
-"""CharRNN: symbols in, logits out, the recurrent state handed in and out.
+"""CharRNN: symbols and a state in, logits and the next state out.
 
     x_t          = one-hot (or embedding) of symbol t
     i, f, g, o   = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh        four gates of H rows each
@@ -6,7 +6,7 @@
     h_t          = sigmoid(o) * tanh(c_t)                       the next layer's x_t
     logits_t     = W_head h_t + b_head                          of the top layer's h_t
 
-The middle lines are the LSTM; the other cells, and what computes them, are in `recurrence`.
+The middle lines are the LSTM; the other cells are in `cells`.
 Shapes are time-major: T steps, B lanes, V symbols, H hidden units, L layers.
 """
 
@@ -21,23 +21,22 @@ from seqkit.model.execution import usable_kernels
 from seqkit.model.network import Network, State
 from seqkit.model.padding import TENSOR_CORE, round_up
 
-_NEVER = -10_000.0  # a logit that takes no share in any float format
+_NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
 
 
 class CharRNN(nn.Module):
     """A stack of recurrent layers between an input coding and a linear layer.
 
-    Nothing is remembered inside: state goes in and comes out, and dropout is drawn only where a
-    key for it is given.
+    It holds the parameters and no state; dropout is applied only where masks are given.
     """
 
     def __init__(self, config: ModelConfig, generator: torch.Generator | None = None) -> None:
         """Weights are uniform in ±1/sqrt(H), drawn from `generator`; an LSTM's forget bias is 1.
 
-        The columns that a one-hot input picks from are normal with deviation 0.5: with ±1/sqrt(H)
-        a symbol would hardly move the gates at first, and learning starts several times slower.
+        The columns that a one-hot input selects are normal with deviation 0.5. At ±1/sqrt(H) a
+        symbol would hardly move the gates, and learning would start several times slower.
 
-        `config.vocabulary_size` is V and must be set.
+        `config.vocabulary_size` is V and must be set, else ValueError.
         """
         super().__init__()
         if config.vocabulary_size < 1:
@@ -69,12 +68,12 @@ class CharRNN(nn.Module):
                 parameter.uniform_(-(h**-0.5), h**-0.5, generator=generator)
 
     def input_table(self) -> Tensor:
-        """What every symbol adds to the gates of the bottom layer, (V, G·H), biases left out."""
+        """What each symbol adds to the gates of the bottom layer, (V, G·H), without biases."""
         w = cells.weights_of(self.layers[0]).w
         return w.T if self.embedding is None else self.embedding.weight @ w.T
 
     def zero_state(self, batch_size: int) -> State:
-        """The state before the first symbol, (L, B, H) of zeros."""
+        """The state before the first symbol: zeros, (L, B, H), in fp32."""
         shape = (self.config.num_layers, batch_size, self.config.hidden_size)
         zeros = torch.zeros(shape, dtype=torch.float32, device=self.head.weight.device)
         return State(zeros, zeros.clone())
@@ -144,6 +143,6 @@ class CharRNN(nn.Module):
 
 
 def layer_weights(config: ModelConfig) -> int:
-    """The elements of all layers' matrices w and u."""
+    """How many elements the matrices w and u of all layers have."""
     rows = cells.GATES[config.cell] * config.hidden_size
     return rows * (config.input_width + (2 * config.num_layers - 1) * config.hidden_size)

@@ -1,4 +1,12 @@
-"""Fused calls: all T steps of a layer, or of a stack, in one call of PyTorch's."""
+"""Fused calls: all T steps of a layer, or of a stack, in one call by cuDNN or oneDNN.
+
+They take the weights of `cells.unrolled` and give the same values and gradients. On a GPU they are
+fastest on weights that are packed: see `pack`.
+
+An LSTM handles separators within the call. One more input channel is 1 at a separator, with weights
+so negative that the gates i, f and o are shut: that zeroes h and c and stops every gradient. The
+other cells have no such gates, so their calls are cut at separators.
+"""
 
 from collections.abc import Sequence
 
@@ -9,15 +17,21 @@ from torch.nn import functional as F
 from seqkit.model.cells import LayerWeights, Outputs
 from seqkit.model.padding import CUDNN_INPUT, round_up
 
-_SHUT = -10_000.0  # the sigmoid of this, and of all that is near it, is zero in any float format
+_SHUT = -10_000.0  # the sigmoid of this and of anything near it is zero in every float format
 
 
 def fused_layer(
-    cell: str, weights: LayerWeights, x: Tensor, h: Tensor, c: Tensor, resets: Tensor | None = None
+    cell: str,
+    weights: LayerWeights,
+    x: Tensor,
+    h: Tensor,
+    c: Tensor,
+    *,
+    resets: Tensor | None = None,
 ) -> Outputs:
-    """All T steps of a layer in one call of PyTorch's: cuDNN's on a GPU, oneDNN's on a CPU.
+    """All T steps of a layer in one call; x is (T, B, X), h and c are (B, H), resets (T, B).
 
-    `weights` may be packed (see `pack`); if they are not and have to be, it is done here.
+    `weights` that should be packed and are not, are packed here.
     """
     if resets is not None and cell != "lstm":
         return _in_pieces(cell, weights, x, h, c, resets)
@@ -31,9 +45,9 @@ def fused_layer(
 def fused_stack(
     cell: str, weights: Sequence[LayerWeights], x: Tensor, h: Tensor, c: Tensor
 ) -> Outputs:
-    """All T steps of all layers in one call; the state's h and c are (L, B, H) here.
+    """All T steps of all layers in one call; here h and c are (L, B, H).
 
-    On a GPU the weights are used as they lie if they lie as `pack` puts them.
+    On a GPU, weights laid out by `pack` are used in place; others are copied at every call.
     """
     x = _widen(x, weights[0].w.shape[1], None)
     flat = [part for layer in weights for part in layer]
@@ -51,17 +65,16 @@ def fused_stack(
 
 
 def packed_width(width: int, separators: bool, device: torch.device) -> int:
-    """The columns of a packed w, for X input channels, with or without that of separators."""
+    """The columns of a packed w for `width` input channels, and one for separators if need be."""
     width += separators
     return round_up(width, CUDNN_INPUT) if device.type == "cuda" else width
 
 
 def pack(layers: Sequence[LayerWeights], cell: str, separators: bool) -> list[LayerWeights]:
-    """The weights of layers that one call runs, in one buffer and as wide as its input is to be.
+    """Lay out the weights of the layers that one call runs, as cuDNN wants them; differentiable.
 
-    The buffer holds w and u of every layer, then b and d of every layer: cuDNN's own layout.
-    With `separators` (one LSTM layer) the first added column of w is the channel that shuts the
-    gates. The result can be differentiated.
+    One buffer holds w and u of every layer, then b and d of every layer. The bottom w is padded to
+    `packed_width`. With `separators` (one LSTM layer) its first added column shuts the gates.
     """
     bottom = layers[0]
     columns = bottom.w.shape[1]
@@ -81,7 +94,7 @@ def pack(layers: Sequence[LayerWeights], cell: str, separators: bool) -> list[La
 
 
 def _shutter(layer: LayerWeights, columns: int, missing: int) -> Tensor:
-    """What the separators' channel adds to a w of an LSTM: the gates i, f and o are shut by it."""
+    """What is added to an LSTM's padded w: one column that shuts the gates i, f and o."""
     rows, hidden = layer.u.shape
     gate = torch.arange(rows, device=layer.u.device) // hidden
     column = torch.where(gate == 2, 0.0, _SHUT).to(layer.u.dtype)
@@ -89,9 +102,9 @@ def _shutter(layer: LayerWeights, columns: int, missing: int) -> Tensor:
 
 
 def _widen(x: Tensor, width: int, resets: Tensor | None) -> Tensor:
-    """Inputs with the separators' channel, and zeros up to `width` columns."""
+    """Inputs with the channel for separators, if there are any, and zeros up to `width`."""
     if resets is not None:
-        # What else a separator's input holds would only add to gates that are shut.
+        # The rest of a separator's input does not matter: it only adds to gates that stay shut.
         x = torch.cat([x, resets[..., None].to(x.dtype)], -1)
     missing = width - x.shape[-1]
     return F.pad(x, (0, missing)) if missing else x
@@ -100,7 +113,7 @@ def _widen(x: Tensor, width: int, resets: Tensor | None) -> Tensor:
 def _in_pieces(
     cell: str, weights: LayerWeights, x: Tensor, h: Tensor, c: Tensor, resets: Tensor
 ) -> Outputs:
-    """One fused call up to each step that holds a separator."""
+    """A fused call up to and including each step at which some lane has a separator."""
     ends = (resets.any(1).nonzero()[:, 0] + 1).tolist()
     y, begin = [], 0
     for end in sorted({*ends, len(x)}):

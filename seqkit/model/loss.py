@@ -1,4 +1,4 @@
-"""What training minimises."""
+"""The loss of training and evaluation."""
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from seqkit.symbols import IGNORED
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
-    """Nats of targets (T, B) under logits (T, B, V), in fp32: their mean, sum or (none) all (T, B).
+    """The nats of targets (T, B) under logits (T, B, V), in fp32: mean, sum or (none) each, (T, B).
 
     Targets that are `IGNORED` do not count.
     """

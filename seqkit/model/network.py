@@ -1,4 +1,4 @@
-"""The network as it runs: its tensors in some dtype and layout, and the function they make."""
+"""The network as it runs: its tensors in some dtype and layout, and what they compute."""
 
 from typing import NamedTuple
 
@@ -10,13 +10,13 @@ from seqkit.config import ModelConfig
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights, Outputs
 
-_FEW = 1024  # symbols
+_FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
 
 
 class State(NamedTuple):
-    """What the network remembers: hidden and cell values, each (L, B, H).
+    """The recurrent state: hidden values h and cell values c, each (L, B, H).
 
-    Cells other than the LSTM have no cell values; c is zeros there.
+    Only the LSTM has cell values; elsewhere c is zeros.
     """
 
     h: Tensor
@@ -43,13 +43,13 @@ class Network(NamedTuple):
     head_bias: Tensor
 
     def tensors(self) -> list[Tensor]:
-        """All of them in one order: embedding, layers from the bottom, head."""
+        """All tensors in a fixed order: embedding, layers from the bottom, head."""
         layers = [part for layer in self.layers for part in layer]
         embedding = [] if self.embedding is None else [self.embedding]
         return [*embedding, *layers, self.head_weight, self.head_bias]
 
     def with_tensors(self, tensors: list[Tensor]) -> "Network":
-        """The same network with others in their places, in the order of `tensors()`."""
+        """The same network with other tensors, given in the order of `tensors()`."""
         *rest, head_weight, head_bias = tensors
         first = 0 if self.embedding is None else 1
         layers = [LayerWeights(*rest[i : i + 4]) for i in range(first, len(rest), 4)]
@@ -72,17 +72,17 @@ class Network(NamedTuple):
         Args:
             symbols: (T, B), integers below V.
             state: h and c, (L, B, H).
-            masks: (L, B, H), what the output of each layer is multiplied with at every step:
-                dropout with one mask for all T (Gal and Ghahramani, 2016).
-            resets: (T, B), true at separators: steps whose symbol and logits mean nothing, and
-                after which the state is exactly zero.
+            masks: (L, B, H), factors of each layer's output, the same at all T steps: dropout as in
+                Gal and Ghahramani (2016).
+            resets: (T, B), true at separators: their symbols and logits mean nothing, and the state
+                after them is exactly zero.
 
         Returns:
-            The logits (T, B, V), of the symbol that follows each input, and the state after the
-            last step. A head that is packed has V rounded up; what is beyond V takes no share.
+            Logits (T, B, V) of the symbol after each input, and the state after the last step. A
+            packed head rounds V up; what is beyond V has no probability.
 
         Raises:
-            ValueError: a tensor of another shape, dtype or device than is expected.
+            ValueError: a tensor has another shape, dtype or device than expected.
         """
         self._check(symbols, state, masks, resets)
         if self.kernel == "stacked" and (masks is not None or resets is not None):
@@ -106,7 +106,7 @@ class Network(NamedTuple):
             size = self.layers[0].w.shape[1]  # as wide as it is packed
         x = torch.zeros((*symbols.shape, size), dtype=dtype, device=symbols.device)
         x = x.scatter_(-1, symbols[..., None], 1)
-        # For few symbols a product has a faster gradient than a look-up, and one without atomics.
+        # For few symbols a product has a faster gradient than a look-up, and needs no atomics.
         return x if self.embedding is None else x @ self.embedding
 
     def _layer_by_layer(
@@ -115,11 +115,11 @@ class Network(NamedTuple):
         config = self.config
         last_h, last_c = [], []
         for index, weights in enumerate(self.layers):
-            given = (config.cell, weights, x, h[index], c[index], resets)
+            given = (config.cell, weights, x, h[index], c[index])
             if self.kernel == "unrolled":
-                out = cells.unrolled(*given, config.clip)
+                out = cells.unrolled(*given, resets=resets, cell_clip=config.clip)
             else:
-                out = fused.fused_layer(*given)
+                out = fused.fused_layer(*given, resets=resets)
             x = out.y if masks is None else out.y * masks[index]
             last_h.append(out.h)
             last_c.append(out.c)
@@ -128,7 +128,7 @@ class Network(NamedTuple):
     def _check(
         self, symbols: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
     ) -> None:
-        """Say what was expected and what was given, in the letters T B H L."""
+        """Raise ValueError with what was expected and what was given, in the letters T B H L."""
         if symbols.dim() != 2 or not symbols.numel():
             raise ValueError(f"symbols: expected (T, B), both at least 1, got {_shape(symbols)}")
         expected = (self.config.num_layers, symbols.shape[1], self.config.hidden_size)

@@ -1,1 +1,1 @@
-"""One update of the weights, and the loop around it."""
+"""One update of the weights, and the loop around it that yields events."""

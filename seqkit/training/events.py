@@ -39,7 +39,7 @@ class CheckpointDue:
 
 @dataclass(frozen=True)
 class SampleDue:
-    """A good moment for a sample: everything else of a validated step is saved."""
+    """A validation is done and the checkpoint saved: the moment for a sample."""
 
     step: int
 

@@ -1,4 +1,4 @@
-"""The training loop: it computes and yields events; it prints nothing and writes no file."""
+"""The training loop: it computes and yields events, and neither prints nor writes."""
 
 import math
 import time
@@ -21,12 +21,12 @@ from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
 
 _REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wait
-_RELEASE_EVERY = 20  # steps after which what was read of a file gives its memory back
+_RELEASE_EVERY = 20  # steps after which memory-mapped data that was read is released
 
 
 @dataclass
 class Progress:
-    """Where a training stands, beside its tensors."""
+    """How far a training has come; a checkpoint keeps it beside the tensors."""
 
     step: int = 0
     symbols: int = 0
@@ -39,7 +39,10 @@ class Progress:
 
 
 class Trainer:
-    """Truncated backpropagation through time over contiguous lanes, with carried state."""
+    """Truncated backpropagation through time over contiguous lanes, with carried state.
+
+    `model` has the weights that train, `evaluation_model()` those that evaluation sees.
+    """
 
     def __init__(
         self,
@@ -93,10 +96,10 @@ class Trainer:
         return spent or self.progress.step >= self.total_steps
 
     def run(self) -> Iterator[Event]:
-        """Train to the end; the caller may stop after any `Stepped`, the last event of a step.
+        """Train to the end, yielding events; the caller may stop after any `Stepped`.
 
         Raises:
-            DivergedError: the loss is not finite any more.
+            DivergedError: the loss is no longer finite.
         """
         progress, every = self.progress, self._config.validate_every
         while not self.finished:
@@ -125,9 +128,9 @@ class Trainer:
         return self._step.weights.evaluation_model()
 
     def prepare(self) -> str | None:
-        """Record the update as a CUDA graph; says why if that is not possible.
+        """Record the update as a CUDA graph; returns the reason if that is not possible.
 
-        Without it the operations are launched one by one: the same numbers, more slowly.
+        Without a graph, operations are launched one by one: the same numbers, more slowly.
         """
         if self.model.head.weight.device.type != "cuda":
             return None
@@ -205,7 +208,7 @@ class Trainer:
         """Everything beside the weights that the next step depends on: JSON values and tensors.
 
         Raises:
-            DivergedError: the weights are not finite, and not worth keeping.
+            DivergedError: the weights are not finite, so not worth keeping.
         """
         if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
             raise DivergedError(

@@ -44,7 +44,7 @@ class Case:
 
     def run(self, way: object, resets: Tensor | None = None) -> Outputs:
         assert callable(way)
-        out = way(self.cell, self.weights, self.x, self.h, self.c, resets)
+        out = way(self.cell, self.weights, self.x, self.h, self.c, resets=resets)
         assert isinstance(out, Outputs)
         return out
 
@@ -124,7 +124,7 @@ def test_gradients_of_the_equations_equal_numeric_ones(cell: str) -> None:
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
         *weights, x, h, c = tensors
-        return tuple(unrolled(cell, LayerWeights(*weights), x, h, c, case.resets))
+        return tuple(unrolled(cell, LayerWeights(*weights), x, h, c, resets=case.resets))
 
     assert torch.autograd.gradcheck(run, (*case.weights, case.x, case.h, case.c), fast_mode=True)
 

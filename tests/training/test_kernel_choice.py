@@ -95,7 +95,9 @@ def test_a_new_candidate_alone_is_measured(tmp_path: Path) -> None:
         b"[]",
         b"null",
         b'{"here": {"fp16, one call a layer, 32 lanes": 0.1}}',  # as 0.1.0 wrote it
-        b'{"format": 1, "milliseconds": {"here": {"x": 0.1}}}',
+        json.dumps(
+            {"format": 1, "milliseconds": {"here": {json.dumps(FIRST.to_record()): 0.1}}}
+        ).encode(),
         b'{"format": 2, "milliseconds": {"here": {"x": "y"}}}',
         b'{"format": 2, "milliseconds": {"here": [1]}}',
         b'{"format": 2}',

@@ -81,7 +81,7 @@ class PreparedStep:
             # One kernel for biases, gates and both new values.
             h, c, _ = torch.ops.aten._thnn_fused_lstm_cell(inputs, hidden, c, b, d)
             return h, c
-        return cells.cell_step(self._cell, inputs + b, hidden + d, h, c, self._clip)
+        return cells.cell_step(self._cell, inputs + b, hidden + d, h, c, cell_clip=self._clip)
 
 
 class TorchEngine:
