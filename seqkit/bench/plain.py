@@ -23,7 +23,8 @@ from torch.nn import functional as F
 
 from seqkit.bench.rows import Row, fastest, window
 from seqkit.config import Config
-from seqkit.device import DTYPES, Recording, has_fast_bf16
+from seqkit.device import DTYPES, has_fast_bf16
+from seqkit.kernels.graph import Recording
 from seqkit.model import cells
 
 WARM = 3  # runs before a step is recorded: the optimizer and the loss scaler make their state
