@@ -1,8 +1,8 @@
-"""A training step against the plain loop, each at the number of lanes where it is fastest.
+"""A training step against plain loops, each at the number of lanes where it is fastest.
 
     python benchmarks/best_batch.py shape=text lanes=128,256,512
 
-prints symbols a second of both for every B, and the ratio of the best: a table of
+prints symbols a second of each for every B, and the ratios of the best: a table of
 docs/performance.md. `shape`, and the keys that may follow it, are those of `bench`.
 """
 
@@ -10,26 +10,28 @@ import sys
 from collections.abc import Sequence
 
 from seqkit import compose, device, disk
-from seqkit.bench import training
+from seqkit.bench import plain, training
 from seqkit.errors import ConfigError, SeqkitError
 from seqkit.kernels.timing import interleave
 
-ROWS = ("seqkit", "plain")
+LOOPS = ("plain", "plain_best")
 
 
 def rates(
     overrides: Sequence[str], lanes: int, rounds: int, calls: int
 ) -> tuple[dict[str, float], str]:
-    """Symbols a second of both rows at B = lanes, and the kernels of seqkit's."""
+    """Symbols a second of seqkit and LOOPS at B = lanes, and how seqkit and plain_best ran."""
     config = compose.compose([*overrides, f"train.batch_size={lanes}"], [])
     chosen = device.choose_device(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with device.memory_errors(lambda: "Give fewer lanes."):
-        built, choice = training.rows(config, chosen, precisions, disk.cache_dir())
-        rows = {name: built[name].build for name in ROWS}
-        timings = interleave(rows, chosen, rounds=rounds, calls=calls)
+        rows, choice = training.rows(config, chosen, precisions, disk.cache_dir())
+        rows |= plain.rows(config, chosen)
+        builds = {name: rows[name].build for name in ("seqkit", *LOOPS)}
+        timings = interleave(builds, chosen, rounds=rounds, calls=calls)
     symbols = lanes * config.train.sequence_length
-    return {n: symbols / t.quantile(0.5) * 1000 for n, t in timings.items()}, str(choice.execution)
+    found = {name: symbols / timing.quantile(0.5) * 1000 for name, timing in timings.items()}
+    return found, f"{choice.execution}; {rows['plain_best'].variant}"
 
 
 def table(arguments: Sequence[str], rounds: int = 5, calls: int = 10) -> str:
@@ -41,14 +43,17 @@ def table(arguments: Sequence[str], rounds: int = 5, calls: int = 10) -> str:
     overrides = [a for a in arguments if not a.startswith("lanes=")]
     if not any(a.startswith("shape=") for a in overrides):
         raise ConfigError("no shape: give shape=NAME")
-    best = dict.fromkeys(ROWS, 0.0)
-    lines = [f"{'B':>6}{'seqkit':>16}{'plain':>16}  symbols/s"]
+    names = ("seqkit", *LOOPS)
+    best = dict.fromkeys(names, 0.0)
+    lines = [f"{'B':>6}" + "".join(f"{name:>16}" for name in names) + "  symbols/s"]
     for lanes in map(int, counts):
-        found, plan = rates(overrides, lanes, rounds, calls)
-        best = {name: max(best[name], found[name]) for name in ROWS}
-        lines.append(f"{lanes:>6}{found['seqkit']:>16,.0f}{found['plain']:>16,.0f}  {plan}")
+        found, how = rates(overrides, lanes, rounds, calls)
+        best = {name: max(best[name], found[name]) for name in names}
+        lines.append(f"{lanes:>6}" + "".join(f"{found[name]:>16,.0f}" for name in names))
+        lines[-1] += f"  {how}"
         print(lines[-1], file=sys.stderr)
-    lines.append(f"each at its best: {best['seqkit'] / best['plain']:.2f}")
+    ratios = (f"seqkit / {name} {best['seqkit'] / best[name]:.2f}" for name in LOOPS)
+    lines.append(f"each at its best: {', '.join(ratios)}")
     return "\n".join(lines)
 
 

@@ -14,6 +14,14 @@ from seqkit.kernels.timing import Timing
 from seqkit.training.kernel_choice import ExecutionChoice
 
 _SAMPLE_RATE = 16000  # Hz, that real time is measured against
+_TRAINING_RATIOS = (
+    ("seqkit", "bare"),
+    ("plain", "seqkit"),
+    ("plain_best", "seqkit"),
+    ("unrolled", "seqkit"),  # what model.backend=unrolled costs, on a GPU with its launches
+    ("unrolled_forward_backward", "seqkit_forward_backward"),  # what fused kernels bring
+    ("unrolled_launched", "unrolled_forward_backward"),  # the overhead of launches
+)
 _ENGINE_RATIOS = (
     ("cuda_graph", "fused"),
     ("onnxruntime_bare", "onnx_fp32"),
@@ -23,14 +31,15 @@ _QUANTILES = ("median_ms", "p10_ms", "p90_ms")
 
 
 def training_result(
+    *,
     config: Config,
     chosen: torch.device,
     rows: Mapping[str, Row],
     choice: ExecutionChoice,
     timings: Mapping[str, Timing],
+    peak: float,
 ) -> dict[str, Any]:
-    """The times of a training shape; each row is set against the peak of matrix products."""
-    peak = training.matrix_peak(chosen, choice.execution.precision)
+    """The times of a training shape; `peak`: operations a second of a large matrix product."""
     measured = _rows(rows, timings)
     for row in measured:
         rate = training.operations(config, row["name"]) / row["median_ms"] * 1000
@@ -44,18 +53,13 @@ def training_result(
         "sequence_length": config.train.sequence_length,
         "matrix_peak_tflops": peak / 1e12,
         "rows": measured,
-        "ratios": {
-            "seqkit/bare": medians["seqkit"] / medians["bare"],
-            "plain/seqkit": medians["plain"] / medians["seqkit"],
-            "unrolled/seqkit": medians["unrolled"] / medians["seqkit"],
-            "unrolled/seqkit, forward_backward": medians["unrolled_forward_backward"]
-            / medians["seqkit_forward_backward"],
-        },
+        "ratios": _ratios(medians, _TRAINING_RATIOS),
         "published": published(config),
     }
 
 
 def generation_result(
+    *,
     config: Config,
     chosen: torch.device,
     rows: Mapping[str, Row],
@@ -67,17 +71,13 @@ def generation_result(
         row["steps"] = rows[row["name"]].symbols // config.streams
         if config.shape == "generate_audio":
             row["real_time_factor"] = row["symbols_per_second"] / config.streams / _SAMPLE_RATE
-    rates = {row["name"]: row["symbols_per_second"] for row in measured}
-    pairs = [*(("plain", name) for name in rates if name != "plain"), *_ENGINE_RATIOS]
+    a_step = {row["name"]: row["median_ms"] / row["steps"] for row in measured}
+    pairs = [*(("plain", name) for name in a_step if name != "plain"), *_ENGINE_RATIOS]
     return {
         **_circumstances(config, chosen),
         "streams": config.streams,
         "rows": measured,
-        "ratios": {
-            f"{slow}/{fast}": rates[fast] / rates[slow]
-            for slow, fast in pairs
-            if slow in rates and fast in rates
-        },
+        "ratios": _ratios(a_step, pairs),
         "published": published(config),
     }
 
@@ -85,7 +85,7 @@ def generation_result(
 def table(result: dict[str, Any]) -> str:
     """A result for people."""
     lines = _generation_lines(result) if "streams" in result else _training_lines(result)
-    lines += [f"{name:40}{value:>8.2f}" for name, value in result["ratios"].items()]
+    lines += [f"{name:58}{value:>9.2f}" for name, value in result["ratios"].items()]
     lines += [f"published: {describe(row)}" for row in result["published"]]
     return "\n".join(lines)
 
@@ -99,20 +99,26 @@ def _circumstances(config: Config, chosen: torch.device) -> dict[str, Any]:
 
 
 def _rows(rows: Mapping[str, Row], timings: Mapping[str, Timing]) -> list[dict[str, Any]]:
-    return [timing.row(name, rows[name].symbols) for name, timing in timings.items()]
+    measured = []
+    for name, timing in timings.items():
+        variant = rows[name].variant
+        row = timing.row(name, rows[name].symbols)
+        measured.append(row | {"variant": variant} if variant else row)
+    return measured
 
 
 def _training_lines(result: dict[str, Any]) -> list[str]:
     sizes = f"T {result['sequence_length']}, B {result['batch_size']}"
     lines = [
         f"{_model(result)}, {sizes}; {result['device']}, {result['kernels']}",
-        _line("", ("median", "p10", "p90", "symbols/s", "TFLOP/s", "memory")),
+        _line("", ("median", "p10", "p90", "symbols/s", "TFLOP/s", "memory", "variant")),
     ]
     for row in result["rows"]:
         times = [f"{row[key]:.2f} ms" for key in _QUANTILES]
         rates = f"{row['symbols_per_second']:,.0f}", f"{row['tflops']:.2f}"
         memory = "" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 2**20:.0f} MiB"
-        lines.append(_line(row["name"], (*times, *rates, memory)))
+        variant = row.get("variant", "")
+        lines.append(_line(row["name"], (*times, *rates, memory, variant)))
     return lines
 
 
@@ -134,5 +140,13 @@ def _model(result: dict[str, Any]) -> str:
     return f"{result['shape']}: {size}, V {model['vocabulary_size']}"
 
 
+def _ratios(times: Mapping[str, float], pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
+    return {
+        f"{slow}/{fast}": times[slow] / times[fast]
+        for slow, fast in pairs
+        if slow in times and fast in times
+    }
+
+
 def _line(name: str, cells: Sequence[str]) -> str:
-    return f"{name:28}" + "".join(f"{cell:>13}" for cell in cells)
+    return (f"{name:28}" + "".join(f"{cell:>13}" for cell in cells)).rstrip()

@@ -1,23 +1,25 @@
-"""What `bench` times at a training shape: seqkit's step, its parts, and what it is compared with.
+"""The rows of seqkit at a training shape: its step, and the parts of it.
 
 seqkit                     the whole training step: batch, network, loss, gradient, update
 seqkit_forward_backward    of it the network and its loss, forward and backward
 bare                       of that the recurrent layers alone, forward and backward
-unrolled                   the whole step with model.backend=unrolled
-unrolled_forward_backward  of it the network and its loss, forward and backward
-plain                      a loop as it is usually written: stacked nn.LSTM, fp32 with TF32,
-                           one-hot or embedding, Adam or SGD, clip_grad_norm_, loss.item()
-nn_lstm                    one stacked nn.LSTM, forward and backward, in its fastest dtype
+unrolled                   the whole step with model.backend=unrolled, launched one by one
+unrolled_forward_backward  the network and its loss unrolled, forward and backward
+unrolled_launched          the same launched one by one (only on a GPU)
+
+On a GPU a row is one CUDA graph unless it says otherwise. So unrolled_forward_backward /
+seqkit_forward_backward is what fused kernels bring, and unrolled_launched /
+unrolled_forward_backward is the overhead of launches.
 """
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from seqkit.bench import plain
 from seqkit.bench.rows import Row, random_symbols, window
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
@@ -63,16 +65,18 @@ def rows(
     execution, plainest = choice.execution, kernel_choice.candidates(model, lanes, precisions)[0]
     unrolled = dataclasses.replace(config.model, backend="unrolled")
     slow = dataclasses.replace(plainest, kernel="unrolled")
+    fused_network = partial(_network, config, config.model, device, execution)
+    unrolled_network = partial(_network, config, unrolled, device, slow)
+    record = partial(recorded, device=device, notice=notice)
     built: dict[str, Build] = {
-        "seqkit": lambda: _trainer(config, config.model, device, execution, notice),
-        "seqkit_forward_backward": lambda: _network(config, config.model, device, execution),
-        "bare": lambda: _bare(config, device, execution),
-        "unrolled": lambda: _trainer(config, unrolled, device, slow, notice),
-        "unrolled_forward_backward": lambda: _network(config, unrolled, device, slow),
-        "plain": lambda: plain.plain(config, device),
+        "seqkit": partial(_trainer, config, config.model, device, execution, notice),
+        "seqkit_forward_backward": partial(record, fused_network),
+        "bare": partial(record, partial(_bare, config, device, execution)),
+        "unrolled": partial(_trainer, config, unrolled, device, slow, notice),
+        "unrolled_forward_backward": partial(record, unrolled_network),
     }
-    if config.model.cell == "lstm":
-        built["nn_lstm"] = lambda: plain.nn_lstm(config, device)
+    if device.type == "cuda":
+        built["unrolled_launched"] = unrolled_network
     symbols = config.train.batch_size * config.train.sequence_length
     return {name: Row(build, symbols) for name, build in built.items()}, choice
 
@@ -145,7 +149,7 @@ def _trainer(
 def _network(
     config: Config, settings: ModelConfig, device: torch.device, execution: Execution
 ) -> Callable[[], object]:
-    """Forward and backward, launched as the training launches it."""
+    """Forward and backward."""
     model = _model(config, settings, device)
     network = model.leaves(dtype=execution.dtype, kernel=execution.kernel, separators=False)
     leaves = network.tensors()
@@ -157,9 +161,23 @@ def _network(
         logits, _ = network(inputs, state, masks)
         torch.autograd.grad(cross_entropy(logits, targets), leaves)
 
-    if device.type == "cuda" and settings.backend == "cudnn":
-        return Recording(step, device)
     return step
+
+
+def recorded(
+    build: Build, device: torch.device, notice: Callable[[str], None]
+) -> Callable[[], object]:
+    """What `build` makes, on a GPU as a CUDA graph; with a notice where it cannot be recorded."""
+    step = build()
+    if device.type != "cuda":
+        return step
+    try:
+        return Recording(step, device)
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        notice(f"no CUDA graph of forward and backward, which are launched one by one: {error}")
+        return step
 
 
 def _bare(config: Config, device: torch.device, execution: Execution) -> Callable[[], object]:
@@ -182,4 +200,4 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
                 y = fused.fused_layer(cell, layer, y, h[index], h[index]).y
         torch.autograd.grad(y, leaves, dy)
 
-    return Recording(step, device) if device.type == "cuda" else step
+    return step

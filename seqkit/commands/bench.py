@@ -5,7 +5,7 @@ import json
 import torch
 
 from seqkit import device, disk
-from seqkit.bench import generation, report, training
+from seqkit.bench import generation, plain, report, training
 from seqkit.bench.rows import Row
 from seqkit.commands import outputs
 from seqkit.config import Config
@@ -34,13 +34,20 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     with device.memory_errors(lambda: advice):
         if generates:
             rows = generation.rows(config, chosen, notice)
-            result = report.generation_result(config, chosen, rows, _time(rows, chosen, console))
+            timings = _time(rows, chosen, console)
+            result = report.generation_result(
+                config=config, chosen=chosen, rows=rows, timings=timings
+            )
         else:
             device.set_deterministic(config.train.deterministic)
             precisions = device.candidate_precisions(config.train.precision, chosen)
             rows, choice = training.rows(config, chosen, precisions, disk.cache_dir(), notice)
+            rows |= plain.rows(config, chosen)
             timings = _time(rows, chosen, console)
-            result = report.training_result(config, chosen, rows, choice, timings)
+            peak = training.matrix_peak(chosen, choice.execution.precision)
+            result = report.training_result(
+                config=config, chosen=chosen, rows=rows, choice=choice, timings=timings, peak=peak
+            )
     result |= {"notes": notes, "versions": device.versions()}
     outputs.write_result(out, json.dumps(result) if config.json else report.table(result))
 

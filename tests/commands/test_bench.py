@@ -15,13 +15,19 @@ def test_json_has_all_rows_and_ratios(run: Run, shape: str) -> None:
     assert result.code == 0, result.err
     found = json.loads(result.out)
     rows = {row["name"]: row for row in found["rows"]}
-    assert {"seqkit", "bare", "plain", "unrolled"} <= set(rows)
+    assert set(rows) == {
+        *("seqkit", "seqkit_forward_backward", "bare", "unrolled", "unrolled_forward_backward"),
+        *("plain", "plain_best", "nn_lstm"),
+    }
     for row in rows.values():
         assert 0 < row["p10_ms"] <= row["median_ms"] <= row["p90_ms"]
         assert row["symbols_per_second"] == pytest.approx(8 / row["median_ms"] * 1000)
         assert row["calls"] >= 100
-    plain = rows["plain"]["median_ms"] / rows["seqkit"]["median_ms"]
-    assert found["ratios"]["plain/seqkit"] == pytest.approx(plain)
+    for slow, fast in (name.split("/") for name in found["ratios"]):
+        ratio = rows[slow]["median_ms"] / rows[fast]["median_ms"]
+        assert found["ratios"][f"{slow}/{fast}"] == pytest.approx(ratio)
+    assert {"plain/seqkit", "plain_best/seqkit"} <= set(found["ratios"])
+    assert rows["plain_best"]["variant"] in ("fp32", "bf16 autocast")
     assert found["shape"] == shape
     assert [row["forward_backward_ms"] for row in found["published"]] == (
         [64.0, 12.8] if shape == "mycaffe" else []

@@ -1,0 +1,54 @@
+"""What is computed from the times."""
+
+import pytest
+import torch
+
+from seqkit.bench import report
+from seqkit.bench.published import describe, published
+from seqkit.bench.rows import Row
+from seqkit.config import Config
+from seqkit.kernels.timing import Timing
+
+
+def test_ratios_are_of_a_step_of_each_row(config: Config) -> None:
+    config.shape, config.streams = "generate_audio", 2
+    times = {"plain": 8.0, "cuda_graph": 4.0, "fused": 2.0}
+    steps = {"plain": 10, "cuda_graph": 100, "fused": 200}
+    result = report.generation_result(
+        config=config,
+        chosen=torch.device("cpu"),
+        rows={name: Row(lambda: lambda: None, 2 * count) for name, count in steps.items()},
+        timings={name: Timing([time]) for name, time in times.items()},
+    )
+    assert result["ratios"] == pytest.approx(
+        {"plain/cuda_graph": 20, "plain/fused": 80, "cuda_graph/fused": 4}
+    )
+    fused = result["rows"][2]
+    assert fused["symbols_per_second"] == pytest.approx(200_000)
+    assert fused["real_time_factor"] == pytest.approx(6.25)
+    assert "10.00 µs" in report.table(result)  # a step of fused
+
+
+@pytest.mark.parametrize(
+    ("shape", "layers", "times"),
+    [
+        ("mycaffe", 2, [64.0, 12.8]),
+        ("mycaffe", 1, []),
+        ("torch_rnn", 1, [38.0, 58.0]),
+        ("toy", 2, []),
+    ],
+)
+def test_published_times_are_those_of_the_depth(
+    config: Config, shape: str, layers: int, times: list[float]
+) -> None:
+    config.shape, config.model.num_layers = shape, layers
+    assert [row["forward_backward_ms"] for row in published(config)] == times
+
+
+def test_a_derived_time_says_so(config: Config) -> None:
+    config.shape = "mycaffe"
+    measured, derived = map(describe, published(config))
+    assert "64 ms forward + backward at H 512, T 75, B 25" in measured
+    assert "derived" not in measured
+    assert "12.8 ms" in derived
+    assert "(derived: 64 ms / 5" in derived

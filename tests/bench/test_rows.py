@@ -1,0 +1,41 @@
+"""The fastest of several ways is found; those that cannot run are left out."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from seqkit.bench.rows import fastest, window
+from seqkit.config import Config
+
+CPU = torch.device("cpu")
+
+
+def slow() -> Callable[[], object]:
+    return lambda: time.sleep(0.01)
+
+
+def quick() -> Callable[[], object]:
+    return lambda: None
+
+
+def broken() -> Callable[[], object]:
+    raise RuntimeError("no kernel")
+
+
+def test_the_fastest_that_runs_is_taken() -> None:
+    assert fastest({"slow": slow, "quick": quick, "broken": broken}, CPU) == "quick"
+    assert fastest({"broken": broken, "slow": slow}, CPU) == "slow"
+
+
+def test_where_none_runs_the_reason_is_told() -> None:
+    with pytest.raises(RuntimeError, match="no kernel"):
+        fastest({"broken": broken}, CPU)
+
+
+def test_targets_are_the_symbols_after_the_inputs(config: Config) -> None:
+    inputs, targets = window(config, CPU, 5)
+    assert inputs.shape == targets.shape == (8, 5)
+    assert torch.equal(inputs[1:], targets[:-1])
+    assert set(inputs.flatten().tolist()) == set(range(7))

@@ -1,0 +1,66 @@
+"""What seqkit's rows run, and how many operations they count."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from seqkit.bench import training
+from seqkit.config import Config
+
+CPU = torch.device("cpu")
+
+
+def test_operations_are_those_of_the_matrix_products(config: Config, tmp_path: Path) -> None:
+    """Against PyTorch's count of the unrolled network, whose products are all visible."""
+    rows, _ = training.rows(config, CPU, ["fp32"], tmp_path)
+    step = rows["unrolled_forward_backward"].build()
+    with FlopCounterMode(display=False) as counter:
+        step()
+    model, places = config.model, 8 * 3
+    # The first state of a window has no gradient; an embedding is a product there, of V x X.
+    missing = 2 * 4 * 24 * 24 * 3 * model.num_layers
+    extra = 4 * 7 * 5 * places if model.input == "embedding" else 0
+    expected = training.operations(config, "unrolled_forward_backward") - missing + extra
+    assert counter.get_total_flops() == expected
+
+
+def test_layers_alone_have_no_head(config: Config) -> None:
+    network = training.operations(config, "seqkit")
+    alone = training.operations(config, "bare")
+    head, bottom = 6 * 7 * 24 * 24, 2 * 4 * 24 * 5 * 24
+    assert network - alone == head + (bottom if config.model.input == "embedding" else 0)
+
+
+def test_on_a_cpu_nothing_is_launched(config: Config, tmp_path: Path) -> None:
+    rows, _ = training.rows(config, CPU, ["fp32"], tmp_path)
+    parts = ["seqkit", "seqkit_forward_backward", "bare", "unrolled", "unrolled_forward_backward"]
+    assert list(rows) == parts
+
+
+@pytest.mark.gpu
+def test_both_ways_are_recorded_and_one_is_launched_too(config: Config, tmp_path: Path) -> None:
+    notes: list[str] = []
+    device = torch.device("cuda", 0)
+    rows, _ = training.rows(config, device, ["fp16", "bf16"], tmp_path, notes.append)
+    assert "unrolled_launched" in rows
+    kinds = {name: type(row.build()).__name__ for name, row in rows.items()}
+    for name in ("seqkit_forward_backward", "bare", "unrolled_forward_backward"):
+        assert kinds[name] == "Recording"
+    assert kinds["unrolled_launched"] == "function"
+    assert not notes
+
+
+@pytest.mark.gpu
+def test_what_cannot_be_recorded_is_launched_with_a_note() -> None:
+    notes: list[str] = []
+    device = torch.device("cuda", 0)
+    values = torch.ones(3, device=device)
+
+    def step() -> float:
+        return values.sum().item()  # waits for the GPU, which a recording cannot
+
+    assert training.recorded(lambda: step, device, notes.append) is step
+    assert "launched one by one" in notes[0]
+    assert step() == 3
