@@ -223,12 +223,14 @@ def _hydra(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
     for folder in config_dirs:
         search_path.append("user", f"file://{folder.absolute()}")
     search_path.append("schema", "structured://")
+    # A script that uses Hydra itself finds its own again.
+    before = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     Hydra.create_main_hydra2("seqkit", search_path)
     try:
         yield
     finally:
-        GlobalHydra.instance().clear()
+        GlobalHydra.instance().hydra = before
 
 
 def _renamed(key: str) -> str:

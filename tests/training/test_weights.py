@@ -50,7 +50,7 @@ def test_gradients_arrive_in_fp32_without_padding(device: str, precision: str) -
         rows = values[: own.shape[0]]
         expected = rows[:, : own.shape[1]] if own.dim() > 1 else rows
         assert torch.equal(own.grad, expected.float())  # type: ignore[arg-type]
-    assert made.flat_gradient.norm() == pytest.approx(
+    assert float(made.flat_gradient.norm()) == pytest.approx(
         float(torch.nn.utils.get_total_norm(made.gradients)), rel=1e-6
     )
 

@@ -1,0 +1,150 @@
+"""A loaded model gives what the commands give, and its state is explicit."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+import torch
+
+import seqkit
+from seqkit.library.model import Model, ModelState
+from tests.conftest import Run
+
+RUNS = Path(__file__).parents[1] / "runs_0_1_0"
+
+
+@pytest.fixture(scope="module")
+def text() -> Model[Any]:
+    return seqkit.load(RUNS / "characters", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def voice() -> Model[Any]:
+    return seqkit.load(str(RUNS / "mu_law"), device="cpu")
+
+
+def test_text_is_the_very_text_of_the_command(text: Model[Any], run: Run) -> None:
+    command = run(
+        *("generate", f"checkpoint={RUNS / 'characters'}", "prompt=a let", "length=90", "seed=5"),
+        *("temperature=0.7", "top_k=9", "device=cpu"),
+    )
+    keys: dict[str, Any] = {"length": 90, "seed": 5, "temperature": 0.7, "top_k": 9}
+    made = text.generate("a let", **keys)
+    assert made == command.out.decode()
+    pieces = list(text.stream("a let", **keys))
+    assert "".join(pieces) == made
+    assert len(pieces) > 2
+    assert pieces[0] == "a let"
+
+
+def test_bytes_come_as_bytes(run: Run) -> None:
+    model = seqkit.load(RUNS / "bytes_gru", device="cpu")
+    command = run(
+        *("generate", f"checkpoint={RUNS / 'bytes_gru'}", "prompt=abc", "length=40", "device=cpu")
+    )
+    assert model.generate(b"abc", length=40) == command.out
+    assert model.sample_rate is None
+
+
+def test_sound_is_the_very_sound_of_the_command(
+    voice: Model[Any], run: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "made.wav"
+    done = run(
+        *("generate", f"checkpoint={RUNS / 'mu_law'}", f"out={out}", "seconds=0.1", "device=cpu")
+    )
+    assert done.code == 0, done.err
+    wave = voice.generate(seconds=0.1)
+    assert wave.dtype == np.float32
+    assert voice.sample_rate == 2000
+    samples, _ = soundfile.read(out, dtype="float32")
+    np.testing.assert_allclose(np.clip(wave, -1, 1), samples, atol=2**-15)  # as files hold it
+    longer = voice.generate(wave, length=30)
+    np.testing.assert_array_equal(longer[:200], voice.codec.decode(voice.codec.encode(wave)))
+    assert len(longer) == 230
+
+
+def test_nats_are_those_of_the_logits(text: Model[Any]) -> None:
+    content = "a small friend.\n" * 100  # longer than what is read in one call
+    nats, logits = text.nats(content), text.logits(content)
+    assert nats.shape == (1600,)
+    assert logits.shape == (1601, text.codec.size)
+    shares = torch.log_softmax(torch.from_numpy(logits), -1).numpy()
+    symbols = text.codec.encode(content)  # type: ignore[arg-type]
+    np.testing.assert_allclose(nats, -shares[np.arange(1600), symbols], atol=1e-5)
+    following = text.logits("", state=text.state(content))
+    np.testing.assert_allclose(following[0], logits[-1], atol=1e-5)
+
+
+def test_a_state_goes_on_where_it_was_handed_back(text: Model[Any]) -> None:
+    whole = text.nats("a small letter")
+    first, state = text.nats("a small ", return_state=True)
+    assert isinstance(state, ModelState)
+    assert state.h.shape == (2, 12)
+    second, after = text.nats("letter", state=state, return_state=True)
+    np.testing.assert_allclose(np.concatenate([first, second]), whole, atol=1e-6)
+    for one, other in zip(after[:2], text.state("a small letter")[:2], strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    assert after.symbol == text.state("a small letter").symbol
+    assert text.nats("a").tolist() == text.nats("a", state=text.state()).tolist()
+    assert text.nats("").shape == (0,)
+
+
+def test_generation_goes_on_from_a_state(text: Model[Any]) -> None:
+    straight = text.generate("a small letter", length=30, seed=2)
+    state = text.state("a small ")
+    made, after = text.generate("letter", length=30, seed=2, state=state, return_state=True)
+    assert "a small " + made == straight
+    assert after.symbol == text.state(straight).symbol
+    np.testing.assert_allclose(after.h, text.state(straight).h, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m: m.generate(5), "prompt=5: expected str, got int"),
+        (lambda m: m.generate(b"a"), "prompt=b'a': expected str, got bytes"),
+        (lambda m: m.generate("a", length="many"), r"length='many': expected int \| None"),
+        (lambda m: m.generate("a", length=0), "length=0"),
+        (lambda m: m.generate("a", seconds=2), "seconds=2: this model writes text"),
+        (lambda m: m.generate("a", temperature=-1), "temperature=-1"),
+        (lambda m: m.generate("a", seed=1.5), "seed=1.5: expected int, got float"),
+        (lambda m: m.generate("a", sample="torch"), "sample='torch': expected SampleConfig"),
+        (lambda m: m.stream(["a"]), r"prompt=\['a'\]: expected str, got list"),
+        (lambda m: m.generate("Ω"), "prompt: character 'Ω'"),
+        (lambda m: m.nats(7), "content=7: expected str"),
+        (lambda m: m.nats("Ω"), "content: character 'Ω'"),
+        (lambda m: m.nats("a", state=(1, 2, 3)), "expected ModelState, got tuple"),
+        (
+            lambda m: m.nats("a", state=ModelState(*[np.zeros((1, 3), np.float32)] * 2, 0)),
+            r"state.h: expected \(L, H\) = \(2, 12\), got \(1, 3\)",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(text: Model[Any], call: Any, words: str) -> None:
+    with pytest.raises(seqkit.ConfigError, match=words):
+        call(text)
+
+
+@pytest.mark.parametrize("wave", ["text", [[0.1, 0.2]], [0.1, math.nan], None.__class__])
+def test_what_is_no_wave_is_named(voice: Model[Any], wave: Any) -> None:
+    with pytest.raises(seqkit.ConfigError, match=r"content: expected a wave \(N,\)"):
+        voice.nats(wave)
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("no checkpoint")
+    for place, words in [
+        (tmp_path / "none", "no such checkpoint"),
+        (tmp_path, "no checkpoint in this folder"),
+        (tmp_path / "text.txt", "not a seqkit checkpoint"),
+    ]:
+        with pytest.raises(seqkit.CheckpointError, match=words):
+            seqkit.load(place)
+    with pytest.raises(seqkit.ConfigError, match="checkpoint=5: expected"):
+        seqkit.load(5)  # type: ignore[arg-type]
+    with pytest.raises(seqkit.ConfigError, match="device=tpu"):
+        seqkit.load(RUNS / "mu_law", device="tpu")

@@ -1,0 +1,113 @@
+"""Training from Python leaves what the command leaves, and tells all of it."""
+
+import contextlib
+import io
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seqkit
+from seqkit.runs.events import Event
+from tests.conftest import TINY, Run, environment, process
+
+KEYS = [key for key in TINY if not key.startswith("recipe=")]
+
+
+def test_a_run_is_that_of_the_command(run: Run, text_file: Path, tmp_path: Path) -> None:
+    more = ["train.max_steps=12", "train.validate_every=6"]
+    done = run(*TINY, *more, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}")
+    assert done.code == 0, done.err
+    events: list[Event] = []
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        trained = seqkit.train(
+            "shakespeare", *KEYS, *more, f"run_dir={tmp_path / 'b'}", data=text_file,
+            on_event=events.append,
+        )  # fmt: skip
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+    assert printed.getvalue() == ""
+    names = [type(event).__name__ for event in events]
+    assert names[0] == "Started"
+    assert names[-1] == "Finished"
+    assert names.count("Validated") == names.count("Sampled") == 2
+    assert names.index("Validated") < names.index("CheckpointDue") < names.index("Sampled")
+    of_a, of_b = (
+        sorted(str(file.relative_to(folder)) for file in folder.rglob("*"))
+        for folder in (tmp_path / "a", tmp_path / "b")
+    )
+    assert of_a == of_b
+    losses = [line["loss"] for line in trained.metrics if line["event"] == "validate"]
+    assert trained.summary["best_validation_loss"] == min(losses)
+    assert trained.load("cpu").generate(length=30).encode() == done.out
+
+
+def test_a_finished_run_is_returned_as_it_is(text_file: Path, tmp_path: Path) -> None:
+    keys = [*KEYS, "train.max_steps=3", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    first = seqkit.train("shakespeare", *keys, data=text_file)
+    events: list[Event] = []
+    again = seqkit.train("shakespeare", *keys, data=text_file, on_event=events.append)
+    assert (again.path, events) == (first.path, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "words"),
+    [
+        (["shakespear"], {}, "did you mean shakespeare"),
+        ([5], {}, "recipe=5: expected str, got int"),
+        (["shakespeare", 5], {}, "override=5: expected str"),
+        (["shakespeare"], {"data": 5}, "data=5: expected"),
+        (["shakespeare"], {"on_event": 5}, "on_event=5"),
+        (["shakespeare", "train.max_steps=none"], {}, "train.max_steps"),
+        (["shakespeare"], {"plugins": ["no_such_module"]}, "plugins=no_such_module"),
+    ],
+)
+def test_wrong_arguments_are_named(
+    arguments: list[str], keywords: dict[str, object], words: str
+) -> None:
+    with pytest.raises(seqkit.ConfigError, match=words):
+        seqkit.train(*arguments, **keywords)
+
+
+def test_importing_seqkit_waits_for_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys, seqkit; heavy = {'torch', 'numpy', 'hydra', 'matplotlib'} & set(sys.modules);"
+        "assert not heavy, heavy; assert 'load' in dir(seqkit);"
+        "from seqkit import CharRNN, codecs, events; assert codecs.Characters; assert events.Finished"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = seqkit.nothing  # type: ignore[attr-defined]
+    for name in seqkit.__all__:
+        assert getattr(seqkit, name) is not None
+
+
+def test_hydra_of_the_callers_own_is_left_as_it_was(text_file: Path, tmp_path: Path) -> None:
+    code = (
+        "import hydra, seqkit\n"
+        "from hydra.core.global_hydra import GlobalHydra\n"
+        "with hydra.initialize(version_base=None, config_path=None):\n"
+        "    before = GlobalHydra.instance().hydra\n"
+        f"    seqkit.train('shakespeare', *{KEYS!r}, 'train.max_steps=1', 'run_dir=run', data='{text_file}')\n"
+        "    assert GlobalHydra.instance().hydra is before\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_checkpoint_of_python_is_one_of_the_command(text_file: Path, tmp_path: Path) -> None:
+    run = seqkit.train(
+        "shakespeare", *KEYS, "train.max_steps=2", f"run_dir={tmp_path / 'a'}", data=text_file
+    )
+    done = process("evaluate", f"checkpoint={run.path}", "device=cpu", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
