@@ -1,38 +1,25 @@
-"""Files of sound become a corpus: one symbol a sample, quantised once and kept in the cache.
+"""Files of sound become a corpus: a symbol per sample, quantised once and kept in the cache."""
 
-Files are read, resampled and quantised in blocks, so that memory does not grow with the sound.
-"""
-
-import hashlib
-import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
+from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, corpus_cache
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
-from seqkit.data.corpus_cache import Encoded
 from seqkit.data.datasets import Located
-from seqkit.data.sound import Wave, reader
-from seqkit.data.sound.reader import BadFileError, Reader
-from seqkit.data.sound.resample import Resampler
-from seqkit.errors import ConfigError, DataError
+from seqkit.data.recordings import Recordings
+from seqkit.data.sound import reader
+from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
-
-_SHORTEST = 0.02  # seconds; a clip below holds nothing to learn from
-_RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
-_SILENT = 2.0**-15  # peak of a clip that holds nothing but the last bit of 16
 
 
 def holds_sound(path: Path) -> bool:
-    """Whether data.kind=auto means sound: a file that opens as sound or is named so, or a folder
-    of such files without texts."""
+    """Whether data.kind=auto takes this for sound.
+
+    It does so for a file that is named or opens as sound, and a folder with such names and no .txt.
+    """
     if not path.is_dir():
         return path.suffix.lower() in reader.SUFFIXES or (
             path.suffix != ".txt" and reader.is_sound(path)
@@ -75,7 +62,7 @@ def load(
         "channel": config.channel,
         "on_bad_file": config.on_bad_file,
     }
-    reading = _Reading(config, source.files, located)
+    recordings = Recordings(config, source.files, located)
     if codec is None:
         kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, catalogue)
         assert issubclass(kind, Quantiser)
@@ -87,12 +74,12 @@ def load(
             "levels": config.levels,
             "gain": config.gain,
         }
-        found = corpus_cache.find_codec(source, wanted, catalogue, lambda: reading.codec(kind))
+        found = corpus_cache.find_codec(source, wanted, catalogue, lambda: recordings.codec(kind))
         assert isinstance(found, Quantiser)
         codec = found
     quantiser = codec
     return corpus_cache.load(
-        source, settings, codec, lambda stream: reading.encode(quantiser, stream)
+        source, settings, codec, lambda stream: recordings.encode(quantiser, stream)
     )
 
 
@@ -143,158 +130,3 @@ def check_gain(config: DataConfig, trained: Mapping[str, Any]) -> None:
         raise ConfigError(
             f"data.gain={config.gain}: the checkpoint was trained with {gain}; leave the key out"
         )
-
-
-def _rank(name: str) -> bytes:
-    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
-
-
-@dataclass
-class _Reading:
-    """One pass or two over the files, and what they came across."""
-
-    config: DataConfig
-    files: Mapping[str, Path]
-    located: Located
-    bad: list[BadFileError] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-    converted: Counter[str] = field(default_factory=Counter)
-    clipped: int = 0
-    signal: float = 0.0
-    noise: float = 0.0
-
-    def codec(self, kind: type[Quantiser]) -> Quantiser:
-        """The quantiser of a kind that `config` asks for."""
-        rate = self.config.sample_rate or self._common_rate()
-        return kind(self.config.levels, rate, self._gain(rate))
-
-    def encode(self, codec: Quantiser, stream: IO[bytes]) -> Encoded:
-        """Write the symbols of all files that can be used."""
-        starts: list[int] = []
-        part_starts: dict[int, int] = {}
-        written = 0
-        for name in self._order():
-            part_starts.setdefault(self.located.part_of(name), written)
-            count = self._write(self.files[name], codec, stream)
-            if count:
-                starts.append(written)
-                written += count
-        if not written:
-            raise DataError(self._nothing_left())
-        return Encoded(
-            starts,
-            skipped=len(self.bad) + self.left_out.total(),
-            notes=tuple(self._notes(len(starts))),
-            whole_documents=len(starts) > 1,
-            validation_start=part_starts.get(1),
-            test_start=part_starts.get(2),
-            snr=10 * math.log10(self.signal / self.noise) if self.noise else None,
-        )
-
-    def _order(self) -> list[str]:
-        return sorted(self.files, key=lambda name: (self.located.part_of(name), _rank(name)))
-
-    def _common_rate(self) -> int:
-        """The sample rate of most files."""
-        rates: Counter[int] = Counter()
-        for file in self.files.values():
-            try:
-                rates[Reader(file).sample_rate] += 1
-            except BadFileError as error:
-                self._refuse(error)
-        if not rates:
-            raise DataError(self._nothing_left())
-        self.bad.clear()  # they come again when all is read
-        return max(rates, key=lambda rate: (rates[rate], rate))
-
-    def _gain(self, rate: int) -> float:
-        if self.config.gain == "none":
-            return 1.0
-        peak, square, count = 0.0, 0.0, 0
-        for name in self._order():
-            try:
-                for wave in self._waves(self.files[name], rate):
-                    peak = max(peak, float(np.abs(wave).max(initial=0)))
-                    square += float(np.square(wave, dtype=np.float64).sum())
-                    count += wave.size
-            except BadFileError as error:
-                self._refuse(error)
-        if peak < _SILENT:
-            raise DataError(self._nothing_left())
-        self.bad.clear()
-        self.converted.clear()
-        return 1 / peak if self.config.gain == "peak" else _RMS / math.sqrt(square / count)
-
-    def _waves(self, file: Path, rate: int) -> Iterator[Wave]:
-        opened = Reader(file)
-        resampler = Resampler(opened.sample_rate, rate)
-        for block in opened.blocks(self.config.channel):
-            yield resampler.convert(block)
-        yield resampler.convert(np.zeros(0, np.float32), last=True)
-        if opened.sample_rate != rate:
-            self.converted[f"resampled from {opened.sample_rate} Hz to {rate} Hz"] += 1
-        if opened.channels > 1:
-            self.converted[
-                f"mixed from {opened.channels} channels"
-                if self.config.channel == "mix"
-                else f"read by one of {opened.channels} channels"
-            ] += 1
-
-    def _write(self, file: Path, codec: Quantiser, stream: IO[bytes]) -> int:
-        """The symbols of one file; none if it is left out. Returns how many were written."""
-        begin, count, peak = stream.tell(), 0, 0.0
-        clipped, signal, noise = 0, 0.0, 0.0
-        try:
-            for wave in self._waves(file, codec.sample_rate):
-                symbols = codec.encode(wave)
-                stream.write(symbols.tobytes())
-                count += wave.size
-                magnitude = np.abs(wave)
-                peak = max(peak, float(magnitude.max(initial=0)))
-                clipped += int(np.count_nonzero(magnitude * codec.gain > 1))
-                signal += float(np.square(wave, dtype=np.float64).sum())
-                error = codec.decode(symbols) - wave
-                noise += float(np.square(error, dtype=np.float64).sum())
-        except BadFileError as error:
-            self._refuse(error)
-            count = 0
-        else:
-            if count < _SHORTEST * codec.sample_rate:
-                self.left_out[f"shorter than {_SHORTEST * 1000:g} ms"] += 1
-                count = 0
-            elif peak < _SILENT:
-                self.left_out["silent"] += 1
-                count = 0
-        if count:
-            self.clipped += clipped
-            self.signal += signal
-            self.noise += noise
-        else:
-            stream.seek(begin)
-            stream.truncate()
-        return count
-
-    def _refuse(self, error: BadFileError) -> None:
-        if self.config.on_bad_file == "error":
-            hint = "; data.on_bad_file=skip leaves such files out" if len(self.files) > 1 else ""
-            raise DataError(f"{error}{hint}") from error
-        self.bad.append(error)
-
-    def _nothing_left(self) -> str:
-        first = next(iter(self.files.values()))
-        if self.bad:
-            return f"none of {len(self.files)} file(s) of sound can be read: {self.bad[0]}"
-        why = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
-        return f"{first}: nothing is left of the sound: {why or 'silence'}"
-
-    def _notes(self, documents: int) -> Iterator[str]:
-        if self.bad:
-            names = "; ".join(f"{error.file} ({error.reason})" for error in self.bad)
-            yield f"{len(self.bad)} of {len(self.files)} files cannot be read: {names}"
-        told = [f"{documents} of {len(self.files)} file(s) of sound read"]
-        told += [f"{count} {what}" for what, count in self.converted.items()]
-        told += [f"{count} left out ({what})" for what, count in self.left_out.items()]
-        if self.clipped:
-            told.append(f"{self.clipped} samples over 1 clipped")
-        if len(told) > 1:
-            yield "; ".join(told)
