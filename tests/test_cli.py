@@ -125,4 +125,36 @@ def test_multirun_runs_every_job_and_returns_the_first_failure(
     folders = sorted(path.name for path in (tmp_path / "sweep").iterdir())
     assert folders == ["2", "3"]
     assert (tmp_path / "sweep" / "3" / "summary.json").exists()
-    assert result.err.count("multirun: job") == 4
+    assert result.err.count("multirun: run") == 4
+
+
+def test_a_closed_stdout_does_not_end_a_sweep(text_file: Path, tmp_path: Path) -> None:
+    arguments = [
+        *("--multirun", *TINY, f"data.path={text_file}", "run_dir=sweep", "train.max_steps=2"),
+        "seed=1,2,3",
+    ]
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqkit", *arguments], cwd=tmp_path, env=environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as sweep:  # fmt: skip
+        assert sweep.stdout is not None
+        sweep.stdout.close()
+        _, said = sweep.communicate(timeout=120)
+    assert sweep.returncode == 0, said
+    assert b"Traceback" not in said
+    assert len(list((tmp_path / "sweep").glob("*/summary.json"))) == 3
+
+
+def test_sweeps_of_the_same_second_get_folders_of_their_own(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seqkit.runs.folder.time.strftime", lambda form: "now")
+    arguments = [
+        *("--multirun", *TINY, f"data.path={text_file}", f"runs={tmp_path / 'runs'}"),
+        *("train.max_steps=1", "seed=1,2"),
+    ]
+    assert run(*arguments).code == 0
+    assert run(*arguments).code == 0
+    folders = {path.parent.name for path in (tmp_path / "runs").rglob("summary.json")}
+    sweeps = {path.parents[1].name for path in (tmp_path / "runs").rglob("summary.json")}
+    assert (folders, sweeps) == ({"0", "1"}, {"now", "now_2"})

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.data.codecs import Codec
+from seqkit.errors import ConfigError
 from seqkit.symbols import Integers, Symbols
 
 
@@ -15,6 +16,21 @@ class Part:
 
     symbols: Symbols
     starts: Integers
+
+    @classmethod
+    def of(cls, *documents: Symbols) -> "Part":
+        """The part that consists of some documents, each (N,) and not empty.
+
+        Raises:
+            ConfigError: there are none, or one of them is no such array.
+        """
+        for number, symbols in enumerate(documents):
+            if not isinstance(symbols, np.ndarray) or symbols.ndim != 1 or not symbols.size:
+                raise ConfigError(f"document {number}: expected symbols (N,), N at least 1")
+        if not documents:
+            raise ConfigError("a part has at least one document")
+        lengths = [len(symbols) for symbols in documents]
+        return cls(np.concatenate(documents), np.cumsum([0, *lengths[:-1]], dtype=np.int64))
 
     def __len__(self) -> int:
         return int(self.symbols.size)

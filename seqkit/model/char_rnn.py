@@ -15,11 +15,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
+from seqkit.errors import ConfigError
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import usable_kernels
 from seqkit.model.network import Network, State
 from seqkit.model.padding import TENSOR_CORE, round_up
+from seqkit.options import check_section, check_type
 
 _NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
 
@@ -36,11 +38,14 @@ class CharRNN(nn.Module):
         The columns that a one-hot input selects are normal with deviation 0.5. At ±1/sqrt(H) a
         symbol would hardly move the gates, and learning would start several times slower.
 
-        `config.vocabulary_size` is V and must be set, else ValueError.
+        Raises:
+            ConfigError: `config` is of another type or out of range, or names no vocabulary_size.
         """
         super().__init__()
-        if config.vocabulary_size < 1:
-            raise ValueError("a model needs a vocabulary of at least one symbol")
+        check_type("config", config, ModelConfig)
+        check_section(config, "config.")
+        if not config.vocabulary_size:
+            raise ConfigError("config.vocabulary_size=0: a network needs at least one symbol")
         self.config = config
         v, h = config.vocabulary_size, config.hidden_size
         embedded = config.input == "embedding"

@@ -22,6 +22,10 @@ class State(NamedTuple):
     h: Tensor
     c: Tensor
 
+    def detached(self) -> "State":
+        """The same values, through which no gradient flows back."""
+        return State(*(values.detach() for values in self))
+
     def reset_(self, fresh: Tensor) -> None:
         """Zero the lanes in which `fresh` (B,) is true, in place."""
         for values in self:

@@ -1,17 +1,23 @@
 """Training as a user runs it: what comes out, and that nothing is ever lost."""
 
+import errno
 import json
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
+import numpy as np
 import pytest
 import torch
 
+from seqkit import disk
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
+from seqkit.symbols import Integers
 from tests.conftest import SENTENCE, TINY, Run, environment
 
 
@@ -334,3 +340,87 @@ def test_going_on_by_force_with_other_lanes_is_refused_in_a_line(
     assert precise.code == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["dtype"] == "bf16"
+
+
+def test_a_damaged_last_checkpoint_is_resumed_over_at_the_first_try(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    first = run(*arguments, "train.max_steps=8", "train.validate_every=2")
+    assert first.code == 0, first.err
+    (tmp_path / "a" / "summary.json").unlink()
+    last = tmp_path / "a" / "checkpoints" / "last.safetensors"
+    last.write_bytes(last.read_bytes()[:-3])
+    again = run(*arguments, "train.max_steps=8", "train.validate_every=2")
+    assert again.code == 0, again.err
+    assert "going on from previous.safetensors" in again.err
+    assert (tmp_path / "a" / "checkpoints" / "last.damaged").exists()
+
+
+def test_a_finished_run_with_other_settings_is_refused(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    assert run(*arguments, "train.max_steps=3").code == 0
+    text_file.unlink()  # a finished run needs no data to say so
+    refused = run(*arguments, "train.max_steps=3", "optimizer.lr=0.5")
+    assert refused.code == 2
+    assert "optimizer.lr" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        ("sample.engine=fused", 5),
+        ("sample.engine=cuda_graph", 5),
+        ("sample.precision=fp16", 2),
+        ("sample.engine=torch sample.precision=int8", 2),
+    ],
+)
+def test_what_could_not_sample_later_is_refused_at_once(
+    key: str, code: int, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    refused = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3",
+        *key.split(),
+    )  # fmt: skip
+    assert refused.code == code, refused.err
+    assert refused.err.count("\n") == 1
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_sample_that_fails_ends_no_training(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, mode: str) -> IO[bytes]:
+        if path.name.startswith(".step_"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return path.open(mode)
+
+    monkeypatch.setattr(disk, "open_file", full)
+    done = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4",
+        "train.validate_every=2",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.err.count("no sample at step") == 2
+    assert "no space left on device" in done.err
+    assert not list((tmp_path / "a" / "samples").iterdir())
+
+
+def test_the_state_is_saved_before_a_sample_is_drawn(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = tmp_path / "a" / "checkpoints" / "last.safetensors"
+    found: list[bool] = []
+
+    def continue_prompt(*given: object) -> Iterator[Integers]:
+        found.append(last.exists())
+        return iter([np.zeros((1, 1), np.int64)])
+
+    monkeypatch.setattr("seqkit.library.run_training.continue_prompt", continue_prompt)
+    done = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=2",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert found == [True, True]  # at the validation, and the closing sample

@@ -1,12 +1,14 @@
 """Parts: where a corpus is cut, and where documents begin."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from seqkit.data.codecs import Bytes
 from seqkit.data.corpus import Corpus, Part
+from seqkit.errors import ConfigError
 
 
 def part(*lengths: int) -> Part:
@@ -70,3 +72,17 @@ def test_a_record_has_licence_and_citation_where_there_are_some() -> None:
     assert corpus.record()["citation"] == "A. Author,\n  2020"
     assert corpus.record()["bytes"] == 7
     assert corpus.credit == "licence CC0, A. Author, 2020"
+
+
+def test_a_part_is_made_of_documents() -> None:
+    part = Part.of(np.array([1, 2], np.uint8), np.array([3], np.uint8), np.array([4, 5], np.uint8))
+    assert (part.symbols.tolist(), part.starts.tolist()) == ([1, 2, 3, 4, 5], [0, 2, 3])
+    assert part.symbols.dtype == np.uint8
+
+
+@pytest.mark.parametrize(
+    "documents", [[], ["ab"], [np.zeros(0, np.uint8)], [np.zeros((2, 2), np.uint8)]]
+)
+def test_what_is_no_document_is_refused(documents: list[Any]) -> None:
+    with pytest.raises(ConfigError, match="document"):
+        Part.of(*documents)

@@ -14,6 +14,7 @@ from seqkit.library.model import Model, ModelState
 from tests.conftest import Run
 
 RUNS = Path(__file__).parents[1] / "runs_0_1_0"
+SMALL = np.zeros((1, 3), np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +120,7 @@ def test_generation_goes_on_from_a_state(text: Model[Any]) -> None:
         (lambda m: m.nats("Ω"), "content: character 'Ω'"),
         (lambda m: m.nats("a", state=(1, 2, 3)), "expected ModelState, got tuple"),
         (
-            lambda m: m.nats("a", state=ModelState(*[np.zeros((1, 3), np.float32)] * 2, 0)),
+            lambda m: m.nats("a", state=ModelState(SMALL, SMALL, 0)),
             r"state.h: expected \(L, H\) = \(2, 12\), got \(1, 3\)",
         ),
     ],

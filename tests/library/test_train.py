@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_a_finished_run_is_returned_as_it_is(text_file: Path, tmp_path: Path) ->
     ],
 )
 def test_wrong_arguments_are_named(
-    arguments: list[str], keywords: dict[str, object], words: str
+    arguments: list[Any], keywords: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(seqkit.ConfigError, match=words):
         seqkit.train(*arguments, **keywords)
@@ -76,7 +77,8 @@ def test_importing_seqkit_waits_for_nothing(tmp_path: Path) -> None:
     code = (
         "import sys, seqkit; heavy = {'torch', 'numpy', 'hydra', 'matplotlib'} & set(sys.modules);"
         "assert not heavy, heavy; assert 'load' in dir(seqkit);"
-        "from seqkit import CharRNN, codecs, events; assert codecs.Characters; assert events.Finished"
+        "from seqkit import CharRNN, codecs, events;"
+        "assert codecs.Characters; assert events.Finished"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True,
@@ -84,7 +86,7 @@ def test_importing_seqkit_waits_for_nothing(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = seqkit.nothing  # type: ignore[attr-defined]
+        _ = seqkit.nothing
     for name in seqkit.__all__:
         assert getattr(seqkit, name) is not None
 
@@ -95,7 +97,8 @@ def test_hydra_of_the_callers_own_is_left_as_it_was(text_file: Path, tmp_path: P
         "from hydra.core.global_hydra import GlobalHydra\n"
         "with hydra.initialize(version_base=None, config_path=None):\n"
         "    before = GlobalHydra.instance().hydra\n"
-        f"    seqkit.train('shakespeare', *{KEYS!r}, 'train.max_steps=1', 'run_dir=run', data='{text_file}')\n"
+        f"    keys = {[*KEYS, 'train.max_steps=1', 'run_dir=run']}\n"
+        f"    seqkit.train('shakespeare', *keys, data='{text_file}')\n"
         "    assert GlobalHydra.instance().hydra is before\n"
     )
     done = subprocess.run(

@@ -1,0 +1,71 @@
+"""A checkpoint's own data is found again; what it names is not trusted."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint, load
+from tests.conftest import TINY, Run
+
+BEST = "checkpoints/best.safetensors"
+
+
+@pytest.fixture
+def trained_here(run: Run, text_file: Path, tmp_path: Path) -> Path:
+    done = run(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
+    assert done.code == 0, done.err
+    return tmp_path / "run" / BEST
+
+
+def forge(file: Path, **data: Any) -> Checkpoint:
+    """The checkpoint, with other data settings in its config."""
+    saved = load(file, Catalogue())
+    config = {**saved.config, "data": {**saved.config["data"], **data}}
+    return dataclasses.replace(saved, config=config)
+
+
+def test_it_is_found_by_its_path(run: Run, trained_here: Path) -> None:
+    done = run("evaluate", f"checkpoint={trained_here}", "json=true", "device=cpu")
+    assert done.code == 0, done.err
+    record = load(trained_here, Catalogue()).data
+    assert json.loads(done.out)["data_sha256"] == record["sha256"]
+    assert record["bytes"] == 40 * len("the rain in spain stays mainly in the plain.\n")
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "/proc/self/mem", "pipe", "longer.txt", "none.txt"])
+def test_only_a_file_of_the_recorded_size_is_opened(
+    place: str, run: Run, trained_here: Path, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "longer.txt").write_text("the rain " * 500)
+    path = Path(place) if place.startswith("/") else tmp_path / place
+    forge(trained_here, path=str(path)).save(tmp_path / "foreign.safetensors")
+    refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
+    assert refused.code == 3
+    assert "give data.path" in refused.err
+    assert refused.err.count("\n") == 1
+
+
+def test_a_data_set_that_nobody_offers_is_not_imported(
+    run: Run, trained_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evil.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    saved = forge(trained_here, path="", dataset="evil")
+    saved.config["plugins"] = ["evil"]
+    saved.save(tmp_path / "foreign.safetensors")
+    refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
+    assert refused.code == 3
+    assert "data.dataset=evil is not to be found" in refused.err
+    assert "plugins=evil, as in the training" in refused.err
+
+
+def test_a_part_that_there_was_not_is_named(run: Run, trained_here: Path) -> None:
+    refused = run("evaluate", f"checkpoint={trained_here}", "part=test", "device=cpu")
+    assert refused.code == 3
+    assert "without a test part" in refused.err
