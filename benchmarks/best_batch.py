@@ -8,11 +8,12 @@ docs/performance.md. `shape`, and the keys that may follow it, are those of `ben
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from seqkit import compose, device, disk
 from seqkit.bench import plain, training
 from seqkit.errors import ConfigError, SeqkitError
-from seqkit.kernels.timing import interleave
+from seqkit.kernels.timing import Build, interleave
 
 LOOPS = ("plain", "plain_best")
 
@@ -26,12 +27,16 @@ def rates(
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with device.memory_errors(lambda: "Give fewer lanes."):
         rows, choice = training.rows(config, chosen, precisions, disk.cache_dir())
-        rows |= plain.rows(config, chosen)
-        builds = {name: rows[name].build for name in ("seqkit", *LOOPS)}
+        best = plain.best_row(config, chosen, plain.precisions(chosen))
+        builds: dict[str, Build] = {
+            "seqkit": rows["seqkit"].build,
+            "plain": partial(plain.plain_step, config, chosen),
+            "plain_best": best.build,
+        }
         timings = interleave(builds, chosen, rounds=rounds, calls=calls)
     symbols = lanes * config.train.sequence_length
     found = {name: symbols / timing.quantile(0.5) * 1000 for name, timing in timings.items()}
-    return found, f"{choice.execution}; {rows['plain_best'].variant}"
+    return found, f"{choice.execution}; {best.variant}"
 
 
 def table(arguments: Sequence[str], rounds: int = 5, calls: int = 10) -> str:

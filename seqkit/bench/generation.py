@@ -1,9 +1,9 @@
-"""What `bench` times at a shape of generation: `length` steps, fewer where each is its own call.
+"""The rows of a shape that generates: the engines, and what they are compared with.
 
-plain                    a loop as it is usually written: stacked nn.LSTM, one-hot, one step a call,
-                         softmax, multinomial, item()
-torch, cuda_graph, ...   the engines, with their draws and the copy of the symbols to the host
-onnxruntime_bare         ONNX Runtime's step alone: one call a step, nothing drawn
+plain                   a loop as it is usually written: stacked nn.LSTM, one-hot, one step a call,
+                        softmax, multinomial, item()
+torch, cuda_graph, ...  the engines, including their draws and the copy of the symbols to the host
+onnxruntime_bare        ONNX Runtime's step alone: one call a step, nothing drawn
 """
 
 import itertools
@@ -28,17 +28,17 @@ from seqkit.model.char_rnn import CharRNN
 
 SHAPES = ("generate_text", "generate_audio")
 
-_MANY = 1024  # steps of a call of an engine, unless length says otherwise
-_FEW = 64  # steps of a call where Python makes every one
+_MANY = 1024  # steps in one call of an engine, unless length says otherwise
+_FEW = 64  # at most, where Python makes every step
 
 
 def rows(config: Config, device: torch.device, notice: Callable[[str], None]) -> dict[str, Row]:
-    """All rows that this machine and network allow; others are named by `notice`.
+    """All rows that can run here; `notice` is told why others cannot.
 
     Args:
-        config: model (with its vocabulary_size), streams, length, seed and the keys of the rule.
+        config: model (with its vocabulary_size), streams, length, seed and the sampling keys.
         device: where to run.
-        notice: tells the user.
+        notice: told what is left out.
     """
     settings, streams = config.model, config.streams
     generator = torch.Generator().manual_seed(config.seed)

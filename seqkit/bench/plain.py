@@ -12,7 +12,7 @@ away the launches around it. Every loop trains on the same window over and over,
 the update is timed; none pays for reading batches, as seqkit's own step does.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -46,21 +46,33 @@ class Variant:
 def rows(config: Config, device: torch.device) -> dict[str, Row]:
     """plain, plain_best and, for the cell "lstm", nn_lstm; the variants are chosen here."""
     symbols = config.train.batch_size * config.train.sequence_length
-    on_gpu = device.type == "cuda"
-    precisions = list(DTYPES) if on_gpu else _cpu_precisions()
-    ways = [True, False] if on_gpu else [False]
-    variants = [Variant(precision, graph) for precision in precisions for graph in ways]
-    loops = {str(variant): partial(best_step, config, device, variant) for variant in variants}
-    best = fastest(loops, device)
     found = {
         "plain": Row(partial(plain_step, config, device), symbols),
-        "plain_best": Row(loops[best], symbols, best),
+        "plain_best": best_row(config, device, precisions(device)),
     }
     if config.model.cell == "lstm":
-        layers = {name: partial(_nn_lstm, config, device, DTYPES[name]) for name in precisions}
+        layers = {
+            name: partial(_nn_lstm, config, device, DTYPES[name]) for name in precisions(device)
+        }
         best = fastest(layers, device)
         found["nn_lstm"] = Row(layers[best], symbols, best)
     return found
+
+
+def best_row(config: Config, device: torch.device, allowed: Sequence[str]) -> Row:
+    """plain_best in the fastest of the precisions that are allowed."""
+    graphs = [True, False] if device.type == "cuda" else [False]
+    variants = [Variant(precision, graph) for precision in allowed for graph in graphs]
+    loops = {str(variant): partial(best_step, config, device, variant) for variant in variants}
+    best = fastest(loops, device)
+    return Row(loops[best], config.train.batch_size * config.train.sequence_length, best)
+
+
+def precisions(device: torch.device) -> list[str]:
+    """Those that this device does not have to emulate."""
+    if device.type == "cuda":
+        return list(DTYPES)
+    return ["fp32", "bf16"] if has_fast_bf16() else ["fp32"]
 
 
 def plain_step(config: Config, device: torch.device) -> Callable[[], float]:
@@ -190,11 +202,6 @@ def _nn_lstm(config: Config, device: torch.device, dtype: torch.dtype) -> Callab
             torch.autograd.grad(y, weights, torch.ones_like(y))
 
     return step
-
-
-def _cpu_precisions() -> list[str]:
-    """Those in which an autocast loop is not emulated."""
-    return ["fp32", "bf16"] if has_fast_bf16() else ["fp32"]
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def rows(
         device: where to run.
         precisions: of seqkit's rows, the first where nothing is searched.
         cache: for what a search on a GPU finds.
-        notice: told what a person should know.
+        notice: told what runs otherwise than usual.
     """
     if device.type == "cuda":
         _warm_cublas(device)
