@@ -9,6 +9,7 @@ import pytest
 
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
+from seqkit.runs.files import find_checkpoint
 from tests.conftest import SENTENCE, TINY, Run
 
 MODULE = """
@@ -59,7 +60,7 @@ def test_evaluate_finds_the_data_set_of_a_module_again(module: str, run: Run) ->
     sys.modules.pop(module)
     alone = run("evaluate", "checkpoint=run", "device=cpu")
     assert (alone.code, module in sys.modules) == (3, False)
-    assert "data.dataset=rain, which is not to be found" in alone.err
+    assert "data.dataset=rain is not to be found" in alone.err
     assert f"plugins={module}, as in the training" in alone.err
 
 
@@ -71,7 +72,7 @@ def test_the_codec_of_a_module_is_asked_for(module: str, run: Run) -> None:
     sys.modules.pop(module)
     alone = run(*words)
     assert (alone.code, module in sys.modules) == (4, False)
-    assert "its codec shifted cannot be used" in alone.err
+    assert "its codec shifted is not to be found" in alone.err
     assert f"plugins={module}, as in its training" in alone.err
 
 
@@ -100,7 +101,7 @@ def test_a_path_that_a_foreign_checkpoint_names_is_not_opened(
         (tmp_path / place).write_text(SENTENCE * 101)
     if place == "pipe":
         os.mkfifo(tmp_path / place)
-    saved = checkpoint.load(checkpoint.find(trained), Catalogue())
+    saved = checkpoint.load(find_checkpoint(trained), Catalogue())
     saved.config["data"]["path"] = str(tmp_path / place)
     saved.save(tmp_path / "foreign.safetensors")
     scored = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
