@@ -1,5 +1,7 @@
 """Recipes and overrides: every real one composes, every wrong one is named."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -176,3 +178,59 @@ def test_a_sweep_is_every_combination() -> None:
 def test_every_key_has_a_meaning() -> None:
     assert all(item.metadata["help"] for _, item in options())
     assert isinstance(compose.compose(["recipe=shakespeare"], []), Config)
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Two modules with a recipe each, in a folder that is on the path."""
+    for name in ("compose_one", "compose_two"):
+        folder = tmp_path / f"of_{name}"
+        folder.mkdir()
+        (folder / f"{name}.yaml").write_text("# Of a module\nmodel:\n  hidden_size: 55\n")
+        (tmp_path / f"{name}.py").write_text(f"RECIPES = 'of_{name}'\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for name in ("compose_one", "compose_two"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["plugins=compose_one,compose_two"],
+        ["plugins=[compose_one, compose_two]"],
+        ["plugins=compose_one", "plugins=compose_two", "plugins=compose_one"],
+    ],
+)
+def test_modules_bring_their_recipes(modules: Path, given: list[str]) -> None:
+    config = compose.compose([*given, "recipe=compose_two"], [])
+    assert (config.model.hidden_size, config.plugins) == (55, ["compose_one", "compose_two"])
+    jobs = compose.sweep([*given, "recipe=compose_one", "seed=1,2"], [])
+    assert [compose.compose(job, []).plugins for job in jobs] == [config.plugins] * 2
+    with pytest.raises(ConfigError, match="no recipe named compose_one"):
+        compose.compose(["recipe=compose_one"], [])
+
+
+def test_a_recipe_of_ones_own_comes_before_a_modules_and_may_name_another(modules: Path) -> None:
+    own = modules / "own"
+    own.mkdir()
+    (own / "compose_one.yaml").write_text("plugins: [compose_two]\nmodel:\n  hidden_size: 66\n")
+    config = compose.compose(["plugins=compose_one", "recipe=compose_one"], [own])
+    assert (config.model.hidden_size, config.plugins) == (66, ["compose_one", "compose_two"])
+
+
+def test_a_recipe_that_two_packages_have_is_refused_when_it_is_asked_for(modules: Path) -> None:
+    for name in ("compose_one", "compose_two"):
+        info = modules / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n")
+        (info / "entry_points.txt").write_text(f"[seqkit.recipes]\nx = {name}_pkg\n")
+        (modules / f"{name}_pkg").mkdir()
+        (modules / f"{name}_pkg" / "same.yaml").write_text("# The same name\n")
+    assert compose.compose(["recipe=shakespeare"], []).recipe == "shakespeare"
+    with pytest.raises(ConfigError, match=r"recipe same is in the package .* and in the package"):
+        compose.compose(["recipe=same"], [])
+    own = modules / "own"
+    own.mkdir()
+    (own / "same.yaml").write_text("seed: 7\n")
+    assert compose.compose(["recipe=same"], [own]).seed == 7

@@ -1,7 +1,9 @@
 """The documents are true: every key is listed, every example works."""
 
 import dataclasses
+import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from seqkit.options import default_of
 from tests.conftest import TINY, Run
 
 DOCS = Path(__file__).parent.parent / "docs"
+PAGE = (DOCS / "datasets.md").read_text()
 
 
 def row(name: str, item: dataclasses.Field[Any]) -> str:
@@ -41,22 +44,36 @@ def test_every_exit_code_is_explained() -> None:
     assert codes == used | {0}
 
 
-def test_the_example_of_a_dataset_of_ones_own_works(
+def examples(page: str) -> dict[str, str]:
+    """The files that a page shows, by name."""
+    return dict(
+        re.findall(
+            r"^`([\w/]+\.(?:py|yaml|toml))`:\n\n```\w+\n(.*?)^```",
+            (DOCS / page).read_text(),
+            re.M | re.S,
+        )
+    )
+
+
+def test_the_example_of_a_data_set_of_ones_own_works(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (DOCS / "datasets.md").read_text()
-    examples = dict(
-        re.findall(r"^`([\w/]+\.(?:py|yaml))`:\n\n```\w+\n(.*?)^```", page, re.M | re.S)
-    )
-    assert len(examples) == 2
-    for name, content in examples.items():
+    files = examples("datasets.md")
+    assert len(files) == 2
+    for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^    python -m seqkit (.*squares.*|evaluate .*plugins.*)$", PAGE, re.M)
+    assert len(commands) == 2
     tiny = [argument for argument in TINY if not argument.startswith("recipe=")]
-    command = re.search(r"^    python -m seqkit (--config-dir .*)$", page, re.M)
-    assert command is not None
-    result = run(*command[1].split(), *tiny, "train.max_steps=2", "run_dir=run")
-    assert result.code == 0, result.err
-    assert (tmp_path / "run" / "summary.json").exists()
+    try:
+        trained = run(*commands[0].split(), *tiny, "train.max_steps=2")
+        assert trained.code == 0, trained.err
+        assert "squares: licence CC0" in trained.err
+        scored = run(*commands[1].split(), "device=cpu", "json=true")
+        assert scored.code == 0, scored.err
+        assert json.loads(scored.out)["symbols"] > 1000
+    finally:
+        sys.modules.pop("my_data", None)

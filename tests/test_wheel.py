@@ -1,36 +1,109 @@
-"""The wheel holds all that the program needs, wherever it is installed."""
+"""The wheel holds all that the program needs, wherever it is installed; so may a plug-in's."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.conftest import SENTENCE, TINY, environment
+import numpy as np
+import pytest
+import soundfile
+from safetensors import safe_open
+
+from tests.conftest import TINY, environment
+from tests.test_docs import examples
 
 ROOT = Path(__file__).parent.parent
+SMALL = [word for word in TINY if not word.startswith("recipe=")]
 
 
-def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
-    wheels, site, empty = tmp_path / "wheels", tmp_path / "site", tmp_path / "empty"
-    empty.mkdir()
-    text = tmp_path / "text.txt"
-    text.write_text(SENTENCE * 30)
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = wheels.glob("*.whl")
-    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target"]
-    subprocess.run([*install, str(site), str(wheel)], check=True, capture_output=True)
+def build(source: Path, wheels: Path) -> Path:
+    """The wheel of a source tree."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    return max(wheels.glob("*.whl"), key=lambda file: file.stat().st_mtime_ns)
 
-    arguments = [*TINY, f"data.path={text}", "run_dir=run", "train.max_steps=2"]
+
+def install(wheel: Path, site: Path) -> None:
+    """Install a wheel alone; what it depends on is there."""
+    command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target"]
+    subprocess.run([*command, str(site), str(wheel)], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which seqkit is installed from its wheel."""
+    folder = tmp_path_factory.mktemp("seqkit")
+    install(build(ROOT, folder / "wheels"), folder / "site")
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the package of docs/plugins.md is installed from its wheel."""
+    folder = tmp_path_factory.mktemp("plugin")
+    for name, content in examples("plugins.md").items():
+        file = folder / "source" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    install(build(folder / "source", folder / "wheels"), folder / "site")
+    return folder / "site"
+
+
+def call(program: list[str], *words: str, cwd: Path, path: list[Path]) -> tuple[int, str, str]:
+    """Run a program with nothing but `path` to find packages in beside the interpreter's own."""
     done = subprocess.run(
-        [sys.executable, "-m", "seqkit", *arguments],
-        cwd=empty,
-        env={**environment(), "PYTHONPATH": str(site)},
+        [sys.executable, *program, *words],
+        cwd=cwd,
+        env={**environment(), "PYTHONPATH": os.pathsep.join(map(str, path))},
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
-    assert done.returncode == 0, done.stderr
-    assert (empty / "run" / "summary.json").exists()
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_wheel_holds_recipes_and_the_sample(site: Path) -> None:
     assert (site / "seqkit" / "recipes" / "shakespeare.yaml").exists()
+    assert (site / "seqkit" / "conf" / "config.yaml").exists()
     assert (site / "seqkit" / "data" / "datasets" / "verse.txt").stat().st_size > 60_000
+
+
+def test_a_plug_in_trains_evaluates_and_generates_from_an_empty_folder(
+    site: Path, plugin: Path, tmp_path: Path
+) -> None:
+    path, console, module = [site, plugin], [str(site / "bin" / "seqkit")], ["-m", "seqkit"]
+    code, listed, told = call(console, "--help", cwd=tmp_path, path=path)
+    assert (code, "songs           Counting songs" in listed) == (0, True), told
+    words = ["recipe=songs", *SMALL, "train.max_steps=2", "run_dir=run"]
+    code, _, told = call(console, *words, cwd=tmp_path, path=path)
+    assert code == 0, told
+    assert (tmp_path / "run" / "summary.json").exists()
+    assert "songs: licence public domain, Ten Green Bottles, traditional" in told
+
+    words = ["evaluate", "checkpoint=run", "part=test", "json=true", "device=cpu"]
+    code, out, told = call(module, *words, cwd=tmp_path, path=path)
+    assert code == 0, told
+    verses = "".join(f"{n} green bottles hanging on the wall,\n" * 2 for n in (39, 40))
+    assert len(verses) / 2 < json.loads(out)["symbols"] < len(verses)  # letters and pairs
+
+    words = ["generate", "checkpoint=run", "prompt=green ", "length=20", "device=cpu"]
+    code, out, told = call(console, *words, cwd=tmp_path, path=path)
+    assert (code, out[:6]) == (0, "green "), told
+
+
+def test_a_plug_ins_codec_of_sound(site: Path, plugin: Path, tmp_path: Path) -> None:
+    wave = np.random.default_rng(2).uniform(-0.5, 0.5, 4000)
+    soundfile.write(tmp_path / "a.wav", wave, 4000)
+    words = ["recipe=wav_generation", "data.path=a.wav", "data.codec=square_root", "run_dir=run"]
+    words += ["data.sample_rate=0", "data.levels=16", "train.max_steps=2", *SMALL]
+    code, out, told = call(["-m", "seqkit"], *words, cwd=tmp_path, path=[site, plugin])
+    assert code == 0, told
+    assert soundfile.info(tmp_path / out.strip()).samplerate == 4000
+    with safe_open(tmp_path / "run" / "checkpoints" / "best.safetensors", "np") as checkpoint:
+        header = json.loads(checkpoint.metadata()["seqkit"])
+    assert header["codec"] == {
+        "name": "square_root", "levels": 16, "sample_rate": 4000, "gain": 1.0,
+    }  # fmt: skip

@@ -102,14 +102,11 @@ def _check_same(config: DataConfig, codec: Quantiser) -> None:
             f"data.sample_rate={config.sample_rate}: the checkpoint was trained at "
             f"{codec.sample_rate} Hz; give data.sample_rate=0"
         )
-    defaults = DataConfig()
-    asked = {"levels": codec.levels}
-    for key, own in asked.items():
-        if getattr(config, key) not in (own, getattr(defaults, key)):
-            raise ConfigError(
-                f"data.{key}={getattr(config, key)}: the checkpoint was trained with {own}; "
-                "leave the key out"
-            )
+    if config.levels not in (codec.levels, DataConfig().levels):
+        raise ConfigError(
+            f"data.levels={config.levels}: the checkpoint was trained with {codec.levels}; "
+            "leave the key out"
+        )
 
 
 def check_gain(config: DataConfig, trained: Mapping[str, Any]) -> None:

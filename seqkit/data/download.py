@@ -2,21 +2,22 @@
 
 import hashlib
 import io
+import secrets
+import shutil
 import tarfile
-import tempfile
 import threading
 import urllib.error
 import urllib.request
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
-from importlib import resources
 from pathlib import Path
 from typing import IO
 
 from seqkit import disk
 from seqkit.data.datasets import Folders, Located
-from seqkit.errors import DataError
+from seqkit.errors import DataError, OutputError
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
@@ -24,35 +25,48 @@ ANSWER_SECONDS = 8.0
 
 @dataclass(frozen=True)
 class Download:
-    """One public file: its place in SEQKIT_DATA_DIR, its address and the hash of its content.
+    """A data set that is one public file.
 
-    `sample` is a file of this package that stands in when all else fails.
+    file: its place in SEQKIT_DATA_DIR and in the cache.
+    sha256: of its content.
+    sample: a file that stands in when the download fails.
+    licence, citation: as in `Located`.
     """
 
     name: str
     file: str
     url: str
     sha256: str
-    sample: str
+    sample: Path | None = None
+    licence: str = ""
+    citation: str = ""
 
     def locate(self, folders: Folders) -> Located:
-        """The user's own folder, the cache, the network, and last the packaged sample."""
-        if folders.data and (kept := folders.data / self.file).exists():
-            return Located(kept, self.name)
-        cached = folders.cache / "downloads" / self.file
-        if cached.exists():
-            return Located(cached, self.name)
-        try:
-            self._fetch(cached)
-        except (OSError, ValueError, HTTPException) as error:
-            folders.notice(
-                f"{self.name} cannot be downloaded ({error}): training on the small sample that "
-                "comes with seqkit. For real data give data.path=FILE, or SEQKIT_DATA_DIR with "
-                f"{self.file} in it."
-            )
-            sample = resources.files("seqkit.data.datasets") / self.sample
-            return Located(Path(str(sample)), self.sample)
-        return Located(cached, self.name)
+        """The user's own folder, the cache, the network, and last the sample.
+
+        Raises:
+            DataError: the file is nowhere to be had.
+        """
+        places = [folders.cache / "downloads" / self.file]
+        if folders.data:
+            places.insert(0, folders.data / self.file)
+        path = next((place for place in places if place.exists()), places[-1])
+        if not path.exists():
+            try:
+                self._fetch(path)
+            except (OSError, ValueError, HTTPException) as error:
+                return self._stand_in(folders, error)
+        return Located(path, self.name, licence=self.licence, citation=self.citation)
+
+    def _stand_in(self, folders: Folders, error: Exception) -> Located:
+        failed = f"{self.name} cannot be downloaded ({error})"
+        advice = f"give data.path=FILE, or SEQKIT_DATA_DIR with {self.file} in it"
+        if self.sample is None:
+            raise DataError(f"{failed}: {advice}") from error
+        folders.notice(
+            f"{failed}: training on a small sample, {self.sample.name}. For the real data {advice}."
+        )
+        return Located(self.sample, self.sample.name)
 
     def _fetch(self, target: Path) -> None:
         with _open(self.url) as response:
@@ -65,10 +79,13 @@ class Download:
 
 @dataclass(frozen=True)
 class Archive:
-    """A folder in a public .tar.gz: its place in SEQKIT_DATA_DIR and the hash of its content.
+    """A data set that is a folder in a public .tar.gz.
 
-    Archives are packed anew now and then, so it is what they hold that is checked: `sha256` is that
-    of the listing, a line `<sha256>  <name>` for each file in the order of the names.
+    folder: its place in SEQKIT_DATA_DIR and in the cache.
+    member: the folder in the archive, below the archive's only top folder.
+    sha256: of the listing, a line `<sha256>  <name>` for each file in the order of the names;
+        archives are packed anew now and then, so it is what they hold that is checked.
+    validation, test, licence, citation: as in `Located`.
     """
 
     name: str
@@ -76,34 +93,48 @@ class Archive:
     url: str
     member: str
     sha256: str
+    validation: str = ""
+    test: str = ""
+    licence: str = ""
+    citation: str = ""
 
-    def locate(self, folders: Folders) -> Path:
+    def locate(self, folders: Folders) -> Located:
         """The user's own folder, the cache, the network.
 
         Raises:
             DataError: the folder is nowhere to be had.
         """
+        return Located(
+            self._find(folders),
+            self.name,
+            validation=self.validation,
+            test=self.test,
+            licence=self.licence,
+            citation=self.citation,
+        )
+
+    def _find(self, folders: Folders) -> Path:
         if folders.data and (kept := folders.data / self.folder).is_dir():
             return kept
         cached = folders.cache / "downloads" / self.folder
         if cached.is_dir():
             return cached
+        folders.notice(f"downloading {self.name} from {self.url}")
         try:
-            self._fetch(cached, folders)
+            files = self._fetch()
         except (
             *(OSError, ValueError, EOFError),
             *(HTTPException, tarfile.TarError, zlib.error),
         ) as error:
-            if cached.is_dir():  # another process was first
-                return cached
             raise DataError(
                 f"{self.name} cannot be downloaded ({error}): put its files into {self.folder} "
                 "of a folder named by SEQKIT_DATA_DIR, or give data.path=FOLDER"
             ) from error
+        _write_folder(cached, files)
         return cached
 
-    def _fetch(self, target: Path, folders: Folders) -> None:
-        folders.notice(f"downloading {self.name} from {self.url}")
+    def _fetch(self) -> dict[str, bytes]:
+        """The content of every file, by name."""
         with _open(self.url) as response:
             content = io.BytesIO(response.read())
         files: dict[str, bytes] = {}
@@ -119,13 +150,25 @@ class Archive:
         )
         if hashlib.sha256(listing.encode()).hexdigest() != self.sha256:
             raise ValueError(f"{self.url} holds other files than expected")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as aside:
-            whole = Path(aside) / "files"
-            whole.mkdir()
-            for name, data in files.items():
-                (whole / name).write_bytes(data)
-            whole.rename(target)
+        return files
+
+
+def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
+    """A folder with these files, whole or absent. Raises OutputError."""
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    disk.make_folder(aside, new=True)
+    try:
+        for name, content in files.items():
+            with disk.create(aside / name) as stream:
+                stream.write(content)
+        disk.rename(aside, target)
+    except OSError as error:
+        raise OutputError(f"cannot write {aside}: {disk.describe(error)}") from error
+    except OutputError:
+        if not target.is_dir():  # else another process was first
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 class _Asked(threading.Thread):

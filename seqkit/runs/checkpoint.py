@@ -135,12 +135,14 @@ def _codec(path: Path, header: dict[str, Any], catalogue: Catalogue) -> Codec:
     try:
         return codecs.from_spec(header["codec"], catalogue)
     except ConfigError as error:
-        name = header["codec"].get("name")
-        given = [str(module) for module in header["config"].get("plugins") or ()]
+        name = header["codec"]["name"]
+        if name in catalogue.names("codecs"):
+            raise CheckpointError(f"{path}: {error}") from error
+        given = [str(module) for module in dict(header["config"]).get("plugins") or ()]
         hint = f"plugins={','.join(given)}, as in its training" if given else "plugins=MODULE"
         raise CheckpointError(
-            f"{path}: its codec {name} cannot be used ({error}); install the package that it is "
-            f"from, or give {hint}"
+            f"{path}: its codec {name} is not to be found: install the package that it is from, "
+            f"or give {hint}"
         ) from error
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from seqkit import disk
 from seqkit.data import download as downloads
 from seqkit.data.datasets import Folders
 from seqkit.data.datasets.tiny_shakespeare import FILE
 from seqkit.data.download import Archive, Download
-from seqkit.errors import DataError
+from seqkit.errors import DataError, OutputError
 
 CONTENT = b"words, words, words\n" * 10
 
@@ -63,7 +64,7 @@ def folders(tmp_path: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch)
 
 
 def download(url: str) -> Download:
-    return Download("words", "w/words.txt", url, hashlib.sha256(CONTENT).hexdigest(), "verse.txt")
+    return Download("words", "w/words.txt", url, hashlib.sha256(CONTENT).hexdigest(), FILE.sample)
 
 
 def test_a_download_is_kept_in_the_cache(site: str, folders: Folders, notices: list[str]) -> None:
@@ -128,11 +129,11 @@ def test_an_archive_is_known_by_what_it_holds(
     outside = {"repo-1/README": b"more", "repo-1/../../evil.wav": b"evil", "/evil.wav": b"evil"}
     good = packed({**outside, **inside})
     monkeypatch.setattr(downloads, "_open", lambda url: io.BytesIO(good))
-    place = archive("x").locate(folders)
+    place = archive("x").locate(folders).path
     assert {file.name: file.read_bytes() for file in place.iterdir()} == CLIPS
     assert not list(tmp_path.rglob("evil.wav"))
     monkeypatch.setattr(downloads, "_open", None)
-    assert archive("x").locate(folders) == place
+    assert archive("x").locate(folders).path == place
 
 
 @pytest.mark.parametrize("content", [b"no archive", packed({"r/recordings/a.wav": b"other"})])
@@ -143,3 +144,24 @@ def test_a_wrong_archive_leaves_nothing(
     with pytest.raises(DataError, match=r"c/recordings of a folder named by SEQKIT_DATA_DIR"):
         archive("x").locate(folders)
     assert not [file for file in folders.cache.rglob("*") if file.is_file()]
+
+
+def test_a_download_without_a_sample_is_refused(site: str, folders: Folders) -> None:
+    with pytest.raises(DataError, match=r"words cannot be downloaded .*give data\.path"):
+        replace(download(f"{site}/gone"), sample=None).locate(folders)
+
+
+def test_a_full_disk_leaves_nothing_of_an_archive(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = packed({f"repo-1/recordings/{name}": data for name, data in CLIPS.items()})
+    monkeypatch.setattr(downloads, "_open", lambda url: io.BytesIO(good))
+
+    class Full(io.BytesIO):
+        def write(self, content: object) -> int:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(disk, "open_file", lambda path, mode: Full())
+    with pytest.raises(OutputError, match="no space left"):
+        archive("x").locate(folders)
+    assert not list((folders.cache / "downloads" / "c").iterdir())

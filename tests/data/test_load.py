@@ -1,6 +1,7 @@
 """A corpus is found, read as what it is, encoded once; a foreign path is not opened."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from seqkit.data import corpus_cache
 from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus, recorded_path_problem
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
+from seqkit.symbols import Symbols
 
 WORDS = "sing a song of sixpence\n"
 
@@ -144,3 +146,38 @@ def test_a_recorded_folder_is_opened_only_as_it_was(sound: Path) -> None:
     assert "does not have" in str(recorded_path_problem(sound, Bytes(), record))
     (sound / "more.wav").write_bytes(b"RIFF")
     assert "does not have" in str(recorded_path_problem(sound, codec, record))
+
+
+CODEC = """
+from seqkit.data.codecs import Characters
+class Turned(Characters):
+    name = "turned"
+    def encode(self, piece, unknown="error"):
+        return super().encode(piece, unknown){turn}
+CODECS = {{"turned": Turned}}
+"""
+
+
+def test_data_is_encoded_again_when_a_plug_ins_codec_changes(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = []
+    for turn in ("", "[::-1]"):
+        (tmp_path / "turned_codec.py").write_text(CODEC.format(turn=turn))
+        monkeypatch.delitem(sys.modules, "turned_codec", raising=False)
+        data = DataConfig(path=str(text), codec="turned")
+        corpus = load_corpus(data, catalogue=Catalogue(["turned_codec"]), notice=lambda text: None)
+        found.append(corpus.codec.decode(corpus.whole.symbols))
+    assert found == [WORDS * 5, (WORDS * 5)[::-1]]
+
+
+def test_a_symbol_outside_a_codecs_own_is_refused(text: Path) -> None:
+    class Faulty(Characters):
+        name = "faulty"
+
+        def encode(self, piece: str | bytes, unknown: str = "error") -> Symbols:
+            return super().encode(piece, unknown) + np.uint8(1)
+
+    with pytest.raises(DataError, match=r"song\.txt: the codec faulty gave a symbol outside"):
+        load(text, Faulty.from_text(WORDS))

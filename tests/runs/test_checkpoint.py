@@ -1,5 +1,6 @@
 """Checkpoints are whole or refused, and nothing in them is ever executed."""
 
+import dataclasses
 import json
 import pickle
 import struct
@@ -144,3 +145,27 @@ def test_a_failed_write_leaves_the_old_file(saved: Path, monkeypatch: pytest.Mon
         example().save(saved)
     assert saved.read_bytes() == before
     assert [file.name for file in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_codec_that_nothing_has_is_named_with_the_plug_in(tmp_path: Path) -> None:
+    class Foreign(Characters):
+        name = "foreign"
+
+    config = {"plugins": ["os", "my_codecs"]}
+    foreign = dataclasses.replace(example(), codec=Foreign("\nabc", 0), config=config)
+    foreign.save(tmp_path / "a.safetensors")
+    said = r"a\.safetensors: its codec foreign is not to be found.*plugins=os,my_codecs"
+    with pytest.raises(CheckpointError, match=said):
+        checkpoint.load(tmp_path / "a.safetensors", Catalogue())
+
+
+@pytest.mark.parametrize(("before", "now"), [("mu_law", "auto"), ("linear", "linear")])
+def test_the_keys_of_an_older_config_are_read_as_they_are_called_now(
+    before: str, now: str, tmp_path: Path
+) -> None:
+    old = dataclasses.replace(
+        example(), config={"data": {"quantiser": before, "levels": 9}, "seed": 1}
+    )
+    old.save(tmp_path / "a.safetensors")
+    config = checkpoint.load(tmp_path / "a.safetensors", Catalogue()).config
+    assert config == {"data": {"codec": now, "levels": 9}, "seed": 1}

@@ -53,7 +53,7 @@ def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:
         ConfigError: no codec has the name.
         ValueError: the values do not make a codec.
     """
-    name = spec.get("name")
+    name = spec.get("name") if isinstance(spec, Mapping) else None
     if not isinstance(name, str):
         raise ValueError(f"unknown codec {name!r}")
     kind = find(name, catalogue)

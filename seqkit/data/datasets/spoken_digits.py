@@ -10,11 +10,12 @@ ARCHIVE = Archive(
     url=f"https://github.com/Jakobovski/free-spoken-digit-dataset/archive/{COMMIT}.tar.gz",
     member="recordings",
     sha256="1801eae019c063377d98f831d3f93574f259475df7332bb0e3d1b080fb5e6959",
+    test="*_[0-4].wav",  # the official one: DIGIT_SPEAKER_INDEX.wav with an index of 0 to 4
+    licence="CC BY-SA 4.0",
+    citation="Jackson et al., Free Spoken Digit Dataset, doi:10.5281/zenodo.1342401",
 )
-TEST = "*_[0-4].wav"
-"""The official test set: DIGIT_SPEAKER_INDEX.wav with an index of 0 to 4."""
 
 
 def locate(folders: Folders) -> Located:
     """The folder of clips; there is no sample of it in this package."""
-    return Located(ARCHIVE.locate(folders), ARCHIVE.name, test=TEST)
+    return ARCHIVE.locate(folders)

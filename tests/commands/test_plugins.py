@@ -1,0 +1,110 @@
+"""What a checkpoint names is looked for among plug-ins, and never imported or opened unseen."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seqkit.plugins import Catalogue
+from seqkit.runs import checkpoint
+from seqkit.runs.files import find_checkpoint
+from tests.conftest import SENTENCE, TINY, Run
+
+MODULE = """
+from pathlib import Path
+from seqkit.data.codecs import Characters
+from seqkit.data.datasets import Located
+
+class Shifted(Characters):
+    name = "shifted"
+
+class Rain:
+    def locate(self, folders):
+        return Located(Path(__file__).with_name("rain"), "rain", validation="b.txt")
+
+DATASETS = {"rain": Rain()}
+CODECS = {"shifted": Shifted}
+RECIPES = "recipes_of_rain"
+"""
+NAME = "rain_plug_in"
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A module of the user's in the current folder; its name."""
+    (tmp_path / f"{NAME}.py").write_text(MODULE)
+    (tmp_path / "rain").mkdir()
+    (tmp_path / "rain" / "a.txt").write_text(SENTENCE * 20)
+    (tmp_path / "rain" / "b.txt").write_text(SENTENCE * 2)
+    (tmp_path / "recipes_of_rain").mkdir()
+    (tmp_path / "recipes_of_rain" / "rain.yaml").write_text("# Rain\ndata:\n  dataset: rain\n")
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    monkeypatch.chdir(tmp_path)
+    yield NAME
+    sys.modules.pop(NAME, None)
+
+
+def train(run: Run, *words: str) -> None:
+    tiny = [word for word in TINY if not word.startswith("recipe=")]
+    done = run("train", *words, *tiny, "run_dir=run", "train.max_steps=2")
+    assert done.code == 0, done.err
+
+
+def test_evaluate_finds_the_data_set_of_a_module_again(module: str, run: Run) -> None:
+    train(run, "recipe=rain", f"plugins={module}")
+    scored = run("evaluate", "checkpoint=run", f"plugins={module}", "device=cpu", "json=true")
+    assert scored.code == 0, scored.err
+    assert f'"symbols": {2 * len(SENTENCE)}' in scored.out.decode()
+    sys.modules.pop(module)
+    alone = run("evaluate", "checkpoint=run", "device=cpu")
+    assert (alone.code, module in sys.modules) == (3, False)
+    assert "data.dataset=rain is not to be found" in alone.err
+    assert f"plugins={module}, as in the training" in alone.err
+
+
+def test_the_codec_of_a_module_is_asked_for(module: str, run: Run) -> None:
+    train(run, "recipe=shakespeare", f"plugins={module}", "data.codec=shifted", "data.path=rain")
+    words = ["generate", "checkpoint=run", "prompt=the ", "length=9", "device=cpu"]
+    made = run(*words, f"plugins={module}")
+    assert (made.code, made.out[:4]) == (0, b"the "), made.err
+    sys.modules.pop(module)
+    alone = run(*words)
+    assert (alone.code, module in sys.modules) == (4, False)
+    assert "its codec shifted is not to be found" in alone.err
+    assert f"plugins={module}, as in its training" in alone.err
+
+
+def test_help_lists_the_recipes_of_a_module(module: str, run: Run) -> None:
+    listed = run("--help", f"plugins={module}")
+    assert "  rain            Rain\n" in listed.out.decode()
+    assert "  rain  " not in run("--help").out.decode()
+
+
+def test_a_faulty_module_ends_the_command_before_anything_is_made(
+    module: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / f"{module}.py").write_text("1 / 0\n")
+    words = ["recipe=shakespeare", f"plugins={module}", "data.path=rain", "run_dir=run"]
+    done = run(*words)
+    assert done.code == 2
+    assert f"plugins={module}: cannot be imported: ZeroDivisionError" in done.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "pipe", "none.txt", "larger.txt"])
+def test_a_path_that_a_foreign_checkpoint_names_is_not_opened(
+    place: str, trained: Path, tmp_path: Path, run: Run
+) -> None:
+    if place == "larger.txt":
+        (tmp_path / place).write_text(SENTENCE * 101)
+    if place == "pipe":
+        os.mkfifo(tmp_path / place)
+    saved = checkpoint.load(find_checkpoint(trained), Catalogue())
+    saved.config["data"]["path"] = str(tmp_path / place)
+    saved.save(tmp_path / "foreign.safetensors")
+    scored = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
+    assert scored.code == 3
+    assert "give data.path" in scored.err
+    assert place in scored.err
