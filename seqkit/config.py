@@ -5,7 +5,7 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import Field, dataclass, field
 from typing import Any
 
@@ -27,9 +27,6 @@ FREE_TEXT = (
     "runs",
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
-
-RENAMED = {"data.quantiser": "data.codec"}
-"""Keys of older versions and what they are called now."""
 
 
 @dataclass
@@ -254,18 +251,6 @@ class Config:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     sample: SampleConfig = field(default_factory=SampleConfig)
-
-
-def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
-    """The config of a run or checkpoint, with the keys of older versions as they are called now."""
-    config = dict(saved)
-    data = config.get("data")
-    if isinstance(data, Mapping) and "quantiser" in data:
-        data = dict(data)
-        quantiser = data.pop("quantiser")  # mu_law was the default, for text too
-        data.setdefault("codec", "auto" if quantiser == "mu_law" else quantiser)
-        config["data"] = data
-    return config
 
 
 def check_model(model: ModelConfig) -> None:

@@ -7,37 +7,24 @@ hands back the state it ended in where that is asked for. Arrays are NumPy's.
 import itertools
 import logging
 from collections.abc import Iterator
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
+from typing import Generic, Literal, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from seqkit.config import Config, SampleConfig, check
-from seqkit.errors import ConfigError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
-from seqkit.model.network import State
+from seqkit.library.reader import Floats, ModelState, Reader
 from seqkit.options import check_type
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.symbols import Integers, Symbols
 
 Content = TypeVar("Content")
 """What a codec stands for: str, bytes, or a wave, float32 (N,)."""
-Floats = npt.NDArray[np.float32]
 
-_BLOCK = 1024  # symbols that are read in one call
 _LOG = logging.getLogger("seqkit")
-
-
-class ModelState(NamedTuple):
-    """What a model has read: hidden and cell values (L, H), and the symbol that it sees next."""
-
-    h: Floats
-    c: Floats
-    symbol: int
 
 
 class Model(Generic[Content]):
@@ -55,6 +42,7 @@ class Model(Generic[Content]):
         self.network = checkpoint.build(device)
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec)
+        self._reader = Reader(self.network, checkpoint.codec)
 
     @property
     def device(self) -> torch.device:
@@ -127,7 +115,7 @@ class Model(Generic[Content]):
             state: where to go on from; by default the zero state.
             return_state: whether to return the state after the last symbol, too.
         """
-        begin = self._begin(state)
+        begin = self._reader.begin(state)
         config = self._settings(
             length=length,
             seconds=seconds,
@@ -141,7 +129,7 @@ class Model(Generic[Content]):
         made = [symbols, *self._blocks(symbols, config, begin)]
         whole = np.concatenate(made).astype(np.int64)
         content: Content = self._medium.decode(whole)
-        return (content, self._after(whole, begin)) if return_state else content
+        return (content, self._reader.after(whole, begin)) if return_state else content
 
     def stream(
         self,
@@ -157,7 +145,7 @@ class Model(Generic[Content]):
         state: ModelState | None = None,
     ) -> Iterator[Content]:
         """What `generate` makes, piece by piece as it is made; the prompt is the first piece."""
-        begin = self._begin(state)
+        begin = self._reader.begin(state)
         config = self._settings(
             length=length,
             seconds=seconds,
@@ -189,9 +177,9 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
         """-ln p (N,) of each symbol, given those before it."""
-        symbols, begin = self._encode("content", content), self._begin(state)
+        symbols, begin = self._encode("content", content), self._reader.begin(state)
         rows, after = [np.zeros(0, np.float32)], begin
-        for logits, targets, state_after in self._feed(symbols, begin):
+        for logits, targets, state_after in self._reader.feed(symbols, begin):
             nats = -torch.log_softmax(logits, -1).gather(-1, targets[:, None])
             rows.append(nats[:, 0].cpu().numpy())
             after = state_after
@@ -216,13 +204,13 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
         """The logits (N + 1, V): row n is of what follows the first n symbols."""
-        symbols, begin = self._encode("content", content), self._begin(state)
+        symbols, begin = self._encode("content", content), self._reader.begin(state)
         rows, after = [], begin
-        for logits, _, state_after in self._feed(symbols, begin):
+        for logits, _, state_after in self._reader.feed(symbols, begin):
             rows.append(logits.cpu().numpy())
             after = state_after
         # One more input gives the row of what follows; which symbol does makes no difference to it.
-        for logits, _, _ in self._feed(np.zeros(1, symbols.dtype), after):
+        for logits, _, _ in self._reader.feed(np.zeros(1, symbols.dtype), after):
             rows.append(logits.cpu().numpy())
         found = np.concatenate(rows)
         return (found, after) if return_state else found
@@ -231,7 +219,7 @@ class Model(Generic[Content]):
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
-        return self._after(self._encode("content", content), self._begin(state))
+        return self._reader.after(self._encode("content", content), self._reader.begin(state))
 
     def _settings(
         self,
@@ -267,7 +255,7 @@ class Model(Generic[Content]):
             prompt,
             request_of(config, length),
             _LOG.info,
-            begin=self._on_device(begin),
+            begin=self._reader.on_device(begin),
         )
         return (block[:, 0] for block in blocks)
 
@@ -276,47 +264,3 @@ class Model(Generic[Content]):
         if content is None:
             return np.zeros(0, np.uint8)
         return self._medium.encode(name, content, unknown)
-
-    def _begin(self, state: ModelState | None) -> ModelState:
-        """A given state, checked; else zeros and the codec's start symbol."""
-        shape = (self.network.config.num_layers, self.network.config.hidden_size)
-        if state is None:
-            zeros = np.zeros(shape, np.float32)
-            return ModelState(zeros, zeros, self.codec.start)
-        check_type("state", state, ModelState)
-        for name, values in (("h", state.h), ("c", state.c)):
-            if np.shape(values) != shape:
-                raise ConfigError(
-                    f"state.{name}: expected (L, H) = {shape}, got {np.shape(values)}: it is "
-                    "another model's"
-                )
-        return state
-
-    def _after(self, symbols: npt.ArrayLike, begin: ModelState) -> ModelState:
-        after = begin
-        for *_, state in self._feed(np.asarray(symbols), begin):
-            after = state
-        return after
-
-    def _feed(
-        self, symbols: npt.NDArray[Any], begin: ModelState
-    ) -> Iterator[tuple[Tensor, Tensor, ModelState]]:
-        """Read symbols (N,) in blocks: logits (n, V) of them, themselves, and the state after."""
-        state, following = self._on_device(begin)
-        for first in range(0, len(symbols), _BLOCK):
-            targets = torch.from_numpy(symbols[first : first + _BLOCK].astype(np.int64))
-            targets = targets.to(self.device)
-            fed = torch.cat([targets.new_tensor([following]), targets[:-1]])
-            with torch.inference_mode(), torch.backends.cudnn.flags(allow_tf32=False):
-                logits, state = self.network(fed[:, None], state)
-            following = int(targets[-1])
-            h, c = (values[:, 0].cpu().numpy() for values in state)
-            yield (
-                logits[:, 0, : self.codec.size].float(),
-                targets,
-                ModelState(h, c, following),
-            )
-
-    def _on_device(self, state: ModelState) -> tuple[State, int]:
-        h, c = (torch.tensor(values, dtype=torch.float32)[:, None] for values in state[:2])
-        return State(h.to(self.device), c.to(self.device)), int(state.symbol)

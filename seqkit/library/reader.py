@@ -1,0 +1,83 @@
+"""Reading with explicit state: symbols in, logits and the state after them out."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from seqkit.data.codecs import Codec
+from seqkit.errors import ConfigError
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
+from seqkit.options import check_type
+
+Floats = npt.NDArray[np.float32]
+
+_BLOCK = 1024  # symbols that are read in one call
+
+
+class ModelState(NamedTuple):
+    """What a model has read: hidden and cell values (L, H), and the symbol that it sees next."""
+
+    h: Floats
+    c: Floats
+    symbol: int
+
+
+class Reader:
+    """Reads symbols with a network; the start symbol comes before the first of them."""
+
+    def __init__(self, network: CharRNN, codec: Codec) -> None:
+        self._network = network
+        self._codec = codec
+
+    def begin(self, state: ModelState | None) -> ModelState:
+        """A given state, checked; else zeros and the codec's start symbol."""
+        shape = (self._network.config.num_layers, self._network.config.hidden_size)
+        if state is None:
+            zeros = np.zeros(shape, np.float32)
+            return ModelState(zeros, zeros, self._codec.start)
+        check_type("state", state, ModelState)
+        for name, values in (("h", state.h), ("c", state.c)):
+            if np.shape(values) != shape:
+                raise ConfigError(
+                    f"state.{name}: expected (L, H) = {shape}, got {np.shape(values)}: it is "
+                    "another model's"
+                )
+        return state
+
+    def after(self, symbols: npt.ArrayLike, begin: ModelState) -> ModelState:
+        """The state after symbols (N,)."""
+        after = begin
+        for *_, state in self.feed(np.asarray(symbols), begin):
+            after = state
+        return after
+
+    def feed(
+        self, symbols: npt.NDArray[Any], begin: ModelState
+    ) -> Iterator[tuple[Tensor, Tensor, ModelState]]:
+        """Read symbols (N,) in blocks: logits (n, V) of them, themselves, and the state after."""
+        device = self._network.head.weight.device
+        state, following = self.on_device(begin)
+        for first in range(0, len(symbols), _BLOCK):
+            targets = torch.from_numpy(symbols[first : first + _BLOCK].astype(np.int64))
+            targets = targets.to(device)
+            fed = torch.cat([targets.new_tensor([following]), targets[:-1]])
+            with torch.inference_mode(), torch.backends.cudnn.flags(allow_tf32=False):
+                logits, state = self._network(fed[:, None], state)
+            following = int(targets[-1])
+            h, c = (values[:, 0].cpu().numpy() for values in state)
+            yield (
+                logits[:, 0, : self._codec.size].float(),
+                targets,
+                ModelState(h, c, following),
+            )
+
+    def on_device(self, state: ModelState) -> tuple[State, int]:
+        """A state as the network takes it, (L, 1, H), and the symbol that is fed next."""
+        h, c = (torch.tensor(values, dtype=torch.float32)[:, None] for values in state[:2])
+        device = self._network.head.weight.device
+        return State(h.to(device), c.to(device)), int(state.symbol)
