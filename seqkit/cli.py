@@ -15,7 +15,7 @@ from seqkit import commands, plugins
 from seqkit.commands import COMMANDS
 from seqkit.config import Config, options
 from seqkit.errors import ConfigError, SeqkitError
-from seqkit.options import default_of
+from seqkit.options import default_of, nearest
 from seqkit.plugins import Catalogue
 
 _HELP = """\
@@ -93,17 +93,17 @@ def _main(arguments: list[str]) -> int:
     if not arguments or (given.help and (not words or "=" in words[0])):
         print(_help(given.config_dir, words))
         return 0
-    from seqkit import compose  # Hydra takes a tenth of a second
-
     command = "train"
     if words and "=" not in words[0]:
         command = words.pop(0)
         if command not in COMMANDS:
-            hint = compose.nearest(command, list(COMMANDS))
+            hint = nearest(command, list(COMMANDS))
             raise ConfigError(f"unknown command {command}{hint} There are: {', '.join(COMMANDS)}")
         if given.help:
             print(_keys_help(command))
             return 0
+    from seqkit import compose  # Hydra takes a tenth of a second
+
     if given.multirun:
         return _multirun(command, words, given.config_dir)
     config = compose.compose(words, given.config_dir)

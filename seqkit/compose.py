@@ -1,11 +1,10 @@
 """Recipes and overrides become one checked Config: the only file that knows Hydra.
 
-Hydra composes `conf/config.yaml`, its groups and a recipe; its job runner, logging and output
+Hydra composes `conf/config.yaml`, its groups and a recipe; its runner, logging and output
 folders are not used. Keys of free text never pass through its override grammar.
 """
 
 import contextlib
-import difflib
 from collections.abc import Iterator
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from seqkit import config as schema
 from seqkit import disk
 from seqkit.config import FREE_TEXT, Config
 from seqkit.errors import ConfigError
+from seqkit.options import nearest
 from seqkit.plugins import Catalogue, recipe_folders, take_modules, user_recipe_folders
 from seqkit.renamed import RENAMED
 
@@ -124,7 +124,7 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Config:
 
 
 def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
-    """The arguments of every job of a multirun: all combinations of what was given as a list."""
+    """The arguments of every run of a sweep: all combinations of what was given as a list."""
     arguments, modules = take_modules(arguments)
     overrides, free = _separate(arguments)
     kept = [f"{key}={value}" for key, value in free.items()]
@@ -134,7 +134,7 @@ def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
             batches = BasicSweeper.split_arguments(_parse(overrides), None)
         except HydraException as error:
             raise ConfigError(_explain(error)) from error
-    return [list(job) + kept for batch in batches for job in batch]
+    return [list(run) + kept for batch in batches for run in batch]
 
 
 def to_yaml(config: Config) -> str:
@@ -145,16 +145,6 @@ def to_yaml(config: Config) -> str:
 def given_keys(arguments: list[str]) -> list[str]:
     """The keys that were typed, without values."""
     return [argument.partition("=")[0] for argument in arguments]
-
-
-def nearest(name: str, names: list[str]) -> str:
-    """A hint at the name that was probably meant, or nothing."""
-    within = [known for known in names if known.rpartition(".")[2] == name]
-    close = within or difflib.get_close_matches(name, names, n=1)
-    if not close:
-        last = {known.rpartition(".")[2]: known for known in names}
-        close = [last[key] for key in difflib.get_close_matches(name.rpartition(".")[2], last, n=1)]
-    return f": did you mean {close[0]}?" if close else "."
 
 
 def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:

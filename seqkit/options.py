@@ -1,6 +1,7 @@
 """How a key is declared, listed and checked: a dataclass field with a meaning and a range."""
 
 import dataclasses
+import difflib
 import math
 import numbers
 import types
@@ -97,3 +98,13 @@ def _check_range(name: str, value: Any, bounds: Any) -> None:
         raise ConfigError(f"{name}={value}: give a value above {above:g}")
     if maximum is not None and value > maximum:
         raise ConfigError(f"{name}={value}: give a value of at most {maximum:g}")
+
+
+def nearest(name: str, names: list[str]) -> str:
+    """A hint at the name that was probably meant, or nothing."""
+    within = [known for known in names if known.rpartition(".")[2] == name]
+    close = within or difflib.get_close_matches(name, names, n=1)
+    if not close:
+        last = {known.rpartition(".")[2]: known for known in names}
+        close = [last[key] for key in difflib.get_close_matches(name.rpartition(".")[2], last, n=1)]
+    return f": did you mean {close[0]}?" if close else "."

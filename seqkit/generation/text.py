@@ -69,7 +69,11 @@ class Text:
         """
         if prompt.audio is not None:
             raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
-        content = prompt.text or "" if prompt.file is None else self._read(prompt.file)
+        content: str | bytes = prompt.text or ""
+        if prompt.file is not None:
+            content = self._read(prompt.file)
+        elif self._codec.kind == "bytes":
+            content = to_bytes(prompt.text or "")
         return self._encode("prompt", content, prompt.unknown)
 
     def _read(self, path: Path) -> str | bytes:
