@@ -7,6 +7,7 @@ or is moved and removed by name. Every failure is an OutputError that names the 
 import contextlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -111,6 +112,11 @@ def remove(path: Path) -> None:
     """Remove a file, if it is there. Raises OutputError."""
     with _failures(path):
         path.unlink(missing_ok=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder with all that is in it, as far as that goes."""
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -83,3 +83,26 @@ def test_nothing_is_pickled_evaluated_or_printed_below_the_command_line() -> Non
                 assert node.func.id != "print" or name == "cli", name
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 assert "pickle" not in ast.unparse(node), name
+
+
+def test_the_disk_has_one_door() -> None:
+    writers = {
+        *("mkdir", "mkstemp", "rename", "rmdir", "rmtree", "symlink_to", "touch", "unlink"),
+        *("write_bytes", "write_text", "NamedTemporaryFile", "TemporaryDirectory"),
+    }
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if name == "disk" or not isinstance(node, ast.Call):
+                continue
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            onnx_value = name.startswith("generation.engines.onnx") and called == "rename"
+            assert called not in writers or onnx_value or ast.unparse(node).startswith("disk."), (
+                f"{name}: {ast.unparse(node)}"
+            )
+            if called == "open" or (isinstance(node.func, ast.Name) and node.func.id == "open"):
+                words = [a.value for a in node.args if isinstance(a, ast.Constant)]
+                modes = [word for word in words if isinstance(word, str) and len(word) <= 3]
+                to_memory = "wave.open(stream" in ast.unparse(node)
+                assert to_memory or not any(set(mode) & set("wax+") for mode in modes), (
+                    f"{name}: {ast.unparse(node)}"
+                )

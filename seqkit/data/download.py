@@ -3,7 +3,6 @@
 import hashlib
 import io
 import secrets
-import shutil
 import tarfile
 import threading
 import urllib.error
@@ -168,7 +167,7 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
         if not target.is_dir():  # else another process was first
             raise
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        disk.remove_folder(aside)
 
 
 class _Asked(threading.Thread):
