@@ -102,8 +102,13 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": root}
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process a core, but no more than four, and a single one where tests share a GPU."""
+    return 0 if torch.cuda.is_available() else min(os.cpu_count() or 1, 4)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked gpu run where there is one: `python -m pytest -m gpu -n 0`."""
+    """Tests marked gpu run where there is one: `python -m pytest -m gpu`."""
     missing = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU")
     for item in items:
         if item.get_closest_marker("gpu"):
