@@ -34,8 +34,8 @@ class DataConfig:
     """Where the symbols come from and how they are read."""
 
     kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes", "audio"))
-    dataset: str = option("", "the dataset used when data.path is not given (docs/datasets.md)")
-    path: str = option("", "a file, or a folder whose files are one document each")
+    dataset: str = option("", "the data set used when data.path is not given (docs/datasets.md)")
+    path: str = option("", "a file, or a folder; each file is one document")
     split: list[float] = option(
         [0.9, 0.1, 0.0],
         "fractions for training, validation and test: by position, or by whole files of sound",
@@ -43,7 +43,7 @@ class DataConfig:
     encoding: str = option("utf-8", "the encoding of text files")
     unknown: str = option(
         "error",
-        "a symbol outside the vocabulary: refuse it, leave it out, or take the nearest one",
+        "a symbol outside the vocabulary: refuse it, skip it, or take the nearest one",
         choices=("error", "skip", "nearest"),
     )
     max_vocabulary: int = option(
@@ -61,11 +61,13 @@ class DataConfig:
     levels: int = option(256, "levels of the quantiser", minimum=2, maximum=65536)
     gain: str = option(
         "none",
-        "one factor for all sound: none, or such that the peak is 1 or the RMS 0.1",
+        "one factor for all sound: none, or the one that makes the peak 1 or the RMS 0.1",
         choices=("none", "peak", "rms"),
     )
     on_bad_file: str = option(
-        "error", "a file of sound that cannot be read: end, or go on", choices=("error", "skip")
+        "error",
+        "a sound file that cannot be read: stop there, or leave it out",
+        choices=("error", "skip"),
     )
 
 
@@ -82,12 +84,12 @@ class ModelConfig:
         choices=("cudnn", "unrolled"),
     )
     cell_clip: float = option(
-        0.0, "keep the LSTM's c in ± this, with model.backend=unrolled; 0: no limit", minimum=0
+        0.0, "keep the LSTM's c within ± this, with model.backend=unrolled; 0: no limit", minimum=0
     )
     num_layers: int = option(2, "L, the depth of the stack", minimum=1)
     hidden_size: int = option(512, "H, the width of every layer", minimum=1)
     input: str = option(
-        "one_hot", "what the first layer sees of a symbol", choices=("one_hot", "embedding")
+        "one_hot", "how a symbol is shown to the first layer", choices=("one_hot", "embedding")
     )
     embedding_size: int = option(
         64, "width of the embedding, with model.input=embedding", minimum=1
@@ -100,7 +102,7 @@ class ModelConfig:
     )
 
     autotune: bool = option(
-        True, "on a GPU, time the ways to run the layers and take the fastest (train)"
+        True, "on a GPU, time the ways to run the layers before training and take the fastest"
     )
 
     @property
@@ -129,13 +131,20 @@ class OptimizerConfig:
         0.0, "learning rate at the last step, as a share of lr", minimum=0, maximum=1
     )
     warmup_steps: int = option(50, "steps of linear warm-up", minimum=0)
-    weight_decay: float = option(0.01, "weight decay of the matrices; adamw: decoupled", minimum=0)
+    weight_decay: float = option(
+        0.01, "weight decay of the matrices, decoupled with adamw", minimum=0
+    )
     beta1: float = option(
         0.9, "adamw: decay of the gradient's running mean", minimum=0, maximum=0.9999
     )
-    beta2: float = option(0.99, "adamw: decay of its running square", minimum=0, maximum=0.999999)
+    beta2: float = option(
+        0.99,
+        "adamw: decay of the running mean of the squared gradient",
+        minimum=0,
+        maximum=0.999999,
+    )
     momentum: float = option(
-        0.9, "sgd: share of the last update in the next", minimum=0, maximum=0.9999
+        0.9, "sgd: share of the last update that the next one keeps", minimum=0, maximum=0.9999
     )
 
 
@@ -147,14 +156,14 @@ class TrainConfig:
     sequence_length: int = option(64, "T, the steps through which gradients flow", minimum=1)
     max_steps: int = option(2000, "updates after which the training ends", minimum=1)
     max_epochs: int = option(
-        0, "passes over the training part after which it ends; 0: no limit", minimum=0
+        0, "passes over the training part after which the training ends; 0: no limit", minimum=0
     )
     patience: int = option(
-        0, "end after so many validations in a row without improvement; 0: never", minimum=0
+        0, "end after this many validations in a row without improvement; 0: never", minimum=0
     )
     validate_every: int = option(500, "steps between validations; 0: only at the end", minimum=0)
     checkpoint_every: int = option(
-        0, "steps between checkpoints beside those at validations; 0: none", minimum=0
+        0, "steps between checkpoints, besides those at validations; 0: none", minimum=0
     )
     clip_norm: float = option(1.0, "largest norm of the whole gradient; 0: no limit", minimum=0)
     clip_value: float = option(
@@ -162,10 +171,10 @@ class TrainConfig:
     )
     precision: str = option(
         "auto",
-        "arithmetic of the matrix products; auto takes the device's fastest",
+        "precision of the matrix products; auto takes the device's fastest",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-    deterministic: bool = option(False, "only operations that repeat bit by bit on a GPU")
+    deterministic: bool = option(False, "on a GPU, use only operations that repeat bit for bit")
 
 
 @dataclass
@@ -174,12 +183,12 @@ class SampleConfig:
 
     engine: str = option(
         "auto",
-        "what makes the steps; auto takes the fastest that computes in fp32",
+        "what runs the network; auto takes the fastest that computes in fp32",
         choices=("auto", "torch", "cuda_graph", "fused", "onnx"),
     )
     precision: str = option(
         "auto",
-        "arithmetic of generation; auto keeps fp32 unless the engine named has none",
+        "precision of generation; auto is fp32, unless the chosen engine has only another",
         choices=("auto", "fp32", "fp16", "int8"),
     )
     unknown: str = option(
@@ -188,7 +197,7 @@ class SampleConfig:
         choices=("error", "skip", "nearest"),
     )
     retry: int = option(
-        0, "draw sound that ran into silence, clipping or a loop anew so often", minimum=0
+        0, "how often sound that ran into silence, clipping or a loop is drawn again", minimum=0
     )
 
 
@@ -196,13 +205,15 @@ class SampleConfig:
 class Config:
     """The root: the keys that are typed most, and the five groups."""
 
-    recipe: str | None = option(None, "the recipe: a file of recipes/, or of --config-dir")
+    recipe: str | None = option(
+        None, "the recipe: one of seqkit's, of --config-dir or of a plug-in"
+    )
     shape: str | None = option(None, "what bench times: a file of conf/shape")
     run_dir: str | None = option(None, "the run's folder; by default RUNS/RECIPE/TIME")
-    runs: str = option("runs", "the folder in which runs get their folders")
+    runs: str = option("runs", "the folder that holds the folders of runs")
     resume: str = option(
         "never",
-        "auto goes on where run_dir stands or starts; force goes on though other keys changed",
+        "auto resumes the run in run_dir, or starts it; force resumes it though other keys changed",
         choices=("never", "auto", "force"),
     )
     init_from: str | None = option(None, "start from the weights of this run or checkpoint")
@@ -212,15 +223,15 @@ class Config:
     device: str = option("auto", "auto, cpu, cuda or cuda:N")
     seed: int = option(0, "seed of weights, dropout and samples", minimum=0, maximum=2**63 - 1)
     json: bool = option(False, "print one JSON object (evaluate, inspect, bench)")
-    out: str | None = option(None, "write the product to this file")
-    overwrite: bool = option(False, "allow that files which exist are replaced")
+    out: str | None = option(None, "write the result to this file")
+    overwrite: bool = option(False, "replace files that exist")
     quiet: bool = option(False, "no progress and no notices on stderr")
     checkpoint: str | None = option(None, "a run's folder or a checkpoint file")
     prompt: str | None = option(None, "text that the sample continues, taken literally")
-    prompt_file: str | None = option(None, "a file that the sample continues")
+    prompt_file: str | None = option(None, "a file whose content the sample continues")
     prompt_audio: str | None = option(None, "a recording that the sample continues")
     length: int | None = option(
-        None, "symbols to generate, samples of sound; by default 500 symbols of text", minimum=1
+        None, "symbols to generate (of sound: samples); by default 500 symbols of text", minimum=1
     )
     seconds: float | None = option(
         None, "seconds of sound to generate, by default 5; or give length", above=0, maximum=86400
@@ -228,22 +239,25 @@ class Config:
     streams: int = option(1, "samples to generate side by side", minimum=1)
     temperature: float | None = option(
         None,
-        "divides the logits, 0 takes the likeliest symbol; by default the recipe's own, else 0.8",
+        "divides the logits; 0 takes the likeliest symbol; by default the recipe's own, else 0.8",
         minimum=0,
     )
     top_k: int | None = option(None, "draw among the k likeliest symbols only", minimum=1)
     top_p: float | None = option(
-        None, "draw among the likeliest symbols that make up this probability", above=0, maximum=1
+        None,
+        "draw among the likeliest symbols whose probabilities add up to this",
+        above=0,
+        maximum=1,
     )
     protocol: str = option(
         "streaming",
-        "evaluate with the state carried through, or in windows from the zero state",
+        "evaluate with the state carried through, or in windows that start from the zero state",
         choices=("streaming", "windowed"),
     )
     window: int = option(256, "symbols in a window of protocol=windowed", minimum=1)
     part: str = option(
         "validation",
-        "the part of the checkpoint's own data to evaluate",
+        "which part of the checkpoint's own data to evaluate",
         choices=("validation", "test"),
     )
     data: DataConfig = field(default_factory=DataConfig)

@@ -5,6 +5,7 @@ import os
 # One thread computes these tiny models fastest, and beside other programs many times faster.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -73,24 +74,17 @@ def text_file(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished tiny run, trained by the real program."""
+    """The folder of a finished tiny run, trained by the real command line."""
     folder = tmp_path_factory.mktemp("trained")
     (folder / "text.txt").write_text(SENTENCE * 100)
-    done = process(
-        *TINY,
-        "data.path=text.txt",
-        "run_dir=run",
-        "train.max_steps=150",
-        "train.validate_every=50",
-        "optimizer.lr=0.02",
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr
+    words = ["data.path=text.txt", "run_dir=run", "optimizer.lr=0.02"]
+    with contextlib.chdir(folder):
+        assert main([*TINY, *words, "train.max_steps=150", "train.validate_every=50"]) == 0
     return folder / "run"
 
 
-def process(*arguments: str, cwd: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """Run `python -m seqkit` as a process of its own."""
+def process(*arguments: str, cwd: Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+    """Run `python -m seqkit` as a process of its own; the timeout only ends one that hangs."""
     return subprocess.run(
         [sys.executable, "-m", "seqkit", *arguments],
         cwd=cwd,
@@ -106,6 +100,11 @@ def environment() -> dict[str, str]:
     """The environment for processes: this checkout's seqkit, from any folder."""
     root = str(Path(__file__).parent.parent)
     return {**os.environ, "PYTHONPATH": root}
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process a core, but no more than four, and a single one where tests share a GPU."""
+    return 0 if torch.cuda.is_available() else min(os.cpu_count() or 1, 4)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

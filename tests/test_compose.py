@@ -72,11 +72,21 @@ def test_what_is_wrong_is_said(argument: str, said: str) -> None:
         compose.compose(["recipe=shakespeare", "prompt=b", argument], [])
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
-@given(st.sampled_from([key for key in FREE_TEXT if key != "data.path"]), st.text(min_size=1))
-def test_free_text_is_literal(key: str, value: str) -> None:
-    config = compose.compose(["recipe=shakespeare", f"{key}={value}"], [])
-    assert getattr(config, key) == value
+TEXT = st.text(min_size=1)
+PROMPTS = ("prompt", "prompt_audio", "prompt_file")  # one at a time
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=25)
+@given(
+    st.fixed_dictionaries(dict.fromkeys({*FREE_TEXT} - {"data.path", *PROMPTS}, TEXT)),
+    st.sampled_from(PROMPTS),
+    TEXT,
+)
+def test_free_text_is_literal(values: dict[str, str], prompt: str, text: str) -> None:
+    literal = {**values, prompt: text}
+    words = [f"{key}={value}" for key, value in literal.items()]
+    config = compose.compose(["recipe=shakespeare", *words], [])
+    assert {key: getattr(config, key) for key in literal} == literal
 
 
 @pytest.mark.parametrize(

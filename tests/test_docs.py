@@ -1,6 +1,8 @@
 """The documents are true: every key is listed, every example works."""
 
+import contextlib
 import dataclasses
+import io
 import json
 import re
 import sys
@@ -13,7 +15,9 @@ from seqkit import config, errors
 from seqkit.options import default_of
 from tests.conftest import TINY, Run
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 PAGE = (DOCS / "datasets.md").read_text()
 
 
@@ -77,3 +81,23 @@ def test_the_example_of_a_data_set_of_ones_own_works(
         assert json.loads(scored.out)["symbols"] > 1000
     finally:
         sys.modules.pop("my_data", None)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_files_that_a_page_names_are_there(page: Path) -> None:
+    text = page.read_text()
+    links = re.findall(r"\]\((?!http)([^)#]+)", text)
+    named = re.findall(r"\b(?:tests|seqkit|benchmarks|docs)/[\w/]+\.\w+", text)
+    missing = [link for link in links if not (page.parent / link).exists()]
+    missing += [name for name in named if not (ROOT / name).exists()]
+    assert not missing
+
+
+def test_the_readmes_python_gives_what_the_command_gives(run: Run, trained: Path) -> None:
+    (program,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    program = program.replace("ROMEO:", "the ").replace("runs/a", str(trained))
+    expected = run("generate", f"checkpoint={trained}", "prompt=the ", "length=200", "seed=1")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(program, {})
+    assert printed.getvalue() == expected.out.decode() + "\n"

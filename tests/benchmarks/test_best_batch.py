@@ -1,14 +1,12 @@
 """The comparison at the best number of lanes runs, and divides the best by the best."""
 
 import re
-import subprocess
+import runpy
 import sys
-from pathlib import Path
 
 import pytest
 
 from benchmarks import best_batch
-from tests.conftest import environment
 
 
 def test_the_ratios_are_of_the_best() -> None:
@@ -27,11 +25,14 @@ def test_the_ratios_are_of_the_best() -> None:
     ("arguments", "code"),
     [(["lanes=1"], 2), (["shape=toy"], 2), (["shape=toy", "lanes=a"], 2)],
 )
-def test_bad_arguments_are_told_in_a_line(arguments: list[str], code: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "benchmarks/best_batch.py", *arguments],
-        cwd=Path(__file__).parents[2], env=environment(),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == code
-    assert done.stderr.count("\n") == 1
+def test_bad_arguments_are_told_in_a_line(
+    arguments: list[str],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["best_batch.py", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(best_batch.__file__, run_name="__main__")
+    assert ended.value.code == code
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,13 +1,13 @@
 """Every precision has its rows, set against the plain loop."""
 
 import re
-import subprocess
+import runpy
 import sys
-from pathlib import Path
+
+import pytest
 
 from benchmarks import precisions
 from seqkit.device import has_fast_bf16
-from tests.conftest import environment
 
 
 def test_each_row_is_set_against_the_plain_loop() -> None:
@@ -22,11 +22,11 @@ def test_each_row_is_set_against_the_plain_loop() -> None:
         assert abs(plain / float(milliseconds) - float(ratio)) < 0.05
 
 
-def test_without_a_shape_it_says_so_in_a_line() -> None:
-    done = subprocess.run(
-        [sys.executable, "benchmarks/precisions.py"],
-        cwd=Path(__file__).parents[2], env=environment(),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr == "precisions: no shape: give shape=NAME\n"
+def test_without_a_shape_it_says_so_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["precisions.py"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(precisions.__file__, run_name="__main__")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "precisions: no shape: give shape=NAME\n"

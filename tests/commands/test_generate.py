@@ -11,7 +11,7 @@ from typing import IO, Any
 import pytest
 
 from seqkit import disk
-from tests.conftest import TINY, Run, environment, process
+from tests.conftest import TINY, Run, environment
 
 
 def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
@@ -154,7 +154,7 @@ def test_missing_and_damaged_checkpoints_exit_with_4(
         assert result.err.count("\n") == 1
 
 
-def test_a_terminal_shows_what_stdout_holds(trained: Path, tmp_path: Path) -> None:
+def test_a_terminal_shows_what_stdout_holds(run: Run, trained: Path) -> None:
     program = f'"{sys.executable}" -m seqkit generate checkpoint="{trained}" length=15 seed=2'
     shown = subprocess.run(
         ["script", "-qec", program, "/dev/null"],
@@ -164,7 +164,7 @@ def test_a_terminal_shows_what_stdout_holds(trained: Path, tmp_path: Path) -> No
         check=True,
         timeout=60,
     ).stdout
-    plain = process("generate", f"checkpoint={trained}", "length=15", "seed=2", cwd=tmp_path).stdout
+    plain = run("generate", f"checkpoint={trained}", "length=15", "seed=2").out.decode()
     assert shown.replace("\r\n", "\n") == plain + "\n"
 
 
@@ -266,10 +266,13 @@ def test_signals_while_text_is_saved_lose_nothing(
     assert whole.out == b"\n\n".join(texts)
 
 
-def test_it_works_from_any_folder(trained: Path, tmp_path: Path) -> None:
+def test_it_works_from_any_folder(
+    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     arguments = ["length=10", "prompt=it's", "sample.unknown=skip"]
-    done = process("generate", f"checkpoint={trained}", *arguments, cwd=tmp_path)
-    assert done.returncode == 0
+    done = run("generate", f"checkpoint={trained}", *arguments)
+    assert done.code == 0, done.err
     assert not list(tmp_path.iterdir())
 
 

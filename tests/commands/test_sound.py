@@ -19,8 +19,8 @@ from tests.pitch import on_scale
 RATE = 4000
 TINY = (
     *("recipe=wav_generation", f"data.sample_rate={RATE}", "model.hidden_size=128"),
-    *("train.batch_size=8", "train.sequence_length=96", "train.max_steps=1800"),
-    *("train.validate_every=900", "seconds=1", "device=cpu"),
+    *("train.batch_size=16", "train.sequence_length=64", "optimizer.lr=0.02"),
+    *("train.max_steps=800", "train.validate_every=400", "seconds=1", "device=cpu"),
 )
 
 
@@ -65,7 +65,7 @@ def test_the_pitches_of_the_etude_are_heard(folder: Path, run: Run, tmp_path: Pa
 
 def test_a_run_leaves_sounds_and_pictures(folder: Path) -> None:
     names = sorted(file.name for file in (folder / "run" / "samples").iterdir())
-    stems = ("final", "step_0000900", "step_0001800")
+    stems = ("final", "step_0000400", "step_0000800")
     assert names == [f"{stem}{suffix}" for stem in stems for suffix in (".png", ".wav")]
 
 

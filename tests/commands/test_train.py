@@ -85,8 +85,11 @@ def test_quiet_says_nothing_on_stderr(run: Run, text_file: Path, tmp_path: Path)
     assert (result.code, result.err) == (0, "")
 
 
+LONG = ("train.max_steps=800", "train.checkpoint_every=25", "train.validate_every=300")
+
+
 def start(run: Path, text: Path, *more: str) -> "subprocess.Popen[str]":
-    arguments = [*TINY, f"data.path={text}", f"run_dir={run}", "train.max_steps=1200", *more]
+    arguments = [*TINY, *LONG, f"data.path={text}", f"run_dir={run}", *more]
     return subprocess.Popen(
         [sys.executable, "-m", "seqkit", *arguments],
         env=environment(),
@@ -105,31 +108,39 @@ def wait_for_steps(run: Path, steps: int) -> None:
     raise AssertionError("the training did not get so far")
 
 
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
+    """A text, the folder of a long run on it that was never stopped, and its closing sample."""
+    folder = tmp_path_factory.mktemp("straight")
+    text = folder / "text.txt"
+    text.write_text(SENTENCE * 60)
+    out, err = start(folder / "run", text).communicate()
+    assert (folder / "run" / "summary.json").exists(), err
+    return text, folder / "run", out
+
+
 @pytest.mark.parametrize(
     ("sent", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
 )
 def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
-    sent: signal.Signals, code: int, tmp_path: Path
+    sent: signal.Signals, code: int, straight: tuple[Path, Path, str], tmp_path: Path
 ) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text(SENTENCE * 60)
-    more = ("train.checkpoint_every=25", "train.validate_every=400")
-    stopped = start(tmp_path / "stopped", text, *more)
+    text, never_stopped, sample = straight
+    stopped = start(tmp_path / "stopped", text)
     wait_for_steps(tmp_path / "stopped", 130)
     stopped.send_signal(sent)
-    out, err = stopped.communicate(timeout=60)
+    out, err = stopped.communicate()
     assert stopped.returncode == code, err
     assert out == ""
     assert "Traceback" not in err
     if code > 0:
         assert "resume=auto" in err
-    resumed = start(tmp_path / "stopped", text, *more, "resume=auto")
-    out, err = resumed.communicate(timeout=120)
+    resumed = start(tmp_path / "stopped", text, "resume=auto")
+    out, err = resumed.communicate()
     assert resumed.returncode == 0, err
     assert "going on at step" in err
-    straight = start(tmp_path / "straight", text, *more)
-    assert straight.communicate(timeout=120)[0] == out
-    assert same(tmp_path / "stopped", tmp_path / "straight")
+    assert out == sample
+    assert same(tmp_path / "stopped", never_stopped)
     steps = [
         json.loads(line)["step"]
         for line in (tmp_path / "stopped" / "metrics.jsonl").read_text().splitlines()
@@ -244,7 +255,7 @@ def test_a_finished_run_needs_no_data_to_say_so(run: Run, text_file: Path, tmp_p
 def test_nohup_is_respected_and_a_lost_stderr_stops_nothing(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text(SENTENCE * 60)
-    command = [sys.executable, "-m", "seqkit", *TINY, f"data.path={text}", "train.max_steps=300"]
+    command = [sys.executable, "-m", "seqkit", *TINY, f"data.path={text}", "train.max_steps=160"]
     with subprocess.Popen(
         ["nohup", *command, f"run_dir={tmp_path / 'run'}", "train.validate_every=20"],
         env=environment(),
@@ -256,8 +267,8 @@ def test_nohup_is_respected_and_a_lost_stderr_stops_nothing(tmp_path: Path) -> N
         training.send_signal(signal.SIGHUP)
         assert training.stderr is not None
         training.stderr.close()
-        assert training.wait(120) == 0
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["steps"] == 300
+        assert training.wait() == 0
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["steps"] == 160
 
 
 def test_any_text_may_stand_in_a_prompt(run: Run, text_file: Path, tmp_path: Path) -> None:

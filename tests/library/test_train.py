@@ -12,7 +12,7 @@ import pytest
 
 import seqkit
 from seqkit.runs.events import Event
-from tests.conftest import TINY, Run, environment, process
+from tests.conftest import TINY, Run, environment
 
 KEYS = [key for key in TINY if not key.startswith("recipe=")]
 
@@ -108,9 +108,11 @@ def test_hydra_of_the_callers_own_is_left_as_it_was(text_file: Path, tmp_path: P
     assert done.returncode == 0, done.stderr
 
 
-def test_a_checkpoint_of_python_is_one_of_the_command(text_file: Path, tmp_path: Path) -> None:
-    run = seqkit.train(
+def test_a_checkpoint_of_python_is_one_of_the_command(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    made = seqkit.train(
         "shakespeare", *KEYS, "train.max_steps=2", f"run_dir={tmp_path / 'a'}", data=text_file
     )
-    done = process("evaluate", f"checkpoint={run.path}", "device=cpu", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = run("evaluate", f"checkpoint={made.path}", "device=cpu")
+    assert done.code == 0, done.err

@@ -2,10 +2,16 @@
 
 import numpy as np
 import pytest
-import torch
 
 from seqkit.generation.engines.pytorch import TorchEngine
-from tests.generation.engines.networks import RULES, check_draws, check_steps, differences, network
+from tests.generation.engines.networks import (
+    RULES,
+    check_draws,
+    check_steps,
+    differences,
+    network,
+    random_state,
+)
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
@@ -40,10 +46,12 @@ def test_symbols_are_drawn_by_the_rule() -> None:
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
 def test_on_a_gpu(cell: str) -> None:
     model = network(2, 64, 33, cell, device="cuda")
-    logits, state = differences(TorchEngine(model, 33), model, 33, streams=3, steps=200)
+    engine = TorchEngine(model, 33)
+    logits, state = differences(engine, model, 33, streams=3, steps=200)
     assert logits < 1e-3
     assert state < 1e-4
-    assert torch.cuda.is_available()
+    _, after = engine.score(np.zeros((5, 3), np.int64), random_state(model, 3))
+    assert after.h.is_cuda
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh"])
