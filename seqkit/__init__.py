@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from seqkit.data.lanes import Lanes, Window
     from seqkit.library.load import load
     from seqkit.library.model import Model
-    from seqkit.library.reader import ModelState
+    from seqkit.library.state import ModelState
     from seqkit.library.train import Run, train
     from seqkit.model.char_rnn import CharRNN
     from seqkit.model.loss import cross_entropy
@@ -70,7 +70,7 @@ _HOMES = {
     "seqkit.data.lanes": ("Lanes", "Window"),
     "seqkit.library.load": ("load",),
     "seqkit.library.model": ("Model",),
-    "seqkit.library.reader": ("ModelState",),
+    "seqkit.library.state": ("ModelState",),
     "seqkit.library.train": ("Run", "train"),
     "seqkit.model.char_rnn": ("CharRNN",),
     "seqkit.model.loss": ("cross_entropy",),

@@ -9,7 +9,7 @@ from seqkit.config import Config
 from seqkit.console import Console, Product
 from seqkit.errors import InterruptedRunError, StoppedError
 from seqkit.library.run_training import closing_sample, run_training, save_closing_sample
-from seqkit.library.training import Training, opened
+from seqkit.library.setup import Training, opened
 from seqkit.plugins import Catalogue
 from seqkit.runs.observers import Progress
 

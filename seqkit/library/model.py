@@ -16,7 +16,7 @@ from seqkit.config import Config, SampleConfig, check
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
-from seqkit.library.reader import Floats, ModelState, Reader
+from seqkit.library.state import Floats, ModelState, SymbolReader
 from seqkit.options import check_type
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.symbols import Integers, Symbols
@@ -42,7 +42,7 @@ class Model(Generic[Content]):
         self.network = checkpoint.build(device)
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec)
-        self._reader = Reader(self.network, checkpoint.codec)
+        self._reader = SymbolReader(self.network, checkpoint.codec)
 
     @property
     def device(self) -> torch.device:

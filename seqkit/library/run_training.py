@@ -13,7 +13,7 @@ from seqkit.errors import StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import request_of
-from seqkit.library.training import Training
+from seqkit.library.setup import Training
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
@@ -45,7 +45,7 @@ def run_training(
     """Train to the end, and write what a run leaves.
 
     Args:
-        training: what `training.opened` set up.
+        training: what `setup.opened` set up.
         observers: told of every event, beside those that write the run's files.
         notice: told what no event tells.
         stop: asked after each step; a reason ends the training, its state saved.

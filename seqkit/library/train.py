@@ -13,7 +13,7 @@ from seqkit.errors import ConfigError
 from seqkit.library.load import load
 from seqkit.library.model import Model
 from seqkit.library.run_training import run_training, save_closing_sample
-from seqkit.library.training import opened
+from seqkit.library.setup import opened
 from seqkit.options import check_type
 from seqkit.plugins import Catalogue
 from seqkit.runs.events import Event

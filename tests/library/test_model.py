@@ -11,7 +11,7 @@ import torch
 
 import seqkit
 from seqkit.library.model import Model
-from seqkit.library.reader import ModelState
+from seqkit.library.state import ModelState
 from tests.conftest import Run
 
 RUNS = Path(__file__).parents[1] / "runs_0_1_0"

@@ -27,7 +27,7 @@ class ModelState(NamedTuple):
     symbol: int
 
 
-class Reader:
+class SymbolReader:
     """Reads symbols with a network; the start symbol comes before the first of them."""
 
     def __init__(self, network: CharRNN, codec: Codec) -> None:
