@@ -88,7 +88,7 @@ def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert len(done.stdout) == 9
     assert (done.returncode, done.stderr) == (0, "")
@@ -139,7 +139,7 @@ def test_a_closed_stdout_does_not_end_a_sweep(text_file: Path, tmp_path: Path) -
     ) as sweep:  # fmt: skip
         assert sweep.stdout is not None
         sweep.stdout.close()
-        _, said = sweep.communicate(timeout=120)
+        _, said = sweep.communicate(timeout=600)
     assert sweep.returncode == 0, said
     assert b"Traceback" not in said
     assert len(list((tmp_path / "sweep").glob("*/summary.json"))) == 3

@@ -60,7 +60,7 @@ def call(program: list[str], *words: str, cwd: Path, path: list[Path]) -> tuple[
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     return done.returncode, done.stdout, done.stderr
 

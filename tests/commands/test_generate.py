@@ -162,7 +162,7 @@ def test_a_terminal_shows_what_stdout_holds(run: Run, trained: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=600,
     ).stdout
     plain = run("generate", f"checkpoint={trained}", "length=15", "seed=2").out.decode()
     assert shown.replace("\r\n", "\n") == plain + "\n"
@@ -183,7 +183,7 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
             os.close(terminal)
             making.send_signal(signal.SIGHUP)
             making.send_signal(signal.SIGTERM)  # more of them disturb nothing
-            assert making.wait(60) == 75
+            assert making.wait(600) == 75
         finally:
             making.kill()
     for made in (tmp_path / "long_1.txt", tmp_path / "long_2.txt"):
@@ -202,7 +202,7 @@ def test_a_signal_ends_text_on_stdout_in_a_line(
             assert making.stdout is not None
             begun = making.stdout.read(50)
             making.send_signal(sent)
-            rest, said = making.communicate(timeout=60)
+            rest, said = making.communicate(timeout=600)
             assert making.returncode == 75
         finally:
             making.kill()

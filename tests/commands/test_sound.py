@@ -158,7 +158,7 @@ def test_interrupted_sound_is_whole(
                     assert growing.getnframes() > 0
             making.send_signal(sent)
             making.send_signal(sent)  # more of them disturb nothing
-            said = making.communicate(timeout=60)[1]
+            said = making.communicate(timeout=600)[1]
             assert making.returncode == code
             assert "Traceback" not in said
         finally:
