@@ -22,14 +22,14 @@ from seqkit.errors import (
 )
 
 if TYPE_CHECKING:
+    from seqkit.api.load import load
+    from seqkit.api.model import Model
+    from seqkit.api.symbol_reader import ModelState
+    from seqkit.api.train import Run, train
     from seqkit.config import ModelConfig, SampleConfig
     from seqkit.data import codecs
     from seqkit.data.corpus import Corpus, Part
     from seqkit.data.lanes import Lanes, Window
-    from seqkit.library.load import load
-    from seqkit.library.model import Model
-    from seqkit.library.state import ModelState
-    from seqkit.library.train import Run, train
     from seqkit.model.char_rnn import CharRNN
     from seqkit.model.loss import cross_entropy
     from seqkit.model.network import State
@@ -68,10 +68,10 @@ _HOMES = {
     "seqkit.data": ("codecs",),
     "seqkit.data.corpus": ("Corpus", "Part"),
     "seqkit.data.lanes": ("Lanes", "Window"),
-    "seqkit.library.load": ("load",),
-    "seqkit.library.model": ("Model",),
-    "seqkit.library.state": ("ModelState",),
-    "seqkit.library.train": ("Run", "train"),
+    "seqkit.api.load": ("load",),
+    "seqkit.api.model": ("Model",),
+    "seqkit.api.symbol_reader": ("ModelState",),
+    "seqkit.api.train": ("Run", "train"),
     "seqkit.model.char_rnn": ("CharRNN",),
     "seqkit.model.loss": ("cross_entropy",),
     "seqkit.model.network": ("State",),

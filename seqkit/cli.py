@@ -12,10 +12,10 @@ from typing import NoReturn
 
 import seqkit
 from seqkit import commands, plugins
+from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.config import Config, options
 from seqkit.errors import ConfigError, SeqkitError
-from seqkit.options import default_of, nearest
 from seqkit.plugins import Catalogue
 
 _HELP = """\

@@ -28,11 +28,11 @@ from omegaconf.errors import OmegaConfBaseException
 
 from seqkit import config as schema
 from seqkit import disk
+from seqkit.checking import nearest
 from seqkit.config import FREE_TEXT, Config
 from seqkit.errors import ConfigError
-from seqkit.options import nearest
 from seqkit.plugins import Catalogue, recipe_folders, take_modules, user_recipe_folders
-from seqkit.renamed import RENAMED
+from seqkit.renamed_keys import RENAMED
 
 _MAY_BE_EMPTY = ("prompt", "data.path")
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import Field, dataclass, field
 from typing import Any
 
+from seqkit.checking import check_section, option, options_of
 from seqkit.errors import ConfigError
-from seqkit.options import check_section, option, options_of
 
 TEMPERATURE = 0.8
 """Of samples, where neither the command line nor a recipe has one."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from seqkit import config, errors
-from seqkit.options import default_of
+from seqkit.checking import default_of
 from tests.conftest import TINY, Run
 
 ROOT = Path(__file__).parent.parent

@@ -1,4 +1,4 @@
-"""The commands, one file each: `run(config, catalogue, console)`, thin over the library."""
+"""The commands, one file each: `run(config, catalogue, console)`, thin over the API."""
 
 import importlib
 from collections.abc import Callable

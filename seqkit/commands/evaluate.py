@@ -4,15 +4,15 @@ import dataclasses
 import json
 
 from seqkit import device
+from seqkit.api.load import load_checkpoint
+from seqkit.api.own_data import own_part
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
-from seqkit.data import audio
+from seqkit.data import audio_corpus
 from seqkit.data.codecs import Quantiser
 from seqkit.data.load import load_corpus
 from seqkit.evaluation import baselines, protocols, scoring
-from seqkit.library.load import load_checkpoint
-from seqkit.library.own_data import own_part
 from seqkit.plugins import Catalogue
 
 
@@ -23,7 +23,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     chosen = device.choose_device(config.device)
     if config.data.path:
         if isinstance(saved.codec, Quantiser):
-            audio.check_gain(config.data, saved.config)
+            audio_corpus.check_gain(config.data, saved.config)
         data = dataclasses.replace(config.data, max_vocabulary=0)
         corpus = load_corpus(data, catalogue=catalogue, notice=console.notice, codec=saved.codec)
         part = corpus.whole

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 
 from seqkit import disk
+from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import ConfigError, OutputError
-from seqkit.library.load import load_checkpoint
 from seqkit.model.char_rnn import CharRNN
 from seqkit.plugins import Catalogue
 

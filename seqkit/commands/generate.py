@@ -4,6 +4,7 @@ import signal
 from pathlib import Path
 
 from seqkit import device
+from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts
 from seqkit.config import Config
@@ -12,10 +13,9 @@ from seqkit.errors import StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import prompt_of, request_of
-from seqkit.library.load import load_checkpoint
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import as_trained
-from seqkit.runs.files import find_checkpoint, samples_folder
+from seqkit.runs.layout import find_checkpoint, samples_folder
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

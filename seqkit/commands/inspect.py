@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+from seqkit.api.load import load_checkpoint
 from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.library.load import load_checkpoint
 from seqkit.plugins import Catalogue
 
 

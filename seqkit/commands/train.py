@@ -3,13 +3,13 @@
 import contextlib
 import signal
 
+from seqkit.api.prepare_training import Training, opened
+from seqkit.api.run_training import closing_sample, run_training, save_closing_sample
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts
 from seqkit.config import Config
 from seqkit.console import Console, Product
 from seqkit.errors import InterruptedRunError, StoppedError
-from seqkit.library.run_training import closing_sample, run_training, save_closing_sample
-from seqkit.library.setup import Training, opened
 from seqkit.plugins import Catalogue
 from seqkit.runs.observers import Progress
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.checking import check_type
 from seqkit.data.corpus import Part
 from seqkit.errors import ConfigError, DataError
-from seqkit.options import check_type
 from seqkit.symbols import IGNORED
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes

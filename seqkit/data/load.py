@@ -7,7 +7,7 @@ from typing import Any
 
 from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.data import audio, codecs, datasets, text
+from seqkit.data import audio_corpus, codecs, datasets, text_corpus
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
@@ -39,14 +39,14 @@ def load_corpus(
     kind = _kind(data, codec, catalogue)
     cache = disk.cache_dir()
     located = _locate(data, catalogue, Folders(cache, notice))
-    if kind == "auto" and audio.holds_sound(located.path):
+    if kind == "auto" and audio_corpus.holds_sound(located.path):
         kind = "audio"
     if kind == "audio":
         assert codec is None or isinstance(codec, Quantiser)
-        corpus = audio.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
+        corpus = audio_corpus.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
     else:
         assert not isinstance(codec, Quantiser)
-        corpus = text.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
+        corpus = text_corpus.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
     for note in corpus.notes:
         notice(note)
     return corpus
@@ -67,7 +67,7 @@ def recorded_path_problem(path: Path, codec: Codec, record: Mapping[str, Any]) -
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            files = (audio if codec.kind == "audio" else text).files_in(path)
+            files = (audio_corpus if codec.kind == "audio" else text_corpus).files_in(path)
         elif not stat.S_ISREG(mode):
             return f"{path} is neither a file nor a folder"
         elif not path.stat().st_size:  # as those that a system makes up when they are read

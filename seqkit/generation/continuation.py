@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from seqkit.data.codecs import Codec
-from seqkit.generation import watch
+from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.medium import medium_of
@@ -40,7 +40,7 @@ def continue_prompt(
     """
 
     def redraw(heard: Integers, stream: int, attempt: int) -> Blocks:
-        seed = watch.seed_of(request.sampling.seed, stream, attempt)
+        seed = sound_faults.seed_of(request.sampling.seed, stream, attempt)
         sampling = dataclasses.replace(request.sampling, seed=seed)
         alone = dataclasses.replace(request, streams=1, sampling=sampling)
         # The engine's notices were given the first time.

@@ -15,8 +15,8 @@ from seqkit.data.codecs import Codec
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound
+from seqkit.generation.sound_faults import Redraw
 from seqkit.generation.text import Text
-from seqkit.generation.watch import Redraw
 from seqkit.symbols import Symbols
 
 

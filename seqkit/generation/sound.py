@@ -10,7 +10,7 @@ import numpy.typing as npt
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import Wave, reader, resample, writer
 from seqkit.errors import ConfigError
-from seqkit.generation import watch
+from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.symbols import Symbols
@@ -70,15 +70,15 @@ class Sound:
     def watch(
         self,
         blocks: Blocks,
-        redraw: watch.Redraw,
+        redraw: sound_faults.Redraw,
         prompt: Symbols,
         retry: int,
         notice: Callable[[str], None],
     ) -> Blocks:
         """See Medium: trouble is reported, and redrawn up to `retry` times."""
         if not retry:
-            return watch.report(blocks, self._codec, prompt, notice)
-        return watch.redraw_trouble(
+            return sound_faults.report(blocks, self._codec, prompt, notice)
+        return sound_faults.redraw_trouble(
             blocks,
             redraw=redraw,
             codec=self._codec,
@@ -134,4 +134,4 @@ class Sound:
 
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
         """See Medium: the name of the file."""
-        return f"    {file}"
+        return str(file)

@@ -8,17 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit import disk
+from seqkit.checking import check_type
 from seqkit.console import to_bytes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
-from seqkit.generation.watch import Redraw
-from seqkit.options import check_type
+from seqkit.generation.sound_faults import Redraw
 from seqkit.symbols import Symbols
 
 _LENGTH = 500  # symbols, by default
-_INDENT = "    "
 
 
 class Text:
@@ -133,5 +132,4 @@ class Text:
 
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
         """See Medium."""
-        text = to_bytes(self.render(symbols)).decode("utf-8", "replace").strip("\n")
-        return "\n".join(_INDENT + line for line in text.split("\n"))
+        return to_bytes(self.render(symbols)).decode("utf-8", "replace").strip("\n")

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqkit.checking import check_section, check_type
 from seqkit.config import ModelConfig
 from seqkit.errors import ConfigError
 from seqkit.model import cells, fused
@@ -21,7 +22,6 @@ from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import usable_kernels
 from seqkit.model.network import Network, State
 from seqkit.model.padding import TENSOR_CORE, round_up
-from seqkit.options import check_section, check_type
 
 _NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
 

@@ -18,14 +18,14 @@ import torch
 from torch import Tensor
 
 from seqkit import disk
+from seqkit.checking import check_section
 from seqkit.config import Config, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.model.char_rnn import CharRNN
-from seqkit.options import check_section
 from seqkit.plugins import Catalogue
-from seqkit.renamed import upgrade
+from seqkit.renamed_keys import upgrade
 
 FORMAT = 1
 _ZEROS = "0" * 64

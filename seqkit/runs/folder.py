@@ -17,7 +17,7 @@ from seqkit.errors import CheckpointError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.files import RunFiles
+from seqkit.runs.layout import RunFiles
 
 
 class RunFolder:

@@ -12,7 +12,7 @@ import pytest
 from seqkit.data import codecs
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from seqkit.runs.files import find_checkpoint
+from seqkit.runs.layout import find_checkpoint
 from tests.conftest import Run
 
 

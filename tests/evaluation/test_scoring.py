@@ -14,7 +14,7 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from seqkit.runs.files import find_checkpoint
+from seqkit.runs.layout import find_checkpoint
 from tests.conftest import SENTENCE
 
 V, START = 6, 2

@@ -47,7 +47,7 @@ def test_a_sample_is_saved_and_shown(tmp_path: Path) -> None:
     file = TEXT.save(symbols, tmp_path / "step_0.5")
     assert file == tmp_path / "step_0.5.txt"
     assert file.read_text() == "\nabé\n\nc\n"
-    assert TEXT.preview(symbols, file) == "    abé\n    \n    c"
+    assert TEXT.preview(symbols, file) == "abé\n\nc"
 
 
 def test_a_file_that_fails_is_the_one_that_is_named(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.files import find_checkpoint
+from seqkit.runs.layout import find_checkpoint
 
 
 def example() -> Checkpoint:

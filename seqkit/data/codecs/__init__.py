@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from seqkit.data.codecs.base import TextCodec
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
-from seqkit.data.codecs.text_codec import TextCodec
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs.text_codec import TextCodec
+from seqkit.data.codecs.base import TextCodec
 from seqkit.errors import DataError
 from seqkit.symbols import Symbols, symbol_dtype
 

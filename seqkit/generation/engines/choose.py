@@ -30,8 +30,8 @@ def choose_engine(
     """The engine for sample.engine and sample.precision.
 
     auto takes the fastest engine of the precision, and of fp32 where that is auto, too: the same
-    seed then gives the same text on every machine. An engine that cannot run here is passed over,
-    with a notice.
+    seed then gives the same text wherever arithmetic rounds alike. An engine that cannot run here
+    is passed over, with a notice.
 
     Args:
         model: on the device that was chosen.

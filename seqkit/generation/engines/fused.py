@@ -13,7 +13,7 @@ from torch import Tensor
 from seqkit.config import ModelConfig
 from seqkit.errors import DeviceError
 from seqkit.generation.engines.cuda import Copy, Rule, rule_of
-from seqkit.generation.engines.layout import Layout, PackedWeights, lay_out
+from seqkit.generation.engines.fused_layout import Layout, PackedWeights, lay_out
 from seqkit.generation.sampling import Floats, Sampling
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN

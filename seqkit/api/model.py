@@ -12,12 +12,12 @@ from typing import Generic, Literal, TypeVar, overload
 import numpy as np
 import torch
 
+from seqkit.api.symbol_reader import Floats, ModelState, SymbolReader
+from seqkit.checking import check_type
 from seqkit.config import Config, SampleConfig, check
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
-from seqkit.library.state import Floats, ModelState, SymbolReader
-from seqkit.options import check_type
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.symbols import Integers, Symbols
 

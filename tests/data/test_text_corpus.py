@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import corpus_cache, text
+from seqkit.data import corpus_cache, text_corpus
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
@@ -19,7 +19,7 @@ ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
 
 def load(path: Path, cache: Path, **settings: object) -> Corpus:
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
-    return text.load(config, Located(path, path.name), cache=cache, catalogue=Catalogue())
+    return text_corpus.load(config, Located(path, path.name), cache=cache, catalogue=Catalogue())
 
 
 def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: 
     def given(unknown: str) -> Corpus:
         located = Located(path, "a")
         config = DataConfig(unknown=unknown)
-        return text.load(
+        return text_corpus.load(
             config, located, cache=tmp_path / "cache", catalogue=Catalogue(), codec=codec
         )
 
@@ -126,7 +126,9 @@ def parts(tmp_path: Path) -> Path:
 
 def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> None:
     located = Located(parts, "parts", validation="*_valid.txt", test="test/*")
-    corpus = text.load(DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue())
+    corpus = text_corpus.load(
+        DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue()
+    )
     read = [corpus.codec.decode(part.symbols) for part in corpus.split([0.5, 0.2, 0.3])]
     assert read == ["trainx", "vvw", "test"]
     assert corpus.split([0.5, 0.2, 0.3])[1].starts.tolist() == [0, 2]
@@ -135,7 +137,7 @@ def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> No
 def test_a_part_without_files_is_refused(parts: Path, tmp_path: Path) -> None:
     located = Located(parts, "parts", test="*.tset")
     with pytest.raises(DataError, match=r"no file matches \*\.tset.*parts names .* test part"):
-        text.load(DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue())
+        text_corpus.load(DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue())
 
 
 def test_the_second_load_reads_neither_text_nor_hash(

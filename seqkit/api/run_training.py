@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from seqkit import device
+from seqkit.api.prepare_training import Training
 from seqkit.data.sound import pictures
 from seqkit.errors import StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import request_of
-from seqkit.library.setup import Training
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.events import Event, Finished, Started, Stopped, describe
-from seqkit.runs.files import find_checkpoint
+from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import (
     Checkpoints,
     Log,

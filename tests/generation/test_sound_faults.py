@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
-from seqkit.generation import watch
+from seqkit.generation import sound_faults
 from seqkit.symbols import Integers, Symbols
 
 RATE = 200
@@ -33,7 +33,7 @@ def noise(count: int, seed: int = 1) -> Integers:
     ],
 )
 def test_what_is_trouble(symbols: Integers, expected: str | None) -> None:
-    assert watch.trouble(symbols.astype(np.int64), CODEC) == expected
+    assert sound_faults.trouble(symbols.astype(np.int64), CODEC) == expected
 
 
 def streams() -> Integers:
@@ -54,7 +54,7 @@ PROMPT: Symbols = np.full(50, 77, np.uint8)
 @pytest.mark.parametrize("sizes", [1, 64, 333, 2000])
 def test_trouble_is_reported_once_and_nothing_is_changed(sizes: int) -> None:
     notices: list[str] = []
-    made = list(watch.report(blocks(streams(), sizes), CODEC, PROMPT, notices.append))
+    made = list(sound_faults.report(blocks(streams(), sizes), CODEC, PROMPT, notices.append))
     assert np.array_equal(np.concatenate(made), streams())
     assert notices == ["stream 2: silence at 4.2 s"]
 
@@ -67,16 +67,16 @@ def test_without_retry_every_block_is_handed_on_at_once() -> None:
             drawn.append(number)
             yield block
 
-    watched = watch.report(made(), CODEC, PROMPT, print)
+    watched = sound_faults.report(made(), CODEC, PROMPT, print)
     for number in range(200):
         next(watched)
         assert drawn[-1] == number
 
 
 def redrawn(
-    made: Iterator[Integers], redraw: watch.Redraw, retry: int, notices: list[str]
+    made: Iterator[Integers], redraw: sound_faults.Redraw, retry: int, notices: list[str]
 ) -> Iterator[Integers]:
-    return watch.redraw_trouble(
+    return sound_faults.redraw_trouble(
         made, redraw=redraw, codec=CODEC, prompt=PROMPT, retry=retry, notice=notices.append
     )
 
@@ -111,13 +111,13 @@ def test_an_interrupt_between_two_blocks_loses_nothing_either() -> None:
 
 @pytest.mark.parametrize("codec", [Linear(256, RATE), MuLaw(16, RATE)])
 def test_silence_is_found_though_no_level_is_at_zero(codec: Quantiser) -> None:
-    assert watch.trouble(np.full(RATE, codec.start), codec) == "silence"
+    assert sound_faults.trouble(np.full(RATE, codec.start), codec) == "silence"
 
 
 def test_few_levels_do_not_clip_and_a_second_of_few_samples_is_not_judged() -> None:
     coarse = np.random.default_rng(3).integers(0, 2, RATE)
-    assert watch.trouble(coarse, MuLaw(2, RATE)) is None
-    assert watch.trouble(np.zeros(10, np.int64), MuLaw(256, 10)) is None
+    assert sound_faults.trouble(coarse, MuLaw(2, RATE)) is None
+    assert sound_faults.trouble(np.zeros(10, np.int64), MuLaw(256, 10)) is None
 
 
 @pytest.mark.parametrize("sizes", [1, 64, 333])
@@ -155,6 +155,6 @@ def test_it_goes_on_when_all_attempts_are_spent() -> None:
 
 
 def test_every_attempt_has_a_seed_of_its_own() -> None:
-    seeds = {watch.seed_of(*key) for key in [(0, 0, 1), (0, 0, 2), (0, 1, 1), (1, 0, 1)]}
+    seeds = {sound_faults.seed_of(*key) for key in [(0, 0, 1), (0, 0, 2), (0, 1, 1), (1, 0, 1)]}
     assert len(seeds) == 4
     assert all(0 <= seed < 2**63 for seed in seeds)

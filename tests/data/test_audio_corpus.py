@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import audio, corpus_cache, recordings
+from seqkit.data import audio_corpus, corpus_cache, recordings
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
@@ -30,7 +30,7 @@ def load(
 ) -> Corpus:
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name, test=test)
-    return audio.load(config, located, cache=cache, catalogue=Catalogue(), codec=given)
+    return audio_corpus.load(config, located, cache=cache, catalogue=Catalogue(), codec=given)
 
 
 @pytest.fixture
@@ -207,12 +207,12 @@ def test_the_kind_is_told_by_the_content(tmp_path: Path, folder: Path) -> None:
     soundfile.write(tmp_path / "a.data", noise(), RATE, "PCM_16", format="FLAC")
     (tmp_path / "b.wav").write_text("a text named so is still refused as sound")
     (tmp_path / "c.txt").write_text("a text")
-    assert [audio.holds_sound(tmp_path / name) for name in ("a.data", "b.wav", "c.txt")] == [
+    assert [audio_corpus.holds_sound(tmp_path / name) for name in ("a.data", "b.wav", "c.txt")] == [
         True, True, False,
     ]  # fmt: skip
-    assert not audio.holds_sound(folder)  # there is a text in it
+    assert not audio_corpus.holds_sound(folder)  # there is a text in it
     (folder / "notes.txt").unlink()
-    assert audio.holds_sound(folder)
+    assert audio_corpus.holds_sound(folder)
 
 
 def test_a_given_codec_is_kept(tmp_path: Path) -> None:
@@ -231,11 +231,11 @@ def test_only_a_gain_that_is_certainly_wrong_is_refused() -> None:
         {}, {"data": None}, {"data": {}}, {"data": {"gain": "peak"}},
     ]  # fmt: skip
     for trained in fitting:
-        audio.check_gain(DataConfig(gain="peak"), trained)
-    audio.check_gain(DataConfig(), {"data": {"gain": "rms"}})
+        audio_corpus.check_gain(DataConfig(gain="peak"), trained)
+    audio_corpus.check_gain(DataConfig(), {"data": {"gain": "rms"}})
     for gain in ("none", "rms"):
         with pytest.raises(ConfigError, match=rf"data\.gain=peak: .* trained with {gain}"):
-            audio.check_gain(DataConfig(gain="peak"), {"data": {"gain": gain}})
+            audio_corpus.check_gain(DataConfig(gain="peak"), {"data": {"gain": gain}})
 
 
 def test_the_second_load_reads_no_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

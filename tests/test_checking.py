@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from seqkit.checking import check_section, check_type
 from seqkit.config import Config, TrainConfig
 from seqkit.errors import ConfigError
-from seqkit.options import check_section, check_type
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import torch
 
 from seqkit import device, disk
 from seqkit.config import Config, ModelConfig, check_model
-from seqkit.data import audio
+from seqkit.data import audio_corpus
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
@@ -18,14 +18,14 @@ from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import prompt_of, request_of
-from seqkit.library import resume
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.plugins import Catalogue
+from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
-from seqkit.runs.files import find_checkpoint
 from seqkit.runs.folder import RunFolder
+from seqkit.runs.layout import find_checkpoint
 from seqkit.symbols import Symbols
 from seqkit.training import kernel_choice
 from seqkit.training.trainer import Trainer, saved_execution
@@ -177,7 +177,7 @@ def _initial(config: Config, catalogue: Catalogue) -> Checkpoint | None:
         return None
     origin = read_checkpoint(find_checkpoint(Path(config.init_from)), catalogue)
     if origin.codec.kind == "audio":
-        audio.check_gain(config.data, origin.config)
+        audio_corpus.check_gain(config.data, origin.config)
     return origin
 
 

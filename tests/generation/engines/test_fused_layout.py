@@ -5,7 +5,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.errors import ConfigError, DeviceError
-from seqkit.generation.engines.layout import PackedWeights, lay_out
+from seqkit.generation.engines.fused_layout import PackedWeights, lay_out
 from seqkit.model import cells
 from tests.generation.engines.networks import network
 

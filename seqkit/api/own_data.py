@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from seqkit.checking import check_section
 from seqkit.config import DataConfig
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus, recorded_path_problem
 from seqkit.errors import CheckpointError, ConfigError, DataError
-from seqkit.options import check_section
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 

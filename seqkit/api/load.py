@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from seqkit.api.model import Model
+from seqkit.checking import check_type
 from seqkit.device import choose_device, memory_errors
 from seqkit.errors import ConfigError
-from seqkit.library.model import Model
-from seqkit.options import check_type
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
-from seqkit.runs.files import find_checkpoint
+from seqkit.runs.layout import find_checkpoint
 
 
 def load_checkpoint(place: str | None, catalogue: Catalogue) -> Checkpoint:

@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Collection
 
+from seqkit.checking import default_of
 from seqkit.config import Config, options
 from seqkit.errors import ConfigError
-from seqkit.options import default_of
 from seqkit.runs.checkpoint import Checkpoint
 
 _GROUPS = ("data", "model", "optimizer", "train")

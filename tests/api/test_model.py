@@ -10,8 +10,8 @@ import soundfile
 import torch
 
 import seqkit
-from seqkit.library.model import Model
-from seqkit.library.state import ModelState
+from seqkit.api.model import Model
+from seqkit.api.symbol_reader import ModelState
 from tests.conftest import Run
 
 RUNS = Path(__file__).parents[1] / "runs_0_1_0"

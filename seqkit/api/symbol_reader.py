@@ -8,11 +8,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from seqkit.checking import check_type
 from seqkit.data.codecs import Codec
 from seqkit.errors import ConfigError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.options import check_type
 
 Floats = npt.NDArray[np.float32]
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import compose
+from seqkit.api.load import load
+from seqkit.api.model import Model
+from seqkit.api.prepare_training import opened
+from seqkit.api.run_training import run_training, save_closing_sample
+from seqkit.checking import check_type
 from seqkit.errors import ConfigError
-from seqkit.library.load import load
-from seqkit.library.model import Model
-from seqkit.library.run_training import run_training, save_closing_sample
-from seqkit.library.setup import opened
-from seqkit.options import check_type
 from seqkit.plugins import Catalogue
 from seqkit.runs.events import Event
-from seqkit.runs.files import RunFiles
+from seqkit.runs.layout import RunFiles
 
 _LOG = logging.getLogger("seqkit")
 
