@@ -1,4 +1,4 @@
-"""Signals that ask a command to end: Ctrl-C, SIGTERM and SIGHUP."""
+"""Signals that ask a command to end: Ctrl-C, SIGTERM, SIGHUP and SIGUSR1."""
 
 import signal
 import threading
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 _Item = TypeVar("_Item")
 
 

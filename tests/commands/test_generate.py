@@ -190,7 +190,7 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
         assert 50 <= len(made.read_text()) < 10_000_000
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGUSR1])
 def test_a_signal_ends_text_on_stdout_in_a_line(
     sent: signal.Signals, trained: Path, tmp_path: Path
 ) -> None:

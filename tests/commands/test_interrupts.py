@@ -8,7 +8,7 @@ import pytest
 
 from seqkit.commands.interrupts import Interrupts
 
-ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1]
 
 
 @pytest.mark.parametrize("number", ASKING)
