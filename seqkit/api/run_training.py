@@ -45,7 +45,7 @@ def run_training(
     """Train to the end, and write what a run leaves.
 
     Args:
-        training: what `setup.opened` set up.
+        training: what `prepare_training.opened` set up.
         observers: told of every event, beside those that write the run's files.
         notice: told what no event tells.
         stop: asked after each step; a reason ends the training, its state saved.

@@ -11,7 +11,7 @@ from seqkit.console import Bar, Console, duration
 from seqkit.data.sound import pictures
 from seqkit.generation.medium import Medium
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.events import Event, Sampled, Started, describe, progress_text
+from seqkit.runs.events import Event, Sampled, Started, Stopped, describe, progress_text
 from seqkit.runs.folder import RunFolder
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
@@ -153,6 +153,8 @@ class Progress:
                 self._bar.update(event.step, progress_text(event), important=event.step == 1)
                 if event.step == _ESTIMATE_STEP and self._slow:
                     self._estimate(event)
+            case Stopped():
+                return  # the command ends with these words
             case Sampled():
                 self._console.notice("\n".join("    " + line for line in event.preview.split("\n")))
         if line := describe(event):
