@@ -99,11 +99,20 @@ def set_deterministic(wanted: bool) -> None:
     torch.use_deterministic_algorithms(wanted)
 
 
-def prepare_training(device: torch.device, deterministic: bool) -> None:
-    """Set up this process for training."""
-    set_deterministic(deterministic)
+@contextlib.contextmanager
+def settings_of_training(device: torch.device, deterministic: bool) -> Iterator[None]:
+    """Set this process up for training, and give it back as it was.
+
+    The C library goes on keeping freed memory on a CPU: that cannot be taken back.
+    """
+    before = torch.are_deterministic_algorithms_enabled()
+    set_deterministic(deterministic or before)
     if device.type == "cpu":
         _keep_memory()
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
 
 
 def _keep_memory() -> None:

@@ -57,6 +57,11 @@ class Training:
         """The number of the network's weights."""
         return sum(parameter.numel() for parameter in self.trainer.model.parameters())
 
+    @property
+    def length(self) -> int:
+        """Symbols of the closing sample."""
+        return self.medium.length(self.config.length, self.config.seconds)
+
     def memory_advice(self) -> str:
         """What to try when memory does not suffice."""
         return _smaller(
@@ -75,21 +80,28 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
     """
     folder = _run_folder(config)
     with folder.claimed():
+        if folder.holds_run and config.resume == "never" and not config.overwrite:
+            raise OutputError(
+                f"run_dir={folder.path} holds a run: resume=auto goes on with it, "
+                "overwrite=true replaces it"
+            )
         saved = folder.load_last(catalogue, notice) if config.resume != "never" else None
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:
             resume.check_settings(config, saved)
-            if folder.finished and not resume.wants_more(config, saved):
+            if folder.finished and not resume.may_have_more(config, saved):
                 notice(f"{folder.path}: {_finished(config, saved.metrics['step'])}")
                 yield None
                 return
-        training = _set_up(config, folder, saved, catalogue, notice)
-        if folder.finished and saved is not None and training.trainer.finished:
-            notice(f"{folder.path}: {_finished(config, training.trainer.progress.step)}")
-            yield None
-            return
-        yield training
+        chosen = device.choose_device(config.device)
+        with device.settings_of_training(chosen, config.train.deterministic):
+            training = _set_up(config, chosen, folder, saved, catalogue, notice)
+            if folder.finished and saved is not None and training.trainer.finished:
+                notice(f"{folder.path}: {_finished(config, training.trainer.progress.step)}")
+                yield None
+            else:
+                yield training
 
 
 def _run_folder(config: Config) -> RunFolder:
@@ -102,16 +114,12 @@ def _run_folder(config: Config) -> RunFolder:
     else:
         folder = RunFolder.timed(Path(config.runs), config.recipe)
     folder.check_writable()
-    if folder.holds_run and config.resume == "never" and not config.overwrite:
-        raise OutputError(
-            f"run_dir={folder.path} holds a run: resume=auto goes on with it, "
-            "overwrite=true replaces it"
-        )
     return folder
 
 
 def _set_up(
     config: Config,
+    chosen: torch.device,
     folder: RunFolder,
     saved: Checkpoint | None,
     catalogue: Catalogue,
@@ -119,9 +127,7 @@ def _set_up(
 ) -> Training:
     """Data, network and trainer; `saved` is the run to go on with."""
     origin = saved or _initial(config, catalogue)
-    chosen = device.choose_device(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
-    device.prepare_training(chosen, config.train.deterministic)
     if config.data.path:
         config.data.path = str(Path(config.data.path).absolute())
     codec = origin.codec if origin else None
@@ -132,12 +138,14 @@ def _set_up(
             notice(f"going on though {differs}")
     model_config = _model_config(config.model, corpus, origin)
     medium = medium_of(corpus.codec)
-    # What could not sample later is refused now rather than in the midst of the training.
+    # Refuse now what could not be sampled later.
     prompt = medium.read_prompt(prompt_of(config))
     request = dataclasses.replace(
         request_of(config, medium.length(config.length, config.seconds)), streams=1
     )
     check_engine(model_config, corpus.codec.size, request, chosen)
+    if not medium.printed:
+        medium.check_files([Path(f"final{medium.suffix}")], prompt.size + request.length)
 
     training, validation, _ = corpus.split(config.data.split)
     settings = config.train

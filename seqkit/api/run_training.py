@@ -9,29 +9,26 @@ import numpy as np
 
 from seqkit import device
 from seqkit.api.prepare_training import Training
-from seqkit.data.sound import pictures
 from seqkit.errors import StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
-from seqkit.generation.request import request_of
+from seqkit.generation.request import Request, request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
-from seqkit.runs.events import Event, Finished, Started, Stopped, describe
+from seqkit.runs.events import Finished, Sampled, Started, Stopped, describe
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import (
     Checkpoints,
     Log,
     Metrics,
     Observer,
+    Observers,
     Pictures,
     Samples,
-    tell_all,
 )
 from seqkit.symbols import Integers
 from seqkit.training.events import Stepped
-
-_SHORT = 160  # symbols of a short sample
 
 Notice = Callable[[str], None]
 
@@ -73,61 +70,67 @@ def _run(
         folder.clear()
     folder.reopen(trainer.progress.step)
     folder.write_config(config)
-    followers: list[Observer] = []
-
-    def tell(event: Event) -> None:
-        tell_all(followers, event)
-
-    followers += _writers(training, tell, notice)
-    followers += observers
-    tell(_started(training))
+    followers = Observers()
+    followers.add(_writers(training, followers.tell, notice))
+    followers.add(observers)
+    followers.tell(_started(training))
     for event in trainer.run():
-        tell(event)
+        followers.tell(event)
         if isinstance(event, Stepped) and (reason := stop()):
             folder.save(_checkpoint(training))
             stopped = Stopped(event.step, reason, folder.path)
-            tell(stopped)
+            followers.tell(stopped)
             raise StoppedError(describe(stopped))
     folder.write_summary(_summary(training))
     progress = trainer.progress
-    tell(Finished(progress.step, progress.seconds, progress.best_loss, folder.path))
+    followers.tell(Finished(progress.step, progress.seconds, progress.best_loss, folder.path))
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
     """What the best checkpoint makes of the prompt, in full length: blocks (N, 1)."""
-    config, medium = training.config, training.medium
     best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
-    length = medium.length(config.length, config.seconds)
-    return _sample(training, best.build(training.device), length, notice)
+    request = request_of(training.config, training.length)
+    return _sample(training, best.build(training.device), request, notice)
+
+
+def closing_file(training: Training) -> Path:
+    """Where the closing sample goes if it is not printed."""
+    return training.folder.files.sample("final").with_suffix(training.medium.suffix)
 
 
 def save_closing_sample(training: Training, notice: Notice) -> Path:
-    """Keep the closing sample, after its prompt, among the run's samples, with its picture."""
-    made = [block[:, 0] for block in closing_sample(training, notice)]
-    symbols = np.concatenate([training.prompt.astype(np.int64), *made])
-    file = training.medium.save(symbols, training.folder.files.sample("final"))
-    if training.corpus.codec.kind == "audio":
-        pictures.draw_file(file)
+    """Write the closing sample, after its prompt, while it is made."""
+    file = closing_file(training)
+    with training.medium.open(file, overwrite=True) as write:
+        write(training.prompt)
+        for block in closing_sample(training, notice):
+            write(block[:, 0])
+    draw_closing_sample(training, notice)
     return file
 
 
-def _sample(training: Training, model: CharRNN, length: int, notice: Notice) -> Blocks:
-    config = dataclasses.replace(training.config, streams=1)
-    if length <= _SHORT:  # the engine that takes no time to set up
-        config.sample = dataclasses.replace(config.sample, engine="torch", precision="auto")
-    request = request_of(config, length)
-    return continue_prompt(model, training.corpus.codec, training.prompt, request, notice)
+def draw_closing_sample(training: Training, notice: Notice) -> None:
+    """Draw it, if it is sound."""
+    if training.corpus.codec.kind == "audio":
+        step = training.trainer.progress.step
+        Pictures(notice)(Sampled(step, closing_file(training), ""))
+
+
+def _sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
+    alone = dataclasses.replace(request, streams=1)
+    return continue_prompt(model, training.corpus.codec, training.prompt, alone, notice)
 
 
 def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observer]:
     """Those that make the files of the run."""
-    folder, medium, config = training.folder, training.medium, training.config
+    folder, medium = training.folder, training.medium
 
     def glimpse() -> Integers:
-        length = medium.glimpse
-        if not medium.printed:
-            length = min(length, medium.length(config.length, config.seconds))
-        blocks = _sample(training, training.trainer.evaluation_model(), length, notice)
+        length = medium.glimpse if medium.printed else min(medium.glimpse, training.length)
+        request = request_of(training.config, length)
+        if medium.printed:  # so short a text is there before another engine is set up
+            request = dataclasses.replace(request, engine="torch", precision="auto")
+        blocks = _sample(training, training.trainer.evaluation_model(), request, notice)
         made = [block[:, 0] for block in blocks]
         return np.concatenate([training.prompt.astype(np.int64), *made])
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seqkit import compose
+from seqkit import compose, disk
 from seqkit.api.load import load
 from seqkit.api.model import Model
 from seqkit.api.prepare_training import opened
 from seqkit.api.run_training import run_training, save_closing_sample
 from seqkit.checking import check_type
-from seqkit.errors import ConfigError
+from seqkit.errors import CheckpointError, ConfigError
 from seqkit.plugins import Catalogue
 from seqkit.runs.events import Event
 from seqkit.runs.layout import RunFiles
@@ -32,12 +32,18 @@ class Run:
     @property
     def summary(self) -> dict[str, Any]:
         """What summary.json holds: best_validation_loss, best_step, train_seconds …"""
-        return dict(json.loads(RunFiles(self.path).summary.read_bytes()))
+        return dict(json.loads(self._read(RunFiles(self.path).summary)))
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl."""
-        return [json.loads(line) for line in RunFiles(self.path).metrics.read_text().splitlines()]
+        return [json.loads(line) for line in self._read(RunFiles(self.path).metrics).splitlines()]
+
+    def _read(self, file: Path) -> bytes:
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            raise CheckpointError(f"{file}: cannot be read: {disk.describe(error)}") from error
 
     def load(self, device: str = "auto") -> Model[Any]:
         """The model of the best checkpoint."""
@@ -83,8 +89,8 @@ def train(
     observers = [] if on_event is None else [on_event]
     with opened(config, Catalogue(config.plugins), _LOG.info) as training:
         if training is None:
-            return Run(Path(config.run_dir or ""), tuple(plugins))
+            return Run(Path(config.run_dir or "").absolute(), tuple(config.plugins))
         run_training(training, observers, _LOG.info)
         if not training.medium.printed:
             save_closing_sample(training, _LOG.info)
-        return Run(training.folder.path, tuple(plugins))
+        return Run(training.folder.path.absolute(), tuple(config.plugins))

@@ -1,15 +1,13 @@
 """`generate`: a checkpoint continues a prompt."""
 
-import signal
 from pathlib import Path
 
 from seqkit import device
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
-from seqkit.commands.interrupts import Interrupts
+from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.errors import StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import prompt_of, request_of
@@ -24,15 +22,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     Several streams of text are printed one below the other, or written to numbered files. Sound
     without `out` goes to new files, whose names are printed.
     """
-    interrupts = Interrupts()
-    try:
-        with interrupts:
-            _run(config, catalogue, console, interrupts)
-    except KeyboardInterrupt as error:
-        if interrupts.received in (None, signal.SIGINT):
-            raise
-        name = interrupts.received.name
-        raise StoppedError(f"stopped by {name}; what was made by then is kept") from error
+    with ended_by_signals() as interrupts:
+        _run(config, catalogue, console, interrupts)
 
 
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:

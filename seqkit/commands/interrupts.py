@@ -7,8 +7,28 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
+from seqkit.errors import StoppedError
+
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 _Item = TypeVar("_Item")
+
+
+@contextmanager
+def ended_by_signals() -> "Iterator[Interrupts]":
+    """What is generated in the block may be ended by signals; what was made by then is kept.
+
+    Raises:
+        StoppedError: one came; Ctrl-C is raised as it is.
+    """
+    interrupts = Interrupts()
+    try:
+        with interrupts:
+            yield interrupts
+    except KeyboardInterrupt as error:
+        if interrupts.received in (None, signal.SIGINT):
+            raise
+        name = interrupts.received.name
+        raise StoppedError(f"stopped by {name}; what was made by then is kept") from error
 
 
 class Interrupts:

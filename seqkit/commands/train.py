@@ -3,10 +3,16 @@
 import contextlib
 import signal
 
+from seqkit import device
 from seqkit.api.prepare_training import Training, opened
-from seqkit.api.run_training import closing_sample, run_training, save_closing_sample
+from seqkit.api.run_training import (
+    closing_file,
+    closing_sample,
+    draw_closing_sample,
+    run_training,
+)
 from seqkit.commands import outputs
-from seqkit.commands.interrupts import Interrupts
+from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console, Product
 from seqkit.errors import InterruptedRunError, StoppedError
@@ -45,13 +51,25 @@ def _train(training: Training, console: Console) -> None:
 
 
 def _print_sample(training: Training, console: Console) -> None:
-    """Text to stdout as it is made; sound to a file of the run, whose name is printed."""
-    medium, config = training.medium, training.config
-    if medium.printed:
+    """Text to stdout while it is made; sound to a file of the run, whose name is printed."""
+    medium = training.medium
+    with ended_by_signals() as interrupts, device.memory_errors(training.memory_advice):
         blocks = closing_sample(training, console.notice)
-        length = medium.length(config.length, config.seconds)
-        outputs.print_stream(blocks, medium, training.prompt, length, console)
-        return
+        if medium.printed:
+            outputs.print_stream(blocks, medium, training.prompt, training.length, console)
+            return
+        file = closing_file(training)
+        outputs.write_files(
+            blocks,
+            medium,
+            training.prompt,
+            [file],
+            length=training.length,
+            overwrite=True,
+            interrupts=interrupts,
+            console=console,
+        )
+    draw_closing_sample(training, console.notice)
     product = Product()
-    product.write(f"{save_closing_sample(training, console.notice)}\n")
+    product.write(f"{file}\n")
     product.flush()

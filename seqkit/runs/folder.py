@@ -70,9 +70,9 @@ class RunFolder:
             OutputError: another process trains in this folder.
         """
         try:
-            if self.holds_run:
-                self._acquire()
             self._held_run = self.holds_run
+            if self._held_run:
+                self._acquire()
             yield
         finally:
             if self._lock is not None:
@@ -181,7 +181,8 @@ class RunFolder:
             CheckpointError: there are some, and all are damaged.
         """
         damaged = []
-        for name in ("last", "previous", "next"):
+        # A whole `next` is newer than the others: the run was killed before it became `last`.
+        for name in ("next", "last", "previous"):
             file = self.files.checkpoint(name)
             if not file.exists():
                 continue

@@ -4,6 +4,7 @@ A new one (a report, a logger) is a class with `__call__(event)`, and one line w
 are put together.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,10 +22,26 @@ _ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is
 Observer = Callable[[Event], object]
 
 
-def tell_all(observers: Iterable[Observer], event: Event) -> None:
-    """Hand an event to every observer, in their order."""
-    for observer in observers:
-        observer(event)
+class Observers:
+    """Some observers, told of events in turn."""
+
+    def __init__(self) -> None:
+        self._observers: list[Observer] = []
+        self._waiting: deque[Event] = deque()
+
+    def add(self, observers: Iterable[Observer]) -> None:
+        """Tell these, too, after those that are here."""
+        self._observers += observers
+
+    def tell(self, event: Event) -> None:
+        """Tell all of an event; what one of them tells meanwhile comes after it."""
+        self._waiting.append(event)
+        if len(self._waiting) > 1:
+            return
+        while self._waiting:
+            for observer in self._observers:
+                observer(self._waiting[0])
+            self._waiting.popleft()
 
 
 class Metrics:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Collection
+from pathlib import Path
 
 from seqkit.checking import default_of
 from seqkit.config import Config, options
@@ -18,9 +19,11 @@ _ARITHMETIC_KEYS = {"model.dropout", "model.backend", "model.cell_clip"}
 """Keys of the model that say how it runs, and not which weights it has."""
 
 
-def wants_more(config: Config, saved: Checkpoint) -> bool:
-    """Whether a finished run might have more to do: a key about its end was changed."""
-    return bool(_changed(config, saved, _END_KEYS))
+def may_have_more(config: Config, saved: Checkpoint) -> bool:
+    """Whether a finished run has to be looked at again: its end, or the data's path, is another."""
+    before = saved.config.get("data", {}).get("path", "")
+    path = str(Path(config.data.path).absolute()) if config.data.path else ""
+    return path != before or bool(_changed(config, saved, _END_KEYS))
 
 
 def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True) -> str | None:

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import seqkit
+from seqkit.runs import events
 from seqkit.runs.events import Event
+from seqkit.training.events import CheckpointDue
 from tests.conftest import TINY, Run, environment
 
 KEYS = [key for key in TINY if not key.startswith("recipe=")]
@@ -21,21 +24,22 @@ def test_a_run_is_that_of_the_command(run: Run, text_file: Path, tmp_path: Path)
     more = ["train.max_steps=12", "train.validate_every=6"]
     done = run(*TINY, *more, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}")
     assert done.code == 0, done.err
-    events: list[Event] = []
+    told: list[Event] = []
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         trained = seqkit.train(
             "shakespeare", *KEYS, *more, f"run_dir={tmp_path / 'b'}", data=text_file,
-            on_event=events.append,
+            on_event=told.append,
         )  # fmt: skip
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
     assert printed.getvalue() == ""
-    names = [type(event).__name__ for event in events]
+    names = [type(event).__name__ for event in told]
     assert names[0] == "Started"
     assert names[-1] == "Finished"
     assert names.count("Validated") == names.count("Sampled") == 2
-    assert names.index("Validated") < names.index("CheckpointDue") < names.index("Sampled")
+    order = [names.index(name) for name in ("Validated", "CheckpointDue", "SampleDue", "Sampled")]
+    assert order == sorted(order)
     of_a, of_b = (
         sorted(str(file.relative_to(folder)) for file in folder.rglob("*"))
         for folder in (tmp_path / "a", tmp_path / "b")
@@ -49,9 +53,9 @@ def test_a_run_is_that_of_the_command(run: Run, text_file: Path, tmp_path: Path)
 def test_a_finished_run_is_returned_as_it_is(text_file: Path, tmp_path: Path) -> None:
     keys = [*KEYS, "train.max_steps=3", f"run_dir={tmp_path / 'a'}", "resume=auto"]
     first = seqkit.train("shakespeare", *keys, data=text_file)
-    events: list[Event] = []
-    again = seqkit.train("shakespeare", *keys, data=text_file, on_event=events.append)
-    assert (again.path, events) == (first.path, [])
+    told: list[Event] = []
+    again = seqkit.train("shakespeare", *keys, data=text_file, on_event=told.append)
+    assert (again.path, told) == (first.path, [])
 
 
 @pytest.mark.parametrize(
@@ -116,3 +120,57 @@ def test_a_checkpoint_of_python_is_one_of_the_command(
     )
     done = run("evaluate", f"checkpoint={made.path}", "device=cpu")
     assert done.code == 0, done.err
+
+
+def test_plug_ins_of_a_recipe_come_along(
+    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_shifted.py").write_text(
+        "from seqkit.data.codecs import Characters\n"
+        "class Shifted(Characters):\n"
+        "    name = 'shifted'\n"
+        "    def to_spec(self):\n"
+        "        return {**super().to_spec(), 'name': 'shifted'}\n"
+        "CODECS = {'shifted': Shifted}\n"
+    )
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / "mine.yaml").write_text(
+        "defaults: [shakespeare]\nplugins: [my_shifted]\ndata: {codec: shifted}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    keys = [*KEYS, "train.max_steps=2", f"run_dir={tmp_path / 'run'}"]
+    run = seqkit.train("mine", *keys, data=text_file, config_dirs=[tmp_path / "recipes"])
+    assert run.plugins == ("my_shifted",)
+    assert len(run.load("cpu").generate(length=5)) == 5
+
+
+def test_the_caller_finds_things_as_they_were(
+    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.use_deterministic_algorithms(True)
+    try:
+        run = seqkit.train("shakespeare", *KEYS, "train.max_steps=2", "run_dir=run", data=text_file)
+        assert torch.are_deterministic_algorithms_enabled()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    monkeypatch.chdir("/")
+    assert run.summary["steps"] == 2
+    assert run.load("cpu").generate(length=3)
+    with pytest.raises(seqkit.CheckpointError, match=r"summary\.json: cannot be read"):
+        _ = seqkit.Run(tmp_path).summary
+
+
+def test_an_observer_that_fails_leaves_a_run_that_goes_on(text_file: Path, tmp_path: Path) -> None:
+    keys = [*KEYS, "train.max_steps=6", "train.checkpoint_every=2", f"run_dir={tmp_path / 'a'}"]
+
+    def fail(event: Event) -> None:
+        if isinstance(event, CheckpointDue) and event.step == 4:
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        seqkit.train("shakespeare", *keys, data=text_file, on_event=fail)
+    seen: list[Event] = []
+    seqkit.train("shakespeare", *keys, "resume=auto", data=text_file, on_event=seen.append)
+    assert isinstance(seen[0], events.Started)
+    assert seen[0].step == 4

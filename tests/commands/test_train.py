@@ -377,6 +377,11 @@ def test_a_finished_run_with_other_settings_is_refused(
     refused = run(*arguments, "train.max_steps=3", "optimizer.lr=0.5")
     assert refused.code == 2
     assert "optimizer.lr" in refused.err
+    text_file.write_text(SENTENCE * 39)
+    other = text_file.rename(tmp_path / "other.txt")
+    refused = run(*arguments[:-3], f"data.path={other}", *arguments[-2:], "train.max_steps=3")
+    assert refused.code == 2
+    assert "the data itself" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -435,3 +440,15 @@ def test_the_state_is_saved_before_a_sample_is_drawn(
     )  # fmt: skip
     assert done.code == 0, done.err
     assert found == [True, True]  # at the validation, and the closing sample
+
+
+def test_a_signal_in_the_closing_sample_ends_it_in_a_line(text_file: Path, tmp_path: Path) -> None:
+    training = start(tmp_path / "a", text_file, "train.max_steps=2", "length=100000000")
+    assert training.stdout is not None
+    begun = training.stdout.read(200)
+    training.send_signal(signal.SIGTERM)
+    rest, err = training.communicate(timeout=600)
+    assert training.returncode == 75, err
+    assert 200 <= len(begun + rest) < 100_000_000
+    assert err.endswith("stopped by SIGTERM; what was made by then is kept\n")
+    assert json.loads((tmp_path / "a" / "summary.json").read_text())["steps"] == 2

@@ -1,12 +1,16 @@
 """A run's folder: locked, cut back on resume, and never without a whole checkpoint."""
 
+import errno
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 import torch
 import yaml
 
+from seqkit import disk
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.errors import CheckpointError, OutputError
@@ -127,3 +131,53 @@ def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:
     nowhere = RunFolder(Path("/proc/nowhere/run"))
     with pytest.raises(OutputError, match="run_dir=/proc/nowhere/run"), nowhere.claimed():
         nowhere.make()
+
+
+def test_a_kill_between_the_renames_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.claimed():
+        folder.make()
+        folder.save(checkpoint(1))
+        folder.save(checkpoint(2))
+        rename, names = disk.rename, []
+
+        def killed(source: Path, target: Path) -> None:
+            names.append(target.stem)
+            if target.stem == "last":
+                raise KeyboardInterrupt
+            rename(source, target)
+
+        monkeypatch.setattr(disk, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            folder.save(checkpoint(3))
+        monkeypatch.undo()
+        assert names == ["previous", "last"]
+        found = folder.load_last(Catalogue(), names.append)
+        assert found is not None
+        assert found.metrics["step"] == 3
+        folder.save(checkpoint(4))
+        found = folder.load_last(Catalogue(), names.append)
+        assert found is not None
+        assert found.metrics["step"] == 4
+        assert not folder.files.checkpoint("next").exists()
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.claimed():
+        folder.make()
+
+        def full(path: Path, mode: str) -> IO[bytes]:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+        monkeypatch.setattr(disk, "open_file", full)
+        writes: list[Callable[[], None]] = [
+            lambda: folder.record("train", {"step": 1}),
+            lambda: folder.note("text"),
+            lambda: folder.save(checkpoint(1)),
+        ]
+        for write in writes:
+            with pytest.raises(OutputError, match=r"cannot write .*run/.*: no space left"):
+                write()

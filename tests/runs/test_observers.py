@@ -1,0 +1,52 @@
+"""Observers hear every event in its order, each by itself."""
+
+from pathlib import Path
+
+from seqkit.runs.events import Event, Finished, Sampled, Started, Stopped, describe
+from seqkit.runs.observers import Observer, Observers
+from seqkit.training.events import CheckpointDue, SampleDue, Validated
+
+FINISHED = Finished(step=9, seconds=62.0, best_loss=1.5, run_dir=Path("runs/a"))
+
+
+def test_what_is_told_meanwhile_comes_afterwards_for_all() -> None:
+    heard: dict[str, list[str]] = {"first": [], "last": []}
+    observers = Observers()
+
+    def listening(name: str) -> Observer:
+        return lambda event: heard[name].append(type(event).__name__)
+
+    def samples(event: Event) -> None:
+        if isinstance(event, SampleDue):
+            observers.tell(Sampled(event.step, Path("a.txt"), "a"))
+
+    observers.add([listening("first"), samples])
+    observers.add([listening("last")])
+    observers.tell(SampleDue(3))
+    observers.tell(CheckpointDue(4))
+    assert heard["first"] == heard["last"] == ["SampleDue", "Sampled", "CheckpointDue"]
+
+
+def test_events_that_a_person_is_told_of_have_a_line() -> None:
+    started = Started(
+        step=0, total_steps=9, symbols=12345, data="letters", vocabulary=22, parameters=6789,
+        device="cpu", precision="fp32", run_dir=Path("runs/a"), credit="licence CC0",
+    )  # fmt: skip
+    assert describe(started) == (
+        "training: 12,345 symbols of letters, 22 distinct; 6,789 parameters; cpu, fp32; "
+        "into runs/a\nletters: licence CC0"
+    )
+    validated = Validated(
+        step=5, seconds=1.0, loss=1.25, bits_per_symbol=1.8034, improved=False, best_loss=1.2
+    )
+    assert describe(validated) == (
+        "step 5: validation loss 1.2500 nats, 1.803 bits/symbol (best 1.2000)"
+    )
+    assert describe(FINISHED) == (
+        "finished: 9 steps in 1:02; best validation loss 1.5000; "
+        "generate with: python -m seqkit generate checkpoint=runs/a"
+    )
+    assert describe(Stopped(4, "SIGTERM", Path("runs/a"))) == (
+        "stopped by SIGTERM at step 4; the state is saved: go on with run_dir=runs/a resume=auto"
+    )
+    assert describe(CheckpointDue(4)) is None
