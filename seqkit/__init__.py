@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from seqkit.model.network import State
     from seqkit.runs import events
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CharRNN",
