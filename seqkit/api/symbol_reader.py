@@ -66,7 +66,7 @@ class SymbolReader:
             targets = torch.from_numpy(symbols[first : first + _BLOCK].astype(np.int64))
             targets = targets.to(device)
             fed = torch.cat([targets.new_tensor([following]), targets[:-1]])
-            with torch.inference_mode(), torch.backends.cudnn.flags(allow_tf32=False):
+            with torch.inference_mode():
                 logits, state = self._network(fed[:, None], state)
             following = int(targets[-1])
             h, c = (values[:, 0].cpu().numpy() for values in state)

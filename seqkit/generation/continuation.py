@@ -77,9 +77,8 @@ def feed_prompt(
     """
     state, first_symbol = begin
     symbols = np.concatenate([[first_symbol], prompt]).astype(np.int64)
-    with torch.backends.cudnn.flags(allow_tf32=False):
-        for first in range(0, len(symbols), _BLOCK):
-            fed = torch.from_numpy(symbols[first : first + _BLOCK, None])
-            logits, state = model(fed.to(model.head.weight.device), state)
+    for first in range(0, len(symbols), _BLOCK):
+        fed = torch.from_numpy(symbols[first : first + _BLOCK, None])
+        logits, state = model(fed.to(model.head.weight.device), state)
     spread = State(*(values.repeat(1, streams, 1) for values in state))
     return logits[-1, :, :size].float().repeat(streams, 1).cpu().numpy(), spread

@@ -49,3 +49,10 @@ def test_a_prompt_is_read_as_if_it_were_generated(model: CharRNN) -> None:
     stepped, after = TorchEngine(model, 7).score(np.array([[1], [4]]), begun)
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)
+
+
+def test_a_prompt_is_read_with_cudnn(model: CharRNN) -> None:
+    enabled: list[bool] = []
+    model.register_forward_pre_hook(lambda *_: enabled.append(torch.backends.cudnn.enabled))
+    feed_prompt(model, 7, (model.zero_state(1), 2), np.array([1, 4], np.uint8), 1)
+    assert enabled == [True]
