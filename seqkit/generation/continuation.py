@@ -39,16 +39,16 @@ def continue_prompt(
         ConfigError, DeviceError: the engine that was asked for cannot run.
     """
 
-    def redraw(heard: Integers, stream: int, attempt: int) -> Blocks:
+    def redraw(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Blocks:
         seed = sound_faults.seed_of(request.sampling.seed, stream, attempt)
         sampling = dataclasses.replace(request.sampling, seed=seed)
         alone = dataclasses.replace(request, streams=1, sampling=sampling)
         # The engine's notices were given the first time.
         symbols = heard.astype(symbol_dtype(codec.size))
-        fresh = (model.zero_state(1), codec.start)
-        return _draw(model, codec.size, symbols, alone, lambda text: None, fresh)
+        return _draw(model, codec.size, symbols, alone, lambda text: None, begin if whole else zero)
 
-    begin = begin or (model.zero_state(1), codec.start)
+    zero = (model.zero_state(1), codec.start)
+    begin = begin or zero
     blocks = _draw(model, codec.size, prompt, request, notice, begin)
     return medium_of(codec).watch(blocks, redraw, prompt, request.retry, notice)
 

@@ -10,6 +10,7 @@ A stream is judged by its last second:
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 import numpy as np
 
@@ -17,14 +18,26 @@ from seqkit.data.codecs import Quantiser
 from seqkit.generation.engine import Blocks
 from seqkit.symbols import Integers, Symbols
 
-Redraw = Callable[[Integers, int, int], Blocks]
-"""Draws a stream again: from what it has heard (N,), its number and the attempt, blocks (N, 1)."""
-
 _QUIET = 1 / 500
 _CLIPPED = 1 / 4
 _FEWEST = 16  # levels; with fewer, quiet or outermost ones mean nothing
 _MATCH = 16  # levels that must recur before a period is tried
 _HEARD = 10  # seconds that a redrawn stream reads first
+
+
+class Redraw(Protocol):
+    """Draws a stream again."""
+
+    def __call__(self, heard: Integers, *, whole: bool, stream: int, attempt: int) -> Blocks:
+        """Blocks (N, 1) of what follows.
+
+        Args:
+            heard: (N,), what the stream has heard: at most its last seconds.
+            whole: whether that is all it has heard since it began.
+            stream: its number, from 0.
+            attempt: from 1.
+        """
+        ...
 
 
 def trouble(symbols: Integers, codec: Quantiser) -> str | None:
@@ -92,6 +105,7 @@ def redraw_trouble(
     second, before = codec.sample_rate, len(prompt) / codec.sample_rate
     source, mender = _Buffer(blocks), _Mender(redraw, codec, retry, notice)
     heard = prompt[-_HEARD * second :, None].astype(np.int64)
+    before_held = len(prompt)  # symbols that each stream has had before `held`
     held: Integers | None = None
     done = 0
     try:
@@ -101,8 +115,10 @@ def redraw_trouble(
             if heard.shape[1] != held.shape[1]:
                 heard = np.repeat(heard, held.shape[1], axis=1)
             if len(held) >= second:
-                mender.mend(held, heard, before + (done - second) / second)
+                whole = len(heard) == before_held
+                mender.mend(held, heard, whole, before + (done - second) / second)
             ready = len(held) - len(new)
+            before_held += ready
             heard = np.concatenate([heard, held[:ready]])[-_HEARD * second :]
             # Signals are handled at calls: none comes between cut and yield, no row is lost.
             late, held = held[:ready], held[ready:]
@@ -139,12 +155,13 @@ class _Mender:
         self._attempts = Counter[int]()
         self._reported: dict[int, str] = {}
 
-    def mend(self, held: Integers, heard: Integers, at: float) -> None:
+    def mend(self, held: Integers, heard: Integers, whole: bool, at: float) -> None:
         """Judge the last second of `held` (N, S), and redraw in place.
 
         Args:
             held: what may still be changed, a second or more.
-            heard: (M, S), what came before it.
+            heard: (M, S), what came before it, at most the last seconds.
+            whole: whether nothing came before that.
             at: seconds at which the last second begins.
         """
         for stream in range(held.shape[1]):
@@ -157,7 +174,8 @@ class _Mender:
                 self._attempts[stream] += 1
                 attempt = self._attempts[stream]
                 self._notice(f"{where}: drawn anew, {attempt} of {self._retry}")
-                buffer = _Buffer(self._redraw(heard[:, stream], stream, attempt))
+                fresh = self._redraw(heard[:, stream], whole=whole, stream=stream, attempt=attempt)
+                buffer = _Buffer(fresh)
                 buffer.fill(len(held))
                 held[:, stream] = buffer.take(len(held))[:, 0]
                 self.redrawn[stream] = buffer

@@ -5,11 +5,14 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.generation.continuation import feed_prompt
+from seqkit.data.codecs import MuLaw
+from seqkit.generation.continuation import continue_prompt, feed_prompt
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
 
 
 @pytest.fixture
@@ -56,3 +59,21 @@ def test_a_prompt_is_read_with_cudnn(model: CharRNN) -> None:
     model.register_forward_pre_hook(lambda *_: enabled.append(torch.backends.cudnn.enabled))
     feed_prompt(model, 7, (model.zero_state(1), 2), np.array([1, 4], np.uint8), 1)
     assert enabled == [True]
+
+
+def test_a_redrawn_stream_goes_on_from_the_state_that_was_given(model: CharRNN) -> None:
+    codec = MuLaw(7, 40)
+    with torch.no_grad():
+        model.head.bias[codec.start] = 60  # silence from the first second on
+    fed: list[torch.Tensor] = []
+    model.register_forward_pre_hook(lambda _, given: fed.append(given[1].h.clone()))
+    begin = State(torch.full((2, 1, 10), 0.5), torch.full((2, 1, 10), 0.25))
+    request = Request(length=80, engine="torch", retry=1)
+    notices: list[str] = []
+    made = continue_prompt(
+        model, codec, np.array([1, 2], np.uint8), request, notices.append, begin=(begin, 3)
+    )
+    assert len(np.concatenate(list(made))) == 80
+    assert "drawn anew" in notices[0]
+    assert len(fed) == 2  # the prompt, and the prompt again
+    assert torch.equal(fed[1], begin.h)

@@ -81,7 +81,7 @@ def redrawn(
     )
 
 
-def never(heard: Integers, stream: int, attempt: int) -> Iterator[Integers]:
+def never(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Iterator[Integers]:
     raise AssertionError
 
 
@@ -125,7 +125,8 @@ def test_a_stream_is_redrawn_from_before_the_trouble(sizes: int) -> None:
     notices: list[str] = []
     asked: list[tuple[Integers, int, int]] = []
 
-    def redraw(heard: Integers, stream: int, attempt: int) -> Iterator[Integers]:
+    def redraw(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Iterator[Integers]:
+        assert whole
         asked.append((heard, stream, attempt))
         silent = np.full((1500, 1), CODEC.start)
         yield from blocks(silent if attempt == 1 else noise(1500, 9)[:, None], 2 * sizes)
@@ -145,13 +146,33 @@ def test_a_stream_is_redrawn_from_before_the_trouble(sizes: int) -> None:
 def test_it_goes_on_when_all_attempts_are_spent() -> None:
     notices: list[str] = []
 
-    def redraw(heard: Integers, stream: int, attempt: int) -> Iterator[Integers]:
+    def redraw(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Iterator[Integers]:
         yield np.full((1500, 1), CODEC.start)
 
     rows = np.concatenate(list(redrawn(blocks(streams()), redraw, 2, notices)))
     assert len(rows) == 1500
     assert len(notices) == 3
     assert notices[-1] == "stream 2: silence at 4.2 s"
+
+
+@pytest.mark.parametrize("sizes", [1, 64, 333])
+@pytest.mark.parametrize(("silent", "all_heard"), [(1950, True), (2550, False)])
+def test_a_redrawn_stream_hears_ten_seconds(sizes: int, silent: int, all_heard: bool) -> None:
+    """Of the prompt, a quarter of a second, and what was made until the second before trouble."""
+    rows = noise(3000)[:, None]
+    rows[silent:] = CODEC.start
+    asked: list[tuple[Integers, bool]] = []
+
+    def redraw(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Iterator[Integers]:
+        asked.append((heard, whole))
+        yield noise(3000, 9)[:, None]
+
+    list(redrawn(blocks(rows, sizes), redraw, 1, []))
+    [(heard, whole)] = asked
+    everything = np.concatenate([PROMPT, rows[:, 0]])
+    assert whole == all_heard
+    assert len(heard) <= 10 * RATE
+    assert np.array_equal(heard, everything[: len(heard)]) == all_heard
 
 
 def test_every_attempt_has_a_seed_of_its_own() -> None:
