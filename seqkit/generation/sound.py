@@ -39,15 +39,24 @@ class Sound:
         return length or samples
 
     def encode(self, name: str, content: object, unknown: str = "error") -> Symbols:
-        """See Medium: a wave (N,) of numbers at the model's sample rate."""
+        """See Medium: a wave (N,) of floats at the model's sample rate, full scale being ±1."""
         try:
-            wave = np.asarray(content, dtype=np.float32)
-            if wave.ndim == 1:
-                return self._codec.encode(wave)
+            wave = np.asarray(content)
+        except (TypeError, ValueError, RuntimeError):  # no array, or a tensor on a GPU
+            wave = np.asarray(None)
+        if wave.dtype.kind not in "biufc":
+            given = type(content).__name__
+        elif wave.ndim != 1:
             given = f"an array of shape {wave.shape}"
-        except (TypeError, ValueError):
-            given = f"{type(content).__name__}"
-        raise ConfigError(f"{name}: expected a wave (N,) of finite numbers, got {given}")
+        elif wave.dtype.kind != "f":
+            given = f"samples of {wave.dtype}"
+        else:
+            with np.errstate(over="ignore"):  # told below
+                wave = wave.astype(np.float32)
+            if (finite := np.isfinite(wave)).all():
+                return self._codec.encode(wave)
+            given = f"a wave whose sample {finite.argmin()} is not finite"
+        raise ConfigError(f"{name}: expected a wave (N,) of finite floats, got {given}")
 
     def decode(self, symbols: npt.ArrayLike) -> Wave:
         """See Medium."""

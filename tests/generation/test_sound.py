@@ -38,6 +38,34 @@ def test_prompts_are_recordings(tmp_path: Path) -> None:
             SOUND.read_prompt(text)
 
 
+@pytest.mark.parametrize(
+    ("content", "given"),
+    [
+        (np.zeros(3, np.int16), "samples of int16"),
+        ([0, 1], "samples of int64"),
+        (np.zeros(3, np.complex64), "samples of complex64"),
+        (np.zeros(3, bool), "samples of bool"),
+        (np.zeros((3, 1), np.float32), r"an array of shape \(3, 1\)"),
+        (np.array([0.0, np.nan, np.inf]), "sample 1 is not finite"),
+        ([0.0, 0.5, 1e300], "sample 2 is not finite"),
+        ([[0.0], [0.0, 1.0]], "got list"),
+        ("text", "got str"),
+        (None, "got NoneType"),
+    ],
+)
+def test_what_is_no_wave_is_named(content: object, given: str) -> None:
+    with pytest.raises(ConfigError, match=rf"x: expected a wave \(N,\) of finite floats.*{given}"):
+        SOUND.encode("x", content)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", ">f4", "float64"])
+def test_waves_of_all_floats_are_taken(dtype: str) -> None:
+    wave = np.array([-0.5, 0.0, 0.25])
+    assert np.array_equal(SOUND.encode("x", wave.astype(dtype)), CODEC.encode(wave))
+    assert np.array_equal(SOUND.encode("x", wave.tolist()), CODEC.encode(wave))
+    assert SOUND.encode("x", []).size == 0
+
+
 def test_a_sample_is_saved(tmp_path: Path) -> None:
     symbols = np.random.default_rng(1).integers(0, 64, RATE)
     file = SOUND.save(symbols, tmp_path / "step_0000010")
