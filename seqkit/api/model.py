@@ -18,6 +18,7 @@ from seqkit.config import Config, SampleConfig, check
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
+from seqkit.model.loss import cross_entropy
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.symbols import Integers, Symbols
 
@@ -180,7 +181,7 @@ class Model(Generic[Content]):
         symbols, begin = self._encode("content", content), self._reader.begin(state)
         rows, after = [np.zeros(0, np.float32)], begin
         for logits, targets, state_after in self._reader.feed(symbols, begin):
-            nats = -torch.log_softmax(logits, -1).gather(-1, targets[:, None])
+            nats = cross_entropy(logits[:, None], targets[:, None], "none")  # (n, 1)
             rows.append(nats[:, 0].cpu().numpy())
             after = state_after
         found = np.concatenate(rows)

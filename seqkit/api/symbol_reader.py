@@ -11,12 +11,11 @@ from torch import Tensor
 from seqkit.checking import check_type
 from seqkit.data.codecs import Codec
 from seqkit.errors import ConfigError
+from seqkit.generation.reading import read
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 
 Floats = npt.NDArray[np.float32]
-
-_BLOCK = 1024  # symbols that are read in one call
 
 
 class ModelState(NamedTuple):
@@ -60,21 +59,13 @@ class SymbolReader:
         self, symbols: npt.NDArray[Any], begin: ModelState
     ) -> Iterator[tuple[Tensor, Tensor, ModelState]]:
         """Read symbols (N,) in blocks: logits (n, V) of them, themselves, and the state after."""
-        device = self._network.head.weight.device
         state, following = self.on_device(begin)
-        for first in range(0, len(symbols), _BLOCK):
-            targets = torch.from_numpy(symbols[first : first + _BLOCK].astype(np.int64))
-            targets = targets.to(device)
-            fed = torch.cat([targets.new_tensor([following]), targets[:-1]])
-            with torch.inference_mode():
-                logits, state = self._network(fed[:, None], state)
-            following = int(targets[-1])
-            h, c = (values[:, 0].cpu().numpy() for values in state)
-            yield (
-                logits[:, 0, : self._codec.size].float(),
-                targets,
-                ModelState(h, c, following),
-            )
+        fed = np.concatenate([[following], symbols]).astype(np.int64)
+        targets = torch.from_numpy(fed[1:])
+        for logits, after in read(self._network, self._codec.size, fed[:-1], state):
+            block, targets = targets[: len(logits)], targets[len(logits) :]
+            h, c = (values[:, 0].cpu().numpy() for values in after)
+            yield logits, block.to(logits.device), ModelState(h, c, int(block[-1]))
 
     def on_device(self, state: ModelState) -> tuple[State, int]:
         """A state as the network takes it, (L, 1, H), and the symbol that is fed next."""

@@ -1,23 +1,22 @@
 """A model continues a prompt."""
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
-import torch
 
 from seqkit.data.codecs import Codec
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.medium import medium_of
+from seqkit.generation.reading import read
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Floats
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Integers, Symbols, symbol_dtype
-
-_BLOCK = 1024  # symbols of the prompt that are read at a time
 
 
 def continue_prompt(
@@ -45,11 +44,13 @@ def continue_prompt(
         alone = dataclasses.replace(request, streams=1, sampling=sampling)
         # The engine's notices were given the first time.
         symbols = heard.astype(symbol_dtype(codec.size))
-        return _draw(model, codec.size, symbols, alone, lambda text: None, begin if whole else zero)
+        return _draw(
+            model, codec.size, symbols, alone, lambda text: None, origin if whole else zero
+        )
 
     zero = (model.zero_state(1), codec.start)
-    begin = begin or zero
-    blocks = _draw(model, codec.size, prompt, request, notice, begin)
+    origin = begin or zero
+    blocks = _draw(model, codec.size, prompt, request, notice, origin)
     return medium_of(codec).watch(blocks, redraw, prompt, request.retry, notice)
 
 
@@ -66,7 +67,6 @@ def _draw(
     return generate_blocks(engine, logits, state, request.length, request.sampling)
 
 
-@torch.inference_mode()
 def feed_prompt(
     model: CharRNN, size: int, begin: tuple[State, int], prompt: Symbols, streams: int
 ) -> tuple[Floats, State]:
@@ -77,8 +77,6 @@ def feed_prompt(
     """
     state, first_symbol = begin
     symbols = np.concatenate([[first_symbol], prompt]).astype(np.int64)
-    for first in range(0, len(symbols), _BLOCK):
-        fed = torch.from_numpy(symbols[first : first + _BLOCK, None])
-        logits, state = model(fed.to(model.head.weight.device), state)
-    spread = State(*(values.repeat(1, streams, 1) for values in state))
-    return logits[-1, :, :size].float().repeat(streams, 1).cpu().numpy(), spread
+    [(logits, after)] = deque(read(model, size, symbols, state), maxlen=1)  # the last block
+    spread = State(*(values.repeat(1, streams, 1) for values in after))
+    return logits[-1:].repeat(streams, 1).cpu().numpy(), spread
