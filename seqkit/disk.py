@@ -10,7 +10,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from seqkit.errors import OutputError
 
@@ -40,8 +40,64 @@ def open_file(path: Path, mode: str) -> IO[bytes]:
     return path.open(mode)
 
 
+class OutputFile:
+    """A file that is being written; whatever fails is an OutputError that names it."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        """`path` is the name that people know, which may not be the stream's own."""
+        self._stream = stream
+        self._path = path
+
+    def write(self, content: bytes) -> int:
+        """Append bytes: how many. Raises OutputError."""
+        with _failures(self._path):
+            return self._stream.write(content)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place in the file. Raises OutputError."""
+        with _failures(self._path):
+            return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The place in the file. Raises OutputError."""
+        with _failures(self._path):
+            return self._stream.tell()
+
+    def truncate(self) -> None:
+        """End the file at this place. Raises OutputError."""
+        with _failures(self._path):
+            self._stream.truncate()
+
+    def flush(self) -> None:
+        """Hand on what is buffered. Raises OutputError."""
+        with _failures(self._path):
+            self._stream.flush()
+
+    def sync(self) -> None:
+        """Wait until everything is on the disk. Raises OutputError."""
+        with _failures(self._path):
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+
+    def fileno(self) -> int:
+        """The operating system's number. Raises OutputError."""
+        with _failures(self._path):
+            return self._stream.fileno()
+
+    def close(self) -> None:
+        """Close the file. Raises OutputError."""
+        with _failures(self._path):
+            self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 @contextlib.contextmanager
-def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+def atomic_write(path: Path) -> Iterator[OutputFile]:
     """Open a temporary file beside `path` that takes its place, synced, when the block ends well.
 
     Readers see the old file or the whole new one, whatever happens in between.
@@ -52,13 +108,12 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
     with _failures(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        stream = open_file(temporary, "xb")
+        stream = OutputFile(open_file(temporary, "xb"), path)
     try:
+        with stream:
+            yield stream
+            stream.sync()
         with _failures(path):
-            with stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
             temporary.replace(path)
             _sync_folder(path.parent)
     finally:
@@ -66,7 +121,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
-def create(path: Path, overwrite: bool = False) -> IO[bytes]:
+def create(path: Path, overwrite: bool = False) -> OutputFile:
     """A new file that can be read while it grows.
 
     Raises:
@@ -74,7 +129,7 @@ def create(path: Path, overwrite: bool = False) -> IO[bytes]:
     """
     with _failures(path):
         try:
-            return open_file(path, "wb" if overwrite else "xb")
+            return OutputFile(open_file(path, "wb" if overwrite else "xb"), path)
         except FileExistsError as error:
             raise OutputError(f"{path} exists: give another out, or overwrite=true") from error
 

@@ -4,6 +4,7 @@ import errno
 import io
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -52,6 +53,42 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
         stream.write(b"new and longer")
     assert place.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["file.txt"]
+
+
+class Broken(io.BytesIO):
+    """A file of which nothing works any more."""
+
+    def _fail(self, *_: object) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    write = seek = tell = truncate = flush = fileno = _fail  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda file: file.write(b"a"),
+        lambda file: file.seek(0),
+        lambda file: file.tell(),
+        lambda file: file.truncate(),
+        lambda file: file.flush(),
+        lambda file: file.sync(),
+        lambda file: file.fileno(),
+    ],
+)
+def test_a_stream_names_its_own_file(
+    use: Callable[[disk.OutputFile], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "open_file", lambda path, mode: Broken())
+    file = disk.create(tmp_path / "file.txt")
+    with pytest.raises(OutputError, match=r"cannot write .*file\.txt: input/output error"):
+        use(file)
+
+
+def test_what_fails_beside_a_stream_is_not_told_as_its_failure(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), disk.atomic_write(tmp_path / "file.txt") as stream:
+        stream.write((tmp_path / "none").read_bytes())
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_block_that_fails_leaves_the_old_one(tmp_path: Path) -> None:

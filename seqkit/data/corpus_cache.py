@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
+from seqkit.disk import OutputFile
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
@@ -132,7 +133,7 @@ def load(
     source: Source,
     settings: Mapping[str, Any],
     codec: Codec,
-    encode: Callable[[IO[bytes]], Encoded],
+    encode: Callable[[OutputFile], Encoded],
 ) -> Corpus:
     """The corpus of a source: from the cache, or encoded into it.
 

@@ -161,8 +161,6 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
             with disk.create(aside / name) as stream:
                 stream.write(content)
         disk.rename(aside, target)
-    except OSError as error:
-        raise OutputError(f"cannot write {aside}: {disk.describe(error)}") from error
     except OutputError:
         if not target.is_dir():  # else another process was first
             raise

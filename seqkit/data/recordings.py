@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from seqkit.data.datasets import Located
 from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import BadFileError, Reader
 from seqkit.data.sound.resample import Resampler
+from seqkit.disk import OutputFile
 from seqkit.errors import DataError
 
 _SHORTEST = 0.02  # seconds; a clip below holds nothing to learn from
@@ -55,7 +55,7 @@ class Recordings:
         rate = self.config.sample_rate or self._common_rate()
         return kind(self.config.levels, rate, self._gain(rate))
 
-    def encode(self, codec: Quantiser, stream: IO[bytes]) -> Encoded:
+    def encode(self, codec: Quantiser, stream: OutputFile) -> Encoded:
         """Write the symbols of all files that can be used.
 
         Raises:
@@ -131,7 +131,7 @@ class Recordings:
                 else f"read by one of {opened.channels} channels"
             ] += 1
 
-    def _write(self, file: Path, codec: Quantiser, stream: IO[bytes]) -> int:
+    def _write(self, file: Path, codec: Quantiser, stream: OutputFile) -> int:
         """Write the symbols of one file, none if it is left out. Returns how many."""
         begin, count, peak = stream.tell(), 0, 0.0
         clipped, signal, noise = 0, 0.0, 0.0

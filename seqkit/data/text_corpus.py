@@ -8,7 +8,6 @@ import codecs as encodings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec, UnknownSymbo
 from seqkit.data.corpus import Corpus
 from seqkit.data.corpus_cache import Encoded, Source
 from seqkit.data.datasets import Located
+from seqkit.disk import OutputFile
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
@@ -159,7 +159,7 @@ class _Reading:
     codec: TextCodec
     skipped: int = 0
 
-    def encode(self, stream: IO[bytes]) -> Encoded:
+    def encode(self, stream: OutputFile) -> Encoded:
         """Write the symbols of all files."""
         located, files = self.source.located, self.source.files
         starts: list[int] = []
@@ -180,7 +180,7 @@ class _Reading:
             test_start=part_starts.get(2),
         )
 
-    def _write(self, file: Path, stream: IO[bytes]) -> int:
+    def _write(self, file: Path, stream: OutputFile) -> int:
         """Write the symbols of one file, and return how many they are."""
         codec, unknown = self.codec, self.config.unknown
         dtype = symbol_dtype(codec.size)

@@ -11,7 +11,7 @@ from seqkit import disk
 from seqkit.checking import check_type
 from seqkit.console import to_bytes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
-from seqkit.errors import ConfigError, DataError, OutputError
+from seqkit.errors import ConfigError, DataError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound_faults import Redraw
@@ -112,10 +112,7 @@ class Text:
         with disk.atomic_write(file) as stream:
 
             def write(symbols: npt.ArrayLike) -> None:
-                try:
-                    stream.write(to_bytes(self.render(symbols)))
-                except OSError as error:  # of this file, and not of another one open beside it
-                    raise OutputError(f"cannot write {file}: {disk.describe(error)}") from error
+                stream.write(to_bytes(self.render(symbols)))
 
             yield write
 

@@ -7,12 +7,13 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import yaml
 
 from seqkit import disk
 from seqkit.config import Config
+from seqkit.disk import OutputFile
 from seqkit.errors import CheckpointError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
@@ -27,7 +28,7 @@ class RunFolder:
         """The folder `path`; a `timed` one gets a number when it is made, if it is taken."""
         self.files = RunFiles(path)
         self._timed = timed
-        self._lock: IO[bytes] | None = None
+        self._lock: OutputFile | None = None
         self._held_run = False
 
     @classmethod

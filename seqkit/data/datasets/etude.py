@@ -4,6 +4,7 @@ The strings follow Karplus and Strong ("Digital synthesis of plucked-string and 
 1983): a burst of noise goes round a delay line and is smoothed a little at every turn.
 """
 
+import io
 import wave
 from pathlib import Path
 
@@ -101,6 +102,9 @@ def pluck(hertz: float, samples: int, sample_rate: int) -> Wave:
 
 def write(path: Path, samples: Wave, sample_rate: int) -> None:
     """A mono 16-bit WAV, whole or absent."""
-    with disk.atomic_write(path) as stream, wave.open(stream, "wb") as file:
+    stream = io.BytesIO()
+    with wave.open(stream, "wb") as file:
         file.setparams((1, 2, sample_rate, 0, "NONE", ""))
         file.writeframes(np.round(samples * 32767).astype("<i2").tobytes())
+    with disk.atomic_write(path) as output:
+        output.write(stream.getvalue())

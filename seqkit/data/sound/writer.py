@@ -66,16 +66,6 @@ def _header(sample_rate: int, riff_size: int, data_size: int) -> bytes:
     return riff + form + struct.pack("<4sI", b"data", data_size)
 
 
-@contextlib.contextmanager
-def _failures(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {disk.describe(error)}") from error
-    except soundfile.SoundFileError as error:
-        raise OutputError(f"cannot write {path}: {error}") from error
-
-
 class _Wav:
     def __init__(self, path: Path, sample_rate: int, overwrite: bool) -> None:
         self._path = path
@@ -90,42 +80,48 @@ class _Wav:
         if size > 2 * MOST_SAMPLES:
             raise OutputError(f"{self._path}: a WAV holds at most {MOST_SAMPLES} samples")
         length = len(open_header(self._sample_rate))
-        with _failures(self._path):
-            # Samples first, then the header that promises them: whenever this ends, it is true.
-            self._stream.seek(length + self._size)
-            self._stream.write(data)
-            self._stream.seek(0)
-            self._stream.write(_header(self._sample_rate, length - 8 + size, size))
-            self._stream.flush()
+        # Samples first, then the header that promises them: whenever this ends, it is true.
+        self._stream.seek(length + self._size)
+        self._stream.write(data)
+        self._stream.seek(0)
+        self._stream.write(_header(self._sample_rate, length - 8 + size, size))
+        self._stream.flush()
         self._size = size
 
     def close(self) -> None:
-        with _failures(self._path):
-            self._stream.close()
+        self._stream.close()
 
 
 class _Encoded:
     def __init__(self, path: Path, sample_rate: int, overwrite: bool) -> None:
         self._path = path
         self._stream = _Stream(path, overwrite)
-        with _failures(path):
+        with self._encoding():
             self._file = soundfile.SoundFile(
                 self._stream, "w", sample_rate, 1, format=path.suffix[1:].upper()
             )
 
     def write(self, wave: Wave) -> None:
-        with _failures(self._path):
-            for begin in range(0, len(wave), _FRAMES):
+        for begin in range(0, len(wave), _FRAMES):
+            with self._encoding():
                 self._file.write(np.clip(wave[begin : begin + _FRAMES], -1, 1))
-                self._stream.check()
 
     def close(self) -> None:
-        with _failures(self._path):
-            try:
+        try:
+            with self._encoding():
                 self._file.close()
-                self._stream.check()
-            finally:
-                self._stream.close()
+        finally:
+            self._stream.close()
+
+    @contextlib.contextmanager
+    def _encoding(self) -> Iterator[None]:
+        """Raise as OutputError what fails in libsndfile, or fails to be written."""
+        try:
+            yield
+        except soundfile.SoundFileError as error:
+            self._stream.check()
+            raise OutputError(f"cannot write {self._path}: {error}") from error
+        self._stream.check()
 
 
 class _Stream:
@@ -133,24 +129,24 @@ class _Stream:
 
     def __init__(self, path: Path, overwrite: bool) -> None:
         self._stream = disk.create(path, overwrite)
-        self._error: OSError | None = None
+        self._error: OutputError | None = None
         self.tell, self.close = self._stream.tell, self._stream.close
 
     def check(self) -> None:
-        """Raise what a call from C could not: OSError."""
+        """Raise what a call from C could not: OutputError."""
         if self._error:
             raise self._error
 
     def write(self, data: bytes) -> int:
         try:
             self._stream.write(data)
-        except OSError as error:
+        except OutputError as error:
             self._error = error
         return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         try:
             return self._stream.seek(offset, whence)
-        except OSError as error:  # of what was to be written before
+        except OutputError as error:  # of what was to be written before
             self._error = error
             return 0
