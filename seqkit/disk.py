@@ -97,13 +97,14 @@ class OutputFile:
 
 
 @contextlib.contextmanager
-def atomic_write(path: Path) -> Iterator[OutputFile]:
+def atomic_write(path: Path, overwrite: bool = True) -> Iterator[OutputFile]:
     """Open a temporary file beside `path` that takes its place, synced, when the block ends well.
 
     Readers see the old file or the whole new one, whatever happens in between.
 
     Raises:
-        OutputError: the file cannot be written.
+        OutputError: the file cannot be written; or it is there at the end, and `overwrite` is
+            false.
     """
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
     with _failures(path):
@@ -114,7 +115,10 @@ def atomic_write(path: Path) -> Iterator[OutputFile]:
             yield stream
             stream.sync()
         with _failures(path):
-            temporary.replace(path)
+            if overwrite:
+                temporary.replace(path)
+            else:
+                _rename_to_new(temporary, path)
             _sync_folder(path.parent)
     finally:
         with contextlib.suppress(OSError):
@@ -131,7 +135,7 @@ def create(path: Path, overwrite: bool = False) -> OutputFile:
         try:
             return OutputFile(open_file(path, "wb" if overwrite else "xb"), path)
         except FileExistsError as error:
-            raise OutputError(f"{path} exists: give another out, or overwrite=true") from error
+            raise _exists(path) from error
 
 
 def append(path: Path, text: str) -> None:
@@ -184,6 +188,21 @@ def _failures(path: Path) -> Iterator[None]:
         if cache_dir() in path.parents:
             hint = ": name another folder for the cache with SEQKIT_CACHE_DIR"
         raise OutputError(f"cannot write {path}: {describe(error)}{hint}") from error
+
+
+def _rename_to_new(source: Path, target: Path) -> None:
+    """Give a file another name, which nothing has yet; its old one may remain, too."""
+    try:
+        os.link(source, target)  # unlike a rename, it replaces nothing
+    except FileExistsError as error:
+        raise _exists(target) from error
+    except OSError:  # a file system without hard links
+        create(target).close()
+        source.replace(target)
+
+
+def _exists(path: Path) -> OutputError:
+    return OutputError(f"{path} exists: give another out, or overwrite=true")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -113,6 +113,32 @@ def test_what_exists_is_not_replaced_unasked(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["other.txt"]
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_what_appears_meanwhile_is_not_replaced_unasked(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:
+
+        def refuse(*_: object) -> None:
+            raise OSError(errno.EPERM, "Operation not permitted")
+
+        monkeypatch.setattr("os.link", refuse)
+    place = tmp_path / "file.txt"
+    refused = pytest.raises(OutputError, match="exists: give another out")
+    with refused, disk.atomic_write(place, overwrite=False) as stream:
+        stream.write(b"new")
+        place.write_bytes(b"another's")
+    assert place.read_bytes() == b"another's"
+    with disk.atomic_write(place) as stream:
+        stream.write(b"asked for")
+    with disk.atomic_write(tmp_path / "other.txt", overwrite=False) as stream:
+        stream.write(b"nobody's")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {
+        "file.txt": b"asked for",
+        "other.txt": b"nobody's",
+    }
+
+
 def test_a_new_folder_is_nobody_elses(tmp_path: Path) -> None:
     disk.make_folder(tmp_path / "a" / "b")
     disk.make_folder(tmp_path / "a" / "b")

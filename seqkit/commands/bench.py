@@ -49,7 +49,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
                 config=config, chosen=chosen, rows=rows, choice=choice, timings=timings, peak=peak
             )
     result |= {"notes": notes, "versions": device.versions()}
-    outputs.write_result(out, json.dumps(result) if config.json else report.table(result))
+    text = json.dumps(result) if config.json else report.table(result)
+    outputs.write_result(out, text, overwrite=config.overwrite)
 
 
 def _time(rows: dict[str, Row], chosen: torch.device, console: Console) -> dict[str, Timing]:

@@ -57,7 +57,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if isinstance(saved.codec, Quantiser):
         result |= baselines.all_of(part, saved.codec)
         result["quantiser_snr_db"] = corpus.snr
-    outputs.write_result(out, json.dumps(result) if config.json else _table(result))
+    text = json.dumps(result) if config.json else _table(result)
+    outputs.write_result(out, text, overwrite=config.overwrite)
 
 
 def _table(result: dict[str, object]) -> str:

@@ -52,10 +52,14 @@ def result_file(config: Config) -> Path | None:
     return out
 
 
-def write_result(out: Path | None, text: str) -> None:
-    """Write a command's result, a line or a table, to its file or to stdout."""
+def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:
+    """Write a command's result, a line or a table, to its file or to stdout.
+
+    Raises:
+        OutputError: the file is there by now, and `overwrite` is false.
+    """
     if out:
-        with disk.atomic_write(out) as stream:
+        with disk.atomic_write(out, overwrite) as stream:
             stream.write((text + "\n").encode())
     else:
         product = Product()

@@ -109,7 +109,7 @@ class Text:
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
         """See Medium. The file is whole or absent."""
-        with disk.atomic_write(file) as stream:
+        with disk.atomic_write(file, overwrite) as stream:
 
             def write(symbols: npt.ArrayLike) -> None:
                 stream.write(to_bytes(self.render(symbols)))

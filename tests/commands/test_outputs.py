@@ -11,6 +11,7 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts
 from seqkit.console import Console
 from seqkit.data.codecs import Characters, Codec, MuLaw
+from seqkit.errors import OutputError
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
 
@@ -69,6 +70,35 @@ def test_a_file_is_whole_when_its_symbols_are_interrupted(
     write(blocks(2, 1), codec, [whole])
     assert file.read_bytes() == whole.read_bytes()
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize(("codec", "suffix"), [(CODEC, "txt"), (MuLaw(6, 4000), "wav")])
+def test_a_file_that_appears_meanwhile_is_not_replaced(
+    codec: Codec, suffix: str, tmp_path: Path
+) -> None:
+    file = tmp_path / f"a.{suffix}"
+
+    def made() -> Iterator[Integers]:
+        yield from blocks(1, 1)
+        if suffix == "txt":  # a sound has its name from the beginning
+            file.write_bytes(b"another's")
+
+    if suffix == "wav":
+        file.write_bytes(b"another's")
+    with pytest.raises(OutputError, match="exists"):
+        write(made(), codec, [file])
+    assert file.read_bytes() == b"another's"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_result_replaces_nothing_unasked(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    outputs.write_result(file, "one", overwrite=False)
+    with pytest.raises(OutputError, match="exists"):
+        outputs.write_result(file, "two", overwrite=False)
+    assert file.read_text() == "one\n"
+    outputs.write_result(file, "three", overwrite=True)
+    assert file.read_text() == "three\n"
 
 
 def test_an_error_leaves_no_text_behind(tmp_path: Path) -> None:
