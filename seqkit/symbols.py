@@ -9,6 +9,8 @@ Symbols = npt.NDArray[np.unsignedinteger[Any]]
 """Symbols as they are stored, (N,)."""
 Integers = npt.NDArray[np.int64]
 """Symbols as they are computed with, and places among them."""
+Floats = npt.NDArray[np.floating[Any]]
+"""Logits, nats, draws and states: numbers of any floating type."""
 
 IGNORED = -100
 """The target of a place without one: it counts in no loss (PyTorch's `ignore_index`)."""

@@ -69,6 +69,16 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert not left, sorted(left)
 
 
+def test_an_array_has_one_name_and_a_name_one_meaning() -> None:
+    found: dict[str, list[str]] = {}
+    for name, path in modules().items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign) and "npt.NDArray" in ast.unparse(node.value):
+                found.setdefault(ast.unparse(node.targets[0]), []).append(name)
+    assert found["Floats"] == ["symbols"]
+    assert not {alias: names for alias, names in found.items() if len(names) > 1}
+
+
 def test_only_the_command_line_knows_hydra() -> None:
     for name, path in modules().items():
         if "hydra" in path.read_text():

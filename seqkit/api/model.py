@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar, overload
 import numpy as np
 import torch
 
-from seqkit.api.symbol_reader import Floats, ModelState, SymbolReader
+from seqkit.api.symbol_reader import ModelState, SymbolReader
 from seqkit.checking import check_type
 from seqkit.config import Config, SampleConfig, check
 from seqkit.generation.continuation import continue_prompt
@@ -20,7 +20,7 @@ from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
 from seqkit.model.loss import cross_entropy
 from seqkit.runs.checkpoint import Checkpoint, as_trained
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Floats, Integers, Symbols
 
 Content = TypeVar("Content")
 """What a codec stands for: str, bytes, or a wave, float32 (N,)."""

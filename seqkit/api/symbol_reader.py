@@ -14,8 +14,7 @@ from seqkit.errors import ConfigError
 from seqkit.generation.reading import read
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-
-Floats = npt.NDArray[np.float32]
+from seqkit.symbols import Floats
 
 
 class ModelState(NamedTuple):

@@ -17,9 +17,7 @@ from seqkit.device import DTYPES
 from seqkit.evaluation.protocols import LANES
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
-from seqkit.symbols import IGNORED, Integers
-
-Floats = npt.NDArray[np.float32]
+from seqkit.symbols import IGNORED, Floats, Integers
 
 _STEPS = 128  # T of one call
 

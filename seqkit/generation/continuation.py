@@ -13,10 +13,9 @@ from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.medium import medium_of
 from seqkit.generation.reading import read
 from seqkit.generation.request import Request
-from seqkit.generation.sampling import Floats
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
 
 
 def continue_prompt(

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seqkit.generation.sampling import Floats, Sampling, draw, uniforms_of
+from seqkit.generation.sampling import Sampling, draw, uniforms_of
 from seqkit.model.network import State
-from seqkit.symbols import Integers
+from seqkit.symbols import Floats, Integers
 
 Blocks = Iterator[Integers]
 """Symbols as they are made, in blocks (N, S): the next N of S streams."""

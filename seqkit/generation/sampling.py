@@ -5,15 +5,13 @@ makes the same text from the same logits.
 """
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from seqkit.config import TEMPERATURE, Config
 from seqkit.randomness import uniforms
-
-Floats = npt.NDArray[np.floating[Any]]
+from seqkit.symbols import Floats
 
 _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no float32
 

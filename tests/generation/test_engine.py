@@ -4,8 +4,9 @@ import numpy as np
 import torch
 
 from seqkit.generation.engine import Stepwise, generate_blocks
-from seqkit.generation.sampling import Floats, Sampling
+from seqkit.generation.sampling import Sampling
 from seqkit.model.network import State
+from seqkit.symbols import Floats
 
 NONE = State(torch.zeros(0), torch.zeros(0))
 

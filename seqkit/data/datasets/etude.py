@@ -9,13 +9,11 @@ import wave
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from seqkit import disk
 from seqkit.data.datasets import Folders, Located
 from seqkit.randomness import uniforms
-
-Wave = npt.NDArray[np.float64]
+from seqkit.symbols import Floats
 
 SAMPLE_RATE = 16000
 SECONDS = 160.0
@@ -58,7 +56,7 @@ def compose(seconds: float) -> list[tuple[int, int]]:
     return notes
 
 
-def render(notes: list[tuple[int, int]], sample_rate: int) -> Wave:
+def render(notes: list[tuple[int, int]], sample_rate: int) -> Floats:
     """The wave (N,) of a melody; a string is damped when the next one is plucked.
 
     Without the hiss every sample would follow from those before it, and a model that learns this
@@ -72,7 +70,7 @@ def render(notes: list[tuple[int, int]], sample_rate: int) -> Wave:
     return melody + _HISS * (2 * uniforms(2, 0, 0, melody.size) - 1)
 
 
-def pluck(hertz: float, samples: int, sample_rate: int) -> Wave:
+def pluck(hertz: float, samples: int, sample_rate: int) -> Floats:
     """One string (samples,), faded out in its last hundredth of a second.
 
     y[t] = g * ((1-s)/2 y[t-n] + 1/2 y[t-n-1] + s/2 y[t-n-2]): the smoothing delays by half a
@@ -96,11 +94,11 @@ def pluck(hertz: float, samples: int, sample_rate: int) -> Wave:
     tone = y[n + 2 :] - np.convolve(y, np.full(n, 1 / n))[n + 2 : n + 2 + samples]
     fade = min(samples, sample_rate // 100)
     tone[samples - fade :] *= np.linspace(1, 0, fade)
-    loud: Wave = tone * (_LEVEL / np.abs(tone).max())
+    loud: Floats = tone * (_LEVEL / np.abs(tone).max())
     return loud
 
 
-def write(path: Path, samples: Wave, sample_rate: int) -> None:
+def write(path: Path, samples: Floats, sample_rate: int) -> None:
     """A mono 16-bit WAV, whole or absent."""
     stream = io.BytesIO()
     with wave.open(stream, "wb") as file:

@@ -12,12 +12,12 @@ from seqkit.device import DTYPES
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation.engines.cuda import Copy, Rule, rule_of
 from seqkit.generation.engines.pytorch import Layers, PreparedStep, score, step
-from seqkit.generation.sampling import Floats, Sampling
+from seqkit.generation.sampling import Sampling
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.symbols import Integers
+from seqkit.symbols import Floats, Integers
 
 _SIZES = (64, 8, 1)  # steps in a graph; a block is cut into these
 _MOST_SYMBOLS = 16384

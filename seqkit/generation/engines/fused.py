@@ -14,11 +14,11 @@ from seqkit.config import ModelConfig
 from seqkit.errors import DeviceError
 from seqkit.generation.engines.cuda import Copy, Rule, rule_of
 from seqkit.generation.engines.fused_layout import Layout, PackedWeights, lay_out
-from seqkit.generation.sampling import Floats, Sampling
+from seqkit.generation.sampling import Sampling
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.symbols import Integers
+from seqkit.symbols import Floats, Integers
 
 _SHARED = 99 * 1024  # bytes of shared memory that every GPU from capability 8.6 on gives a block
 _PATIENCE = 1 << 21  # polls before a warp gives up, after a second or two

@@ -9,10 +9,10 @@ import torch
 
 from seqkit.generation.engines.onnx_graph import OnnxStep
 from seqkit.generation.engines.onnx_models import many_steps
-from seqkit.generation.sampling import Floats, Sampling
+from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.symbols import Integers
+from seqkit.symbols import Floats, Integers
 
 
 class OnnxEngine:

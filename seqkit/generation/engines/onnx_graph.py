@@ -14,10 +14,9 @@ from onnx import helper, numpy_helper
 
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
+from seqkit.symbols import Floats
 
 _BLOCK = 256  # weights that share a scale, at most; a power of two
-
-Floats = npt.NDArray[np.float32]
 
 
 class Graph:

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from seqkit.generation.engine import Stepwise
-from seqkit.generation.sampling import Floats, Sampling
+from seqkit.generation.sampling import Sampling
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.symbols import Integers
+from seqkit.symbols import Floats, Integers
 
 _TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
 
