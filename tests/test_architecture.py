@@ -69,6 +69,18 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert not left, sorted(left)
 
 
+def test_six_values_in_a_row_have_names_in_generation() -> None:
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not name.startswith("generation."):
+                continue
+            if isinstance(node, ast.FunctionDef):
+                given = [argument.arg for argument in node.args.args]
+                assert len([word for word in given if word != "self"]) < 6, f"{name}: {node.name}"
+            if isinstance(node, ast.Call) and not ast.unparse(node.func).endswith("reshape"):
+                assert len(node.args) < 6, f"{name}: {ast.unparse(node)}"
+
+
 def test_an_array_has_one_name_and_a_name_one_meaning() -> None:
     found: dict[str, list[str]] = {}
     for name, path in modules().items():

@@ -255,7 +255,7 @@ class Model(Generic[Content]):
             self.codec,
             prompt,
             request_of(config, length),
-            _LOG.info,
+            notice=_LOG.info,
             begin=self._reader.on_device(begin),
         )
         return (block[:, 0] for block in blocks)

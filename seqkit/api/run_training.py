@@ -118,7 +118,7 @@ def draw_closing_sample(training: Training, notice: Notice) -> None:
 
 def _sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
     alone = dataclasses.replace(request, streams=1)
-    return continue_prompt(model, training.corpus.codec, training.prompt, alone, notice)
+    return continue_prompt(model, training.corpus.codec, training.prompt, alone, notice=notice)
 
 
 def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observer]:

@@ -43,7 +43,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     with device.memory_errors(lambda: advice):
         request = request_of(config, length)
         model = saved.build(chosen)
-        blocks = continue_prompt(model, saved.codec, prompt, request, console.notice)
+        blocks = continue_prompt(model, saved.codec, prompt, request, notice=console.notice)
         # What can fail has happened by now, before any file is opened.
         if to_stdout and config.streams == 1:
             outputs.print_stream(blocks, medium, prompt, length, console)

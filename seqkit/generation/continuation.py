@@ -23,6 +23,7 @@ def continue_prompt(
     codec: Codec,
     prompt: Symbols,
     request: Request,
+    *,
     notice: Callable[[str], None],
     begin: tuple[State, int] | None = None,
 ) -> Blocks:
@@ -44,18 +45,25 @@ def continue_prompt(
         # The engine's notices were given the first time.
         symbols = heard.astype(symbol_dtype(codec.size))
         return _draw(
-            model, codec.size, symbols, alone, lambda text: None, origin if whole else zero
+            model,
+            codec.size,
+            prompt=symbols,
+            request=alone,
+            notice=lambda text: None,
+            begin=origin if whole else zero,
         )
 
     zero = (model.zero_state(1), codec.start)
     origin = begin or zero
-    blocks = _draw(model, codec.size, prompt, request, notice, origin)
-    return medium_of(codec).watch(blocks, redraw, prompt, request.retry, notice)
+    blocks = _draw(model, codec.size, prompt=prompt, request=request, notice=notice, begin=origin)
+    watch = medium_of(codec).watch
+    return watch(blocks, redraw=redraw, prompt=prompt, retry=request.retry, notice=notice)
 
 
 def _draw(
     model: CharRNN,
     size: int,
+    *,
     prompt: Symbols,
     request: Request,
     notice: Callable[[str], None],

@@ -53,6 +53,7 @@ class Medium(Protocol):
     def watch(
         self,
         blocks: Blocks,
+        *,
         redraw: Redraw,
         prompt: Symbols,
         retry: int,

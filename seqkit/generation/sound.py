@@ -79,6 +79,7 @@ class Sound:
     def watch(
         self,
         blocks: Blocks,
+        *,
         redraw: sound_faults.Redraw,
         prompt: Symbols,
         retry: int,

@@ -88,6 +88,7 @@ class Text:
     def watch(
         self,
         blocks: Blocks,
+        *,
         redraw: Redraw,
         prompt: Symbols,
         retry: int,

@@ -430,7 +430,7 @@ def test_the_state_is_saved_before_a_sample_is_drawn(
     last = tmp_path / "a" / "checkpoints" / "last.safetensors"
     found: list[bool] = []
 
-    def continue_prompt(*given: object) -> Iterator[Integers]:
+    def continue_prompt(*given: object, **named: object) -> Iterator[Integers]:
         found.append(last.exists())
         return iter([np.zeros((1, 1), np.int64)])
 

@@ -71,7 +71,7 @@ def test_a_redrawn_stream_goes_on_from_the_state_that_was_given(model: CharRNN) 
     request = Request(length=80, engine="torch", retry=1)
     notices: list[str] = []
     made = continue_prompt(
-        model, codec, np.array([1, 2], np.uint8), request, notices.append, begin=(begin, 3)
+        model, codec, np.array([1, 2], np.uint8), request, notice=notices.append, begin=(begin, 3)
     )
     assert len(np.concatenate(list(made))) == 80
     assert "drawn anew" in notices[0]

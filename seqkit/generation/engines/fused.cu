@@ -1,5 +1,8 @@
 // N steps of an LSTM stack, its output layer and the draw, in one cooperative launch.
 //
+// Over 300 lines because it is one kernel: what writes a word and what polls it share a layout and a
+// protocol, and can only be understood side by side.
+//
 // Each block owns TILES tiles of 4 hidden units (16 gate rows) of every layer and keeps their
 // weights as fp16 fragments of mma.m16n8k16 in registers and shared memory. WARPS matrix warps
 // split the K dimension; one finishing warp per tile adds their partial sums, applies the gates and

@@ -122,6 +122,7 @@ class FusedEngine:
         first: Tensor,
         state: State,
         steps: int,
+        *,
         rule: Rule | None = None,
         draws: Tensor | None = None,
         forced: Tensor | None = None,

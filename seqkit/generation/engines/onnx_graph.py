@@ -35,7 +35,10 @@ class Graph:
         return name
 
     def add(self, operator: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
-        """Add a node: the names of its outputs."""
+        """Add a node: the names of its outputs.
+
+        `attributes` are the operator's own, by the names and with the values that ONNX gives them.
+        """
         index = len(self._nodes)
         names = [f"{self._prefix}{operator.lower()}_{index}_{n}" for n in range(outputs)]
         node = helper.make_node(operator, inputs, names, **attributes)
@@ -43,7 +46,7 @@ class Graph:
         return names
 
     def one(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """Add a node with one output: its name."""
+        """Add a node with one output: its name. The arguments are those of `add`."""
         return self.add(operator, *inputs, **attributes)[0]
 
     def rename(self, value: str, name: str) -> None:
