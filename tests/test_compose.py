@@ -110,8 +110,8 @@ def test_awkward_text_is_literal(value: str) -> None:
     arguments = ["recipe=shakespeare", f"prompt={value}", f"data.path={value}"]
     config = compose.compose(arguments, [])
     assert (config.prompt, config.data.path) == (value, value)
-    (job,) = compose.sweep(arguments, [])
-    again = compose.compose(job, [])
+    (run,) = compose.sweep(arguments, [])
+    again = compose.compose(run, [])
     assert (again.prompt, again.data.path) == (value, value)
 
 
@@ -177,9 +177,9 @@ def test_a_sweep_over_all_recipes() -> None:
 
 
 def test_a_sweep_is_every_combination() -> None:
-    jobs = compose.sweep(["recipe=shakespeare", "model.num_layers=1,2", "seed=range(0,3)"], [])
-    assert len(jobs) == 6
-    configs = [compose.compose(job, []) for job in jobs]
+    runs = compose.sweep(["recipe=shakespeare", "model.num_layers=1,2", "seed=range(0,3)"], [])
+    assert len(runs) == 6
+    configs = [compose.compose(run, []) for run in runs]
     assert {(c.model.num_layers, c.seed) for c in configs} == {
         (layers, seed) for layers in (1, 2) for seed in (0, 1, 2)
     }
@@ -215,8 +215,8 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_modules_bring_their_recipes(modules: Path, given: list[str]) -> None:
     config = compose.compose([*given, "recipe=compose_two"], [])
     assert (config.model.hidden_size, config.plugins) == (55, ["compose_one", "compose_two"])
-    jobs = compose.sweep([*given, "recipe=compose_one", "seed=1,2"], [])
-    assert [compose.compose(job, []).plugins for job in jobs] == [config.plugins] * 2
+    runs = compose.sweep([*given, "recipe=compose_one", "seed=1,2"], [])
+    assert [compose.compose(run, []).plugins for run in runs] == [config.plugins] * 2
     with pytest.raises(ConfigError, match="no recipe named compose_one"):
         compose.compose(["recipe=compose_one"], [])
 
