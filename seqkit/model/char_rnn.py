@@ -147,7 +147,7 @@ class CharRNN(nn.Module):
         return self.network()(symbols, state, masks, resets)
 
 
-def layer_weights(config: ModelConfig) -> int:
+def count_layer_weights(config: ModelConfig) -> int:
     """How many elements the matrices w and u of all layers have."""
     rows = cells.GATES[config.cell] * config.hidden_size
     return rows * (config.input_width + (2 * config.num_layers - 1) * config.hidden_size)
