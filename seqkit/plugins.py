@@ -176,12 +176,15 @@ def _installed(kind: Kind) -> list[Entry]:
     from importlib.metadata import entry_points  # takes 20 ms
 
     found = []
+    folders = set()  # several entry points may name the same one
     for point in entry_points(group=f"seqkit.{kind}"):
         source = f"the package {point.dist.name if point.dist else point.value}"
         if kind != "recipes":
             found.append(Entry(point.name, source, point.load))
         elif folder := _package_folder(point.value):
-            found += _in_folder(folder, source)
+            if folder.resolve() not in folders:
+                found += _in_folder(folder, source)
+            folders.add(folder.resolve())
         else:
             found.append(Entry(point.name, source, partial(_missing_folder, point.value)))
     return found

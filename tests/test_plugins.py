@@ -181,3 +181,12 @@ def test_a_module_cannot_take_the_name_of_an_installed_package(write: Write) -> 
     write("mine.py", DATASETS)
     with pytest.raises(ConfigError, match=r"plugins=mine: .*squares is also in the package pkg_d"):
         Catalogue(["mine"])
+
+
+def test_a_folder_that_two_entry_points_name_is_one(write: Write, tmp_path: Path) -> None:
+    groups = "[seqkit.recipes]\none = pkg_e.recipes\ntwo = pkg_e.recipes\nlinked = pkg_e.linked\n"
+    install(write, "pkg_e", groups)
+    write("pkg_e/__init__.py", "")
+    write("pkg_e/recipes/squares.yaml", "# Squares\n")
+    (tmp_path / "site" / "pkg_e" / "linked").symlink_to("recipes")
+    assert Catalogue().find("recipes", "squares").read_text() == "# Squares\n"
