@@ -29,11 +29,16 @@ from omegaconf.errors import OmegaConfBaseException
 from seqkit import config as schema
 from seqkit import disk
 from seqkit.checking import nearest
-from seqkit.config import FREE_TEXT, Config
+from seqkit.config import Config
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, recipe_folders, take_modules, user_recipe_folders
 from seqkit.renamed_keys import RENAMED
 
+FREE_TEXT = (
+    *("checkpoint", "data.path", "init_from", "out", "run_dir", "runs"),
+    *("prompt", "prompt_audio", "prompt_file"),
+)
+"""Keys whose values arrive letter for letter as the shell hands them over."""
 _MAY_BE_EMPTY = ("prompt", "data.path")
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seqkit import compose, disk, plugins
-from seqkit.config import FREE_TEXT, Config, options
+from seqkit.compose import FREE_TEXT
+from seqkit.config import Config, options
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 
