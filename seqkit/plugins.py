@@ -28,6 +28,10 @@ _OWN_CODECS = {
     "linear": "seqkit.data.codecs.quantisers:Linear",
     "mu_law": "seqkit.data.codecs.quantisers:MuLaw",
 }
+_CODEC_BASES = {
+    "seqkit.data.codecs:TextCodec": ("text", "bytes"),
+    "seqkit.data.codecs:Quantiser": ("audio",),
+}
 _DATASETS = Path(__file__).parent / "data" / "datasets"
 
 
@@ -233,11 +237,9 @@ def _fault(kind: Kind, name: str, found: Any) -> str | None:
         fits = callable(getattr(found, "locate", None)) and not isinstance(found, type)
         return None if fits else "has no function locate(folders)"
     if kind == "codecs":
-        methods = ("encode", "decode", "to_spec", "from_spec")
-        if (
-            not isinstance(found, type)
-            or getattr(found, "kind", None) not in ("text", "bytes", "audio")
-            or not all(callable(getattr(found, method, None)) for method in methods)
+        if not isinstance(found, type) or not any(
+            issubclass(found, _resolve(base)) and found.kind in kinds  # type: ignore[attr-defined]
+            for base, kinds in _CODEC_BASES.items()
         ):
             return "is not a subclass of TextCodec or Quantiser (seqkit.data.codecs)"
         if lacking := sorted(getattr(found, "__abstractmethods__", ())):
@@ -260,7 +262,7 @@ def _import(name: str) -> ModuleType:
         raise ConfigError(f"plugins={name}: cannot be imported: {_in_words(error)}") from error
 
 
-def _resolve(value: str) -> object:
+def _resolve(value: str) -> Any:
     """The object that an entry point's `module` or `module:name` means."""
     module, _, name = value.partition(":")
     found = importlib.import_module(module)

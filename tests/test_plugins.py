@@ -82,6 +82,13 @@ class Half(TextCodec):
     name = "half"
 """
 
+LOOKALIKE = """
+class Like:
+    kind = name = "text"
+    encode = decode = to_spec = from_spec = print
+CODECS = {"like": Like}
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "said"),
@@ -95,6 +102,11 @@ class Half(TextCodec):
         (DATASETS + "DATASETS['s'] = Squares", "the data set s of plugins=mine has no function"),
         ("CODECS = {'a': int}", "the codec a of plugins=mine is not a subclass of TextCodec"),
         (CODEC + "CODECS = {'half': Half}", "the codec half of plugins=mine lacks decode, "),
+        (LOOKALIKE, "the codec like of plugins=mine is not a subclass of TextCodec"),
+        (
+            CODEC + "Half.kind = 'audio'\nCODECS = {'half': Half}",
+            "the codec half of plugins=mine is not a subclass of TextCodec",
+        ),
         ("RECIPES = 3", "plugins=mine: RECIPES is a int, not a folder"),
         ("RECIPES = 'none'", "plugins=mine: RECIPES: no such folder"),
         (
