@@ -60,22 +60,32 @@ class Catalogue:
             ConfigError: a module cannot be imported, holds something of a wrong type, or a name
                 that is taken.
         """
-        self.modules = tuple(modules)
+        self.modules: tuple[str, ...] = ()
         self._found: dict[Kind, list[Entry]] = {}
+        self._add(modules)
+
+    def extended(self, modules: Sequence[str]) -> "Catalogue":
+        """The same with the user's modules that are not in it yet. Raises ConfigError."""
+        wider = Catalogue()
+        wider.modules = self.modules
+        wider._found = {kind: list(entries) for kind, entries in self._found.items()}
+        wider._add([name for name in modules if name not in self.modules])
+        return wider
+
+    def _add(self, modules: Sequence[str]) -> None:
         given = [(name, _import(name)) for name in dict.fromkeys(modules)]
+        self.modules += tuple(name for name, _ in given)
         for kind in _KINDS if given else ():
             entries = self.entries(kind)
-            taken = {entry.name: entry.source for entry in entries}
-            for name, module in given:
-                for entry in _entries_of(kind, module, f"plugins={name}"):
-                    if entry.name in taken:
-                        raise ConfigError(
-                            f"{entry.source}: the {_KINDS[kind]} {entry.name} is also in "
-                            f"{taken[entry.name]}: give it another name"
-                        )
-                    _load(kind, entry)
-                    taken[entry.name] = entry.source
-                    entries.append(entry)
+            new = [x for name, module in given for x in _entries_of(kind, module, name)]
+            for entry in new:
+                if taken := [x.source for x in entries if x.name == entry.name]:
+                    raise ConfigError(
+                        f"{entry.source}: the {_KINDS[kind]} {entry.name} is also in {taken[-1]}: "
+                        "give it another name"
+                    )
+                _load(kind, entry)
+                entries.append(entry)
 
     def names(self, kind: Kind) -> list[str]:
         """All names of a kind, sorted."""
@@ -129,42 +139,6 @@ def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
     return others, list(dict.fromkeys(modules))
 
 
-def recipes(catalogue: Catalogue, config_dirs: Iterable[Path]) -> dict[str, str]:
-    """The recipes by name, each with the first comment line of its file that is not a directive."""
-    found = {}
-    for name in catalogue.names("recipes"):
-        try:
-            found[name] = _description(catalogue.find("recipes", name))
-        except ConfigError as error:
-            found[name] = str(error)
-    for folder in reversed(user_recipe_folders(config_dirs)):
-        found |= {file.stem: _description(file) for file in folder.glob("*.yaml")}
-    return dict(sorted(found.items()))
-
-
-def recipe_folders(catalogue: Catalogue, config_dirs: Iterable[Path]) -> list[Path]:
-    """Where recipes are looked for, the first find counts; the user's folders come first."""
-    folders = user_recipe_folders(config_dirs)
-    for entry in catalogue.entries("recipes"):
-        try:
-            folders.append(_load("recipes", entry).parent)
-        except ConfigError:  # said when that recipe is asked for
-            continue
-    return list(dict.fromkeys(folders))
-
-
-def user_recipe_folders(config_dirs: Iterable[Path]) -> list[Path]:
-    """The folders of recipes that --config-dir means: DIR itself, its `recipe` and `recipes`."""
-    named = [folder / name for folder in config_dirs for name in ("recipe", "recipes", "")]
-    return [folder for folder in named if folder.is_dir()]
-
-
-def _description(file: Path) -> str:
-    lines = file.read_text("utf-8", "replace").splitlines()
-    comments = (line[1:].strip() for line in lines if line[:1] == "#")
-    return next((line for line in comments if line[:1] != "@"), "")
-
-
 def _own(kind: Kind) -> list[Entry]:
     if kind == "recipes":
         return _in_folder(disk.config_dir("recipes"), "seqkit")
@@ -194,8 +168,9 @@ def _installed(kind: Kind) -> list[Entry]:
     return found
 
 
-def _entries_of(kind: Kind, module: ModuleType, source: str) -> list[Entry]:
-    """What a module of the user's has of a kind. Raises ConfigError."""
+def _entries_of(kind: Kind, module: ModuleType, name: str) -> list[Entry]:
+    """What the user's module of that name has of a kind. Raises ConfigError."""
+    source = f"plugins={name}"
     attribute = kind.upper()
     value = getattr(module, attribute, None)
     if value is None:

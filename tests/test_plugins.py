@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from seqkit import disk, plugins
+from seqkit import disk
 from seqkit.data.codecs import Characters, MuLaw
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, Kind
+from seqkit.recipe_files import recipes
 
 Write = Callable[..., None]
 
@@ -72,7 +73,7 @@ def test_a_module_of_the_users_is_one_more_source(write: Write) -> None:
     catalogue = Catalogue(["mine"])
     assert callable(catalogue.find("datasets", "squares").locate)
     assert catalogue.find("recipes", "squares").read_text() == "# Squares\n"
-    assert plugins.recipes(catalogue, [])["squares"] == "Squares"
+    assert recipes(catalogue, [])["squares"] == "Squares"
     assert "squares" not in Catalogue().names("datasets")
 
 
@@ -162,7 +163,7 @@ def test_an_installed_package_is_imported_when_it_is_used(write: Write) -> None:
     write("pkg_a/recipes/squares.yaml", "# Squares\n")
     catalogue = Catalogue()
     assert {"squares", "faulty", "etude"} <= set(catalogue.names("datasets"))
-    listed = plugins.recipes(catalogue, [])
+    listed = recipes(catalogue, [])
     assert listed["squares"] == "Squares"
     assert "pkg_a" not in sys.modules
     assert callable(catalogue.find("datasets", "squares").locate)
