@@ -43,9 +43,19 @@ def sound(tmp_path: Path) -> Path:
     return folder
 
 
-def load(path: Path, codec: Codec | None = None, **settings: Any) -> Corpus:
-    data = DataConfig(path=str(path), **settings)
-    return load_corpus(data, catalogue=Catalogue(), notice=lambda text: None, codec=codec)
+def load(
+    path: Path,
+    codec: Codec | None = None,
+    trained: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Corpus:
+    return load_corpus(
+        DataConfig(path=str(path), **settings),
+        catalogue=Catalogue(),
+        notice=lambda text: None,
+        codec=codec,
+        trained=trained,
+    )
 
 
 def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None:
@@ -108,6 +118,15 @@ def test_sound_is_encoded_once_for_training_and_evaluation(sound: Path, cache: P
     assert np.array_equal(evaluated.whole.symbols, trained.whole.symbols)
     other = load(sound, Linear(32, 4000))
     assert not np.array_equal(other.whole.symbols, trained.whole.symbols)
+
+
+def test_another_gain_than_the_trainings_is_refused(sound: Path, text: Path) -> None:
+    trained = {"data": {"gain": "peak"}}
+    codec = load(sound, gain="peak").codec
+    load(sound, codec, trained=trained, gain="peak")
+    with pytest.raises(ConfigError, match=r"data\.gain=rms: .*trained with peak"):
+        load(sound, codec, trained=trained, gain="rms")
+    load(text, load(text).codec, trained=trained, gain="rms")  # text has no gain
 
 
 def test_a_damaged_memory_of_codecs_is_made_anew(text: Path, cache: Path) -> None:
