@@ -57,7 +57,7 @@ def recorded_path_problem(path: Path, codec: Codec, record: Mapping[str, Any]) -
 
     A checkpoint may come from anywhere, and name a device or somebody's private files. Only a
     regular file, or a folder with such files, of the recorded size is read. Nothing is opened
-    here. Checkpoints of 0.1.0 recorded no size.
+    here. Checkpoints of 0.1.0 recorded no size: theirs is never read unasked.
 
     Args:
         path: the `data.path` in the checkpoint's config.
@@ -76,7 +76,7 @@ def recorded_path_problem(path: Path, codec: Codec, record: Mapping[str, Any]) -
             files = iter([path])
         recorded = record.get("bytes")
         if recorded is None:
-            return None
+            return f"the checkpoint does not say how large {path} was"
         size = 0
         for file in files:
             size += file.stat().st_size
