@@ -137,7 +137,7 @@ def _set_up(
         trained=origin.config if origin and not saved else None,  # a run's were compared above
     )
     if saved is not None:
-        same_data = saved.data["sha256"] == corpus.sha256
+        same_data = saved.data.get("sha256") == corpus.sha256
         if differs := resume.check_settings(config, saved, same_data=same_data):
             notice(f"going on though {differs}")
     model_config = _model_config(config.model, corpus, origin)
