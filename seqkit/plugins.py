@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from seqkit import disk
+from seqkit.checking import check_list
 from seqkit.errors import ConfigError
 
 Kind = Literal["datasets", "codecs", "recipes"]
@@ -57,9 +58,10 @@ class Catalogue:
         """`modules` are those of `plugins=`.
 
         Raises:
-            ConfigError: a module cannot be imported, holds something of a wrong type, or a name
-                that is taken.
+            ConfigError: `modules` is no list of names; a module cannot be imported, holds
+                something of a wrong type, or a name that is taken.
         """
+        check_list("plugins", modules, str)
         self.modules: tuple[str, ...] = ()
         self._found: dict[Kind, list[Entry]] = {}
         self._add(modules)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,6 +131,12 @@ def test_a_module_with_a_fault_is_refused_at_once(write: Write, text: str, said:
 def test_what_is_no_name_of_a_module_is_not_imported(name: str) -> None:
     with pytest.raises(ConfigError, match="not the name of a module"):
         Catalogue([name])
+
+
+@pytest.mark.parametrize("given", ["my_mod", 5, [5], None])
+def test_modules_that_are_no_list_of_names_are_refused(given: Any) -> None:
+    with pytest.raises(ConfigError, match="plugins="):
+        Catalogue(given)
 
 
 def test_two_modules_with_the_same_name_are_refused(write: Write) -> None:
