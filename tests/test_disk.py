@@ -2,6 +2,7 @@
 
 import errno
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,11 @@ def test_what_exists_is_not_replaced_unasked(tmp_path: Path) -> None:
     disk.rename(place, tmp_path / "other.txt")
     disk.remove(place)  # it is not there any more, which is what was wanted
     assert [file.name for file in tmp_path.iterdir()] == ["other.txt"]
+
+
+def test_a_file_name_that_is_not_utf_8_can_be_told(tmp_path: Path) -> None:
+    disk.append(tmp_path / "log", os.fsdecode(b"saved in run_\xff\n"))
+    assert (tmp_path / "log").read_bytes() == b"saved in run_\xff\n"
 
 
 def test_a_new_folder_is_nobody_elses(tmp_path: Path) -> None:
