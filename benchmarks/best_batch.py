@@ -22,7 +22,7 @@ def rates(
     overrides: Sequence[str], lanes: int, rounds: int, calls: int
 ) -> tuple[dict[str, float], str]:
     """Symbols a second of seqkit and LOOPS at B = lanes, and how seqkit and plain_best ran."""
-    config = compose.compose([*overrides, f"train.batch_size={lanes}"], [])
+    config = compose.compose([*overrides, f"train.batch_size={lanes}"], []).config
     chosen = device.choose_device(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with device.memory_errors(lambda: "Give fewer lanes."):

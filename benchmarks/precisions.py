@@ -19,7 +19,7 @@ from seqkit.kernels.timing import Build, interleave
 
 def table(overrides: Sequence[str], rounds: int = 10, calls: int = 10) -> str:
     """The table for overrides of `bench`."""
-    config = compose.compose(list(overrides), [])
+    config = compose.compose(list(overrides), []).config
     if not config.shape:
         raise ConfigError("no shape: give shape=NAME")
     chosen = device.choose_device(config.device)

@@ -14,6 +14,8 @@ from seqkit.errors import ConfigError
 
 _LARGEST = 2**31 - 1  # of integers that have no bound of their own
 
+_LONGEST = 80  # characters of a wrong value in a message
+
 
 def option(
     default: Any,
@@ -79,7 +81,28 @@ def check_type(name: str, value: Any, wanted: Any) -> None:
                     check_type(name, part, typing.get_args(one)[0])
             return
     shown = getattr(wanted, "__name__", str(wanted)) if isinstance(wanted, type) else str(wanted)
-    raise ConfigError(f"{name}={value!r}: expected {shown}, got {type(value).__name__}")
+    raise ConfigError(f"{name}={_short(value)}: expected {shown}, got {type(value).__name__}")
+
+
+def check_list(name: str, value: Any, wanted: Any) -> None:
+    """Check that a value is a list or tuple of such items, and no bare str. Raises ConfigError."""
+    if not isinstance(value, list | tuple):
+        raise ConfigError(f"{name}={_short(value)}: expected a list, got {type(value).__name__}")
+    for item in value:
+        check_type(name, item, wanted)
+
+
+def check_whole_number(name: str, value: Any, minimum: int) -> None:
+    """Check that a value is an integer that is large enough. Raises ConfigError."""
+    check_type(name, value, int)
+    if value < minimum:
+        raise ConfigError(f"{name}={value}: give a value of at least {minimum}")
+
+
+def _short(value: object) -> str:
+    """A value in one line, cut where it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _check_range(name: str, value: Any, bounds: Any) -> None:
@@ -87,10 +110,11 @@ def _check_range(name: str, value: Any, bounds: Any) -> None:
         return
     if bounds["choices"] and value not in bounds["choices"]:
         raise ConfigError(f"{name}={value}: choose one of {', '.join(bounds['choices'])}")
-    if isinstance(value, float) and not math.isfinite(value):
+    real = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral)
+    if real and not math.isfinite(value):
         raise ConfigError(f"{name}={value}: give a finite number")
     minimum, above, maximum = bounds["minimum"], bounds["above"], bounds["maximum"]
-    if isinstance(value, int) and maximum is None:
+    if isinstance(value, numbers.Integral) and maximum is None:
         maximum = _LARGEST
     if minimum is not None and value < minimum:
         raise ConfigError(f"{name}={value}: give a value of at least {minimum:g}")

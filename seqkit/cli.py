@@ -8,15 +8,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
-from seqkit import commands, plugins
+from seqkit import commands, plugins, recipe_files
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.config import Config, options
 from seqkit.errors import ConfigError, SeqkitError
 from seqkit.plugins import Catalogue
+
+if TYPE_CHECKING:
+    from seqkit.compose import Composed
 
 _HELP = """\
 seqkit {version}: sequence models of text and sound, symbol by symbol.
@@ -106,11 +109,11 @@ def _main(arguments: list[str]) -> int:
 
     if given.multirun:
         return _multirun(command, words, given.config_dir)
-    config = compose.compose(words, given.config_dir)
+    composed = compose.compose(words, given.config_dir)
     if given.cfg:
-        print(compose.to_yaml(config), end="")
+        print(compose.to_yaml(composed.config), end="")
         return 0
-    return _run(command, config, words)
+    return _run(command, composed, words)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -130,15 +133,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(command: str, config: Config, words: list[str]) -> int:
+def _run(command: str, composed: "Composed", words: list[str]) -> int:
     from seqkit import compose
     from seqkit.console import Console
 
+    config, catalogue = composed
     console = Console(config.quiet)
     keys = compose.given_keys(words)
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
-    commands.load(command)(config, Catalogue(config.plugins), console)
+    commands.load(command)(config, catalogue, console)
     return 0
 
 
@@ -149,17 +153,15 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     from seqkit import compose
 
     sweep = compose.sweep(words, config_dirs)
-    configs = [
-        compose.compose(run, config_dirs) for run in sweep
-    ]  # all are checked before any runs
-    parent = _sweep_folder(configs[0])
+    runs = [compose.compose(run, config_dirs) for run in sweep]  # all are checked before any runs
+    parent = _sweep_folder(runs[0].config)
     first_failure = 0
-    for number, (composed, run) in enumerate(zip(configs, sweep, strict=True)):
-        config = replace(composed, run_dir=str(parent / str(number)))
+    for number, (composed, run) in enumerate(zip(runs, sweep, strict=True)):
+        config = replace(composed.config, run_dir=str(parent / str(number)))
         if not config.quiet:
             _report(f"run {number} of {len(sweep)}: {' '.join(run)}", "multirun")
         try:
-            code = _exit_code(partial(_run, command, config, run))
+            code = _exit_code(partial(_run, command, composed._replace(config=config), run))
         except BrokenPipeError:  # nobody reads the samples; the other runs are wanted all the same
             _stop_printing()
             code = 0
@@ -189,7 +191,7 @@ def _report(message: str, label: str = "error") -> None:
 
 
 def _help(config_dirs: list[Path], words: list[str]) -> str:
-    recipes = plugins.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
+    recipes = recipe_files.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
     return _HELP.format(
         version=seqkit.__version__,
         commands="\n".join(f"  {name:16}{command.summary}" for name, command in COMMANDS.items()),

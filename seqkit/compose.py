@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 from hydra import compose as hydra_compose
@@ -29,11 +30,17 @@ from omegaconf.errors import OmegaConfBaseException
 from seqkit import config as schema
 from seqkit import disk
 from seqkit.checking import nearest
-from seqkit.config import FREE_TEXT, Config
+from seqkit.config import Config
 from seqkit.errors import ConfigError
-from seqkit.plugins import Catalogue, recipe_folders, take_modules, user_recipe_folders
+from seqkit.plugins import Catalogue, take_modules
+from seqkit.recipe_files import recipe_folders, user_recipe_folders
 from seqkit.renamed_keys import RENAMED
 
+FREE_TEXT = (
+    *("checkpoint", "data.path", "init_from", "out", "run_dir", "runs"),
+    *("prompt", "prompt_audio", "prompt_file"),
+)
+"""Keys whose values arrive letter for letter as the shell hands them over."""
 _MAY_BE_EMPTY = ("prompt", "data.path")
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
@@ -81,8 +88,15 @@ class RecipeSource(FileConfigSource):
         return name if group == "recipe" and name and "/" not in name else None
 
 
-def compose(arguments: list[str], config_dirs: list[Path]) -> Config:
-    """One config from `key=value` arguments.
+class Composed(NamedTuple):
+    """A checked config, and what can be named in it: its `plugins` are in the catalogue."""
+
+    config: Config
+    catalogue: Catalogue
+
+
+def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
+    """One config from `key=value` arguments, and the catalogue that it was made with.
 
     Args:
         arguments: as the shell hands them over.
@@ -118,9 +132,9 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Config:
         setattr(getattr(config, holder) if holder else config, name, value)
     config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
     if config.plugins != modules:  # a recipe names some, too
-        Catalogue(config.plugins)
+        catalogue = catalogue.extended(config.plugins)
     schema.check(config)
-    return config
+    return Composed(config, catalogue)
 
 
 def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:

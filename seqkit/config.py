@@ -15,19 +15,6 @@ from seqkit.errors import ConfigError
 TEMPERATURE = 0.8
 """Of samples, where neither the command line nor a recipe has one."""
 
-FREE_TEXT = (
-    "checkpoint",
-    "data.path",
-    "init_from",
-    "out",
-    "prompt",
-    "prompt_audio",
-    "prompt_file",
-    "run_dir",
-    "runs",
-)
-"""Keys whose values arrive letter for letter as the shell hands them over."""
-
 
 @dataclass
 class DataConfig:

@@ -141,7 +141,7 @@ def create(path: Path, overwrite: bool = False) -> OutputFile:
 def append(path: Path, text: str) -> None:
     """Add a line or more to a file. Raises OutputError."""
     with _failures(path), open_file(path, "ab") as stream:
-        stream.write(text.encode())
+        stream.write(text.encode("utf-8", "surrogateescape"))  # file names may be no UTF-8
 
 
 def make_folder(path: Path, new: bool = False) -> None:

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from seqkit import disk
+from seqkit.checking import check_list
 from seqkit.errors import ConfigError
 
 Kind = Literal["datasets", "codecs", "recipes"]
@@ -27,6 +28,10 @@ _OWN_CODECS = {
     "characters": "seqkit.data.codecs.characters:Characters",
     "linear": "seqkit.data.codecs.quantisers:Linear",
     "mu_law": "seqkit.data.codecs.quantisers:MuLaw",
+}
+_CODEC_BASES = {
+    "seqkit.data.codecs:TextCodec": ("text", "bytes"),
+    "seqkit.data.codecs:Quantiser": ("audio",),
 }
 _DATASETS = Path(__file__).parent / "data" / "datasets"
 
@@ -53,25 +58,36 @@ class Catalogue:
         """`modules` are those of `plugins=`.
 
         Raises:
-            ConfigError: a module cannot be imported, holds something of a wrong type, or a name
-                that is taken.
+            ConfigError: `modules` is no list of names; a module cannot be imported, holds
+                something of a wrong type, or a name that is taken.
         """
-        self.modules = tuple(modules)
+        check_list("plugins", modules, str)
+        self.modules: tuple[str, ...] = ()
         self._found: dict[Kind, list[Entry]] = {}
+        self._add(modules)
+
+    def extended(self, modules: Sequence[str]) -> "Catalogue":
+        """The same with the user's modules that are not in it yet. Raises ConfigError."""
+        wider = Catalogue()
+        wider.modules = self.modules
+        wider._found = {kind: list(entries) for kind, entries in self._found.items()}
+        wider._add([name for name in modules if name not in self.modules])
+        return wider
+
+    def _add(self, modules: Sequence[str]) -> None:
         given = [(name, _import(name)) for name in dict.fromkeys(modules)]
+        self.modules += tuple(name for name, _ in given)
         for kind in _KINDS if given else ():
             entries = self.entries(kind)
-            taken = {entry.name: entry.source for entry in entries}
-            for name, module in given:
-                for entry in _entries_of(kind, module, f"plugins={name}"):
-                    if entry.name in taken:
-                        raise ConfigError(
-                            f"{entry.source}: the {_KINDS[kind]} {entry.name} is also in "
-                            f"{taken[entry.name]}: give it another name"
-                        )
-                    _load(kind, entry)
-                    taken[entry.name] = entry.source
-                    entries.append(entry)
+            new = [x for name, module in given for x in _entries_of(kind, module, name)]
+            for entry in new:
+                if taken := [x.source for x in entries if x.name == entry.name]:
+                    raise ConfigError(
+                        f"{entry.source}: the {_KINDS[kind]} {entry.name} is also in {taken[-1]}: "
+                        "give it another name"
+                    )
+                _load(kind, entry)
+                entries.append(entry)
 
     def names(self, kind: Kind) -> list[str]:
         """All names of a kind, sorted."""
@@ -125,42 +141,6 @@ def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
     return others, list(dict.fromkeys(modules))
 
 
-def recipes(catalogue: Catalogue, config_dirs: Iterable[Path]) -> dict[str, str]:
-    """The recipes by name, each with the first comment line of its file that is not a directive."""
-    found = {}
-    for name in catalogue.names("recipes"):
-        try:
-            found[name] = _description(catalogue.find("recipes", name))
-        except ConfigError as error:
-            found[name] = str(error)
-    for folder in reversed(user_recipe_folders(config_dirs)):
-        found |= {file.stem: _description(file) for file in folder.glob("*.yaml")}
-    return dict(sorted(found.items()))
-
-
-def recipe_folders(catalogue: Catalogue, config_dirs: Iterable[Path]) -> list[Path]:
-    """Where recipes are looked for, the first find counts; the user's folders come first."""
-    folders = user_recipe_folders(config_dirs)
-    for entry in catalogue.entries("recipes"):
-        try:
-            folders.append(_load("recipes", entry).parent)
-        except ConfigError:  # said when that recipe is asked for
-            continue
-    return list(dict.fromkeys(folders))
-
-
-def user_recipe_folders(config_dirs: Iterable[Path]) -> list[Path]:
-    """The folders of recipes that --config-dir means: DIR itself, its `recipe` and `recipes`."""
-    named = [folder / name for folder in config_dirs for name in ("recipe", "recipes", "")]
-    return [folder for folder in named if folder.is_dir()]
-
-
-def _description(file: Path) -> str:
-    lines = file.read_text("utf-8", "replace").splitlines()
-    comments = (line[1:].strip() for line in lines if line[:1] == "#")
-    return next((line for line in comments if line[:1] != "@"), "")
-
-
 def _own(kind: Kind) -> list[Entry]:
     if kind == "recipes":
         return _in_folder(disk.config_dir("recipes"), "seqkit")
@@ -176,19 +156,23 @@ def _installed(kind: Kind) -> list[Entry]:
     from importlib.metadata import entry_points  # takes 20 ms
 
     found = []
+    folders = set()  # several entry points may name the same one
     for point in entry_points(group=f"seqkit.{kind}"):
         source = f"the package {point.dist.name if point.dist else point.value}"
         if kind != "recipes":
             found.append(Entry(point.name, source, point.load))
         elif folder := _package_folder(point.value):
-            found += _in_folder(folder, source)
+            if folder.resolve() not in folders:
+                found += _in_folder(folder, source)
+            folders.add(folder.resolve())
         else:
             found.append(Entry(point.name, source, partial(_missing_folder, point.value)))
     return found
 
 
-def _entries_of(kind: Kind, module: ModuleType, source: str) -> list[Entry]:
-    """What a module of the user's has of a kind. Raises ConfigError."""
+def _entries_of(kind: Kind, module: ModuleType, name: str) -> list[Entry]:
+    """What the user's module of that name has of a kind. Raises ConfigError."""
+    source = f"plugins={name}"
     attribute = kind.upper()
     value = getattr(module, attribute, None)
     if value is None:
@@ -230,11 +214,9 @@ def _fault(kind: Kind, name: str, found: Any) -> str | None:
         fits = callable(getattr(found, "locate", None)) and not isinstance(found, type)
         return None if fits else "has no function locate(folders)"
     if kind == "codecs":
-        methods = ("encode", "decode", "to_spec", "from_spec")
-        if (
-            not isinstance(found, type)
-            or getattr(found, "kind", None) not in ("text", "bytes", "audio")
-            or not all(callable(getattr(found, method, None)) for method in methods)
+        if not isinstance(found, type) or not any(
+            issubclass(found, _resolve(base)) and found.kind in kinds  # type: ignore[attr-defined]
+            for base, kinds in _CODEC_BASES.items()
         ):
             return "is not a subclass of TextCodec or Quantiser (seqkit.data.codecs)"
         if lacking := sorted(getattr(found, "__abstractmethods__", ())):
@@ -257,7 +239,7 @@ def _import(name: str) -> ModuleType:
         raise ConfigError(f"plugins={name}: cannot be imported: {_in_words(error)}") from error
 
 
-def _resolve(value: str) -> object:
+def _resolve(value: str) -> Any:
     """The object that an entry point's `module` or `module:name` means."""
     module, _, name = value.partition(":")
     found = importlib.import_module(module)

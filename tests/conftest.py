@@ -9,6 +9,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 import torch
 
 from seqkit.cli import main
+from seqkit.plugins import Catalogue
+from seqkit.runs import checkpoint
 
 SENTENCE = "the rain in spain stays mainly in the plain.\n"
 TINY = (
@@ -100,6 +103,33 @@ def environment() -> dict[str, str]:
     """The environment for processes: this checkout's seqkit, from any folder."""
     root = str(Path(__file__).parent.parent)
     return {**os.environ, "PYTHONPATH": root}
+
+
+def weights(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
+    """The weights in a checkpoint of a run."""
+    return checkpoint.load(run / "checkpoints" / f"{name}.safetensors", Catalogue()).weights
+
+
+def start(run: Path, text: Path, *more: str) -> "subprocess.Popen[str]":
+    """Start a training in a process of its own."""
+    arguments = [*TINY, f"data.path={text}", f"run_dir={run}", *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "seqkit", *arguments],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_steps(run: Path, steps: int) -> None:
+    """Wait until a training in another process has reported this step."""
+    metrics = run / "metrics.jsonl"
+    for _ in range(1200):
+        if metrics.exists() and f'"step": {steps},' in metrics.read_text():
+            return
+        time.sleep(0.05)
+    raise AssertionError("the training did not get so far")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -109,7 +109,7 @@ def test_help_does_not_wait_for_pytorch(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "False"
 
 
-def test_multirun_runs_every_job_and_returns_the_first_failure(
+def test_multirun_runs_every_combination_and_returns_the_first_failure(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
     result = run(
@@ -121,7 +121,7 @@ def test_multirun_runs_every_job_and_returns_the_first_failure(
         "train.sequence_length=100000,8",
         "seed=1,2",
     )
-    assert result.code == 3  # too long for the text: the first two jobs
+    assert result.code == 3  # too long for the text: the first two runs
     folders = sorted(path.name for path in (tmp_path / "sweep").iterdir())
     assert folders == ["2", "3"]
     assert (tmp_path / "sweep" / "3" / "summary.json").exists()

@@ -9,24 +9,30 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seqkit import compose, disk, plugins
-from seqkit.config import FREE_TEXT, Config, options
+from seqkit.compose import FREE_TEXT
+from seqkit.config import Config, options
 from seqkit.errors import ConfigError
-from seqkit.plugins import Catalogue
+from seqkit.plugins import Catalogue, Kind
+from seqkit.recipe_files import recipes
 
 RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
 
 
+def composed(arguments: list[str], config_dirs: list[Path]) -> Config:
+    return compose.compose(arguments, config_dirs).config
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_recipe_composes(recipe: str) -> None:
-    assert compose.compose([f"recipe={recipe}"], []).recipe == recipe
-    assert plugins.recipes(Catalogue(), [])[recipe]
+    assert composed([f"recipe={recipe}"], []).recipe == recipe
+    assert recipes(Catalogue(), [])[recipe]
 
 
 @pytest.mark.parametrize(
     "group", [path.parent.name + "=" + path.stem for path in disk.config_dir("conf").glob("*/*")]
 )
 def test_every_choice_of_a_group_composes(group: str) -> None:
-    compose.compose(["recipe=shakespeare", group], [])
+    composed(["recipe=shakespeare", group], [])
 
 
 @pytest.mark.parametrize(
@@ -69,7 +75,7 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
 )
 def test_what_is_wrong_is_said(argument: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said.replace(".", r"\.").replace("+", r"\+")):
-        compose.compose(["recipe=shakespeare", "prompt=b", argument], [])
+        composed(["recipe=shakespeare", "prompt=b", argument], [])
 
 
 TEXT = st.text(min_size=1)
@@ -85,7 +91,7 @@ PROMPTS = ("prompt", "prompt_audio", "prompt_file")  # one at a time
 def test_free_text_is_literal(values: dict[str, str], prompt: str, text: str) -> None:
     literal = {**values, prompt: text}
     words = [f"{key}={value}" for key, value in literal.items()]
-    config = compose.compose(["recipe=shakespeare", *words], [])
+    config = composed(["recipe=shakespeare", *words], [])
     assert {key: getattr(config, key) for key in literal} == literal
 
 
@@ -108,15 +114,15 @@ def test_free_text_is_literal(values: dict[str, str], prompt: str, text: str) ->
 )
 def test_awkward_text_is_literal(value: str) -> None:
     arguments = ["recipe=shakespeare", f"prompt={value}", f"data.path={value}"]
-    config = compose.compose(arguments, [])
+    config = composed(arguments, [])
     assert (config.prompt, config.data.path) == (value, value)
-    (job,) = compose.sweep(arguments, [])
-    again = compose.compose(job, [])
+    (run,) = compose.sweep(arguments, [])
+    again = composed(run, [])
     assert (again.prompt, again.data.path) == (value, value)
 
 
 def test_a_later_argument_wins() -> None:
-    config = compose.compose(["recipe=shakespeare", "seed=1", "seed=2", "prompt=a", "prompt=b"], [])
+    config = composed(["recipe=shakespeare", "seed=1", "seed=2", "prompt=a", "prompt=b"], [])
     assert (config.seed, config.prompt) == (2, "b")
 
 
@@ -127,9 +133,9 @@ def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
     (folder / "mine.yaml").write_text("# A recipe of mine\nmodel:\n  hidden_size: 33\n")
     (folder / "shakespeare.yaml").write_text("# @package _global_\nmodel:\n  hidden_size: 44\n")
     root = tmp_path / "with, comma = and space"
-    assert compose.compose(["recipe=mine"], [root]).model.hidden_size == 33
-    assert compose.compose(["recipe=shakespeare"], [root]).model.hidden_size == 44
-    assert plugins.recipes(Catalogue(), [root])["mine"] == "A recipe of mine"
+    assert composed(["recipe=mine"], [root]).model.hidden_size == 33
+    assert composed(["recipe=shakespeare"], [root]).model.hidden_size == 44
+    assert recipes(Catalogue(), [root])["mine"] == "A recipe of mine"
 
 
 @pytest.mark.parametrize(
@@ -146,30 +152,30 @@ def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
 def test_a_faulty_recipe_is_named(tmp_path: Path, content: str, said: str) -> None:
     (tmp_path / "mine.yaml").write_text(content)
     with pytest.raises(ConfigError, match=said):
-        compose.compose(["recipe=mine"], [tmp_path])
+        composed(["recipe=mine"], [tmp_path])
 
 
 def test_a_config_dir_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such folder"):
-        compose.compose(["recipe=shakespeare"], [tmp_path / "none"])
+        composed(["recipe=shakespeare"], [tmp_path / "none"])
 
 
 def test_conf_adds_nothing_to_the_defaults_of_the_schema() -> None:
-    assert compose.compose([], []) == Config()
+    assert composed([], []) == Config()
 
 
 def test_the_command_line_chooses_the_group_last() -> None:
-    assert compose.compose(["recipe=shakespeare"], []).data.kind == "text"
-    assert compose.compose(["recipe=shakespeare", "data=bytes"], []).data.kind == "bytes"
+    assert composed(["recipe=shakespeare"], []).data.kind == "text"
+    assert composed(["recipe=shakespeare", "data=bytes"], []).data.kind == "bytes"
 
 
 def test_a_config_of_ones_own_does_not_take_the_place_of_seqkits(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("model:\n  hidden_size: 1\n")
     (tmp_path / "latin.yaml").write_bytes(b"# gr\xfcn\n")
-    assert compose.compose([], [tmp_path]) == Config()
-    assert "latin" in plugins.recipes(Catalogue(), [tmp_path])
+    assert composed([], [tmp_path]) == Config()
+    assert "latin" in recipes(Catalogue(), [tmp_path])
     with pytest.raises(ConfigError, match="not UTF-8"):
-        compose.compose(["recipe=latin"], [tmp_path])
+        composed(["recipe=latin"], [tmp_path])
 
 
 def test_a_sweep_over_all_recipes() -> None:
@@ -177,9 +183,9 @@ def test_a_sweep_over_all_recipes() -> None:
 
 
 def test_a_sweep_is_every_combination() -> None:
-    jobs = compose.sweep(["recipe=shakespeare", "model.num_layers=1,2", "seed=range(0,3)"], [])
-    assert len(jobs) == 6
-    configs = [compose.compose(job, []) for job in jobs]
+    runs = compose.sweep(["recipe=shakespeare", "model.num_layers=1,2", "seed=range(0,3)"], [])
+    assert len(runs) == 6
+    configs = [composed(run, []) for run in runs]
     assert {(c.model.num_layers, c.seed) for c in configs} == {
         (layers, seed) for layers in (1, 2) for seed in (0, 1, 2)
     }
@@ -187,7 +193,7 @@ def test_a_sweep_is_every_combination() -> None:
 
 def test_every_key_has_a_meaning() -> None:
     assert all(item.metadata["help"] for _, item in options())
-    assert isinstance(compose.compose(["recipe=shakespeare"], []), Config)
+    assert isinstance(composed(["recipe=shakespeare"], []), Config)
 
 
 @pytest.fixture
@@ -213,19 +219,19 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ],
 )
 def test_modules_bring_their_recipes(modules: Path, given: list[str]) -> None:
-    config = compose.compose([*given, "recipe=compose_two"], [])
+    config = composed([*given, "recipe=compose_two"], [])
     assert (config.model.hidden_size, config.plugins) == (55, ["compose_one", "compose_two"])
-    jobs = compose.sweep([*given, "recipe=compose_one", "seed=1,2"], [])
-    assert [compose.compose(job, []).plugins for job in jobs] == [config.plugins] * 2
+    runs = compose.sweep([*given, "recipe=compose_one", "seed=1,2"], [])
+    assert [composed(run, []).plugins for run in runs] == [config.plugins] * 2
     with pytest.raises(ConfigError, match="no recipe named compose_one"):
-        compose.compose(["recipe=compose_one"], [])
+        composed(["recipe=compose_one"], [])
 
 
 def test_a_recipe_of_ones_own_comes_before_a_modules_and_may_name_another(modules: Path) -> None:
     own = modules / "own"
     own.mkdir()
     (own / "compose_one.yaml").write_text("plugins: [compose_two]\nmodel:\n  hidden_size: 66\n")
-    config = compose.compose(["plugins=compose_one", "recipe=compose_one"], [own])
+    config = composed(["plugins=compose_one", "recipe=compose_one"], [own])
     assert (config.model.hidden_size, config.plugins) == (66, ["compose_one", "compose_two"])
 
 
@@ -237,10 +243,28 @@ def test_a_recipe_that_two_packages_have_is_refused_when_it_is_asked_for(modules
         (info / "entry_points.txt").write_text(f"[seqkit.recipes]\nx = {name}_pkg\n")
         (modules / f"{name}_pkg").mkdir()
         (modules / f"{name}_pkg" / "same.yaml").write_text("# The same name\n")
-    assert compose.compose(["recipe=shakespeare"], []).recipe == "shakespeare"
+    assert composed(["recipe=shakespeare"], []).recipe == "shakespeare"
     with pytest.raises(ConfigError, match=r"recipe same is in the package .* and in the package"):
-        compose.compose(["recipe=same"], [])
+        composed(["recipe=same"], [])
     own = modules / "own"
     own.mkdir()
     (own / "same.yaml").write_text("seed: 7\n")
-    assert compose.compose(["recipe=same"], [own]).seed == 7
+    assert composed(["recipe=same"], [own]).seed == 7
+
+
+def test_the_catalogue_comes_with_the_config_and_is_made_once(
+    modules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (modules / "mine.yaml").write_text("plugins: [compose_two]\n")
+    asked: list[Kind] = []
+    installed = plugins._installed
+
+    def ask(kind: Kind) -> list[plugins.Entry]:
+        asked.append(kind)
+        return installed(kind)
+
+    monkeypatch.setattr(plugins, "_installed", ask)
+    config, catalogue = compose.compose(["plugins=compose_one", "recipe=mine"], [modules])
+    assert catalogue.modules == tuple(config.plugins) == ("compose_one", "compose_two")
+    assert {"compose_one", "compose_two"} <= set(catalogue.names("recipes"))
+    assert len(asked) == len(set(asked))  # installed packages are looked through once

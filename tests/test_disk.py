@@ -2,6 +2,7 @@
 
 import errno
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -137,6 +138,11 @@ def test_what_appears_meanwhile_is_not_replaced_unasked(
         "file.txt": b"asked for",
         "other.txt": b"nobody's",
     }
+
+
+def test_a_file_name_that_is_not_utf_8_can_be_told(tmp_path: Path) -> None:
+    disk.append(tmp_path / "log", os.fsdecode(b"saved in run_\xff\n"))
+    assert (tmp_path / "log").read_bytes() == b"saved in run_\xff\n"
 
 
 def test_a_new_folder_is_nobody_elses(tmp_path: Path) -> None:

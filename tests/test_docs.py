@@ -13,6 +13,7 @@ import pytest
 
 from seqkit import config, errors
 from seqkit.checking import default_of
+from seqkit.compose import FREE_TEXT
 from tests.conftest import TINY, Run
 
 ROOT = Path(__file__).parent.parent
@@ -36,7 +37,7 @@ def test_the_table_of_keys_is_that_of_the_program() -> None:
     table = (DOCS / "config.md").read_text().partition("## Environment")[0]
     lines = [line for line in table.splitlines() if line.startswith("| `")]
     assert lines == [row(name, item) for name, item in config.options()]
-    for key in config.FREE_TEXT:
+    for key in FREE_TEXT:
         assert f"`{key}`" in table.partition("| key |")[0]
 
 

@@ -3,13 +3,15 @@
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seqkit import disk, plugins
+from seqkit import disk
 from seqkit.data.codecs import Characters, MuLaw
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, Kind
+from seqkit.recipe_files import recipes
 
 Write = Callable[..., None]
 
@@ -72,7 +74,7 @@ def test_a_module_of_the_users_is_one_more_source(write: Write) -> None:
     catalogue = Catalogue(["mine"])
     assert callable(catalogue.find("datasets", "squares").locate)
     assert catalogue.find("recipes", "squares").read_text() == "# Squares\n"
-    assert plugins.recipes(catalogue, [])["squares"] == "Squares"
+    assert recipes(catalogue, [])["squares"] == "Squares"
     assert "squares" not in Catalogue().names("datasets")
 
 
@@ -80,6 +82,13 @@ CODEC = """
 from seqkit.data.codecs import TextCodec
 class Half(TextCodec):
     name = "half"
+"""
+
+LOOKALIKE = """
+class Like:
+    kind = name = "text"
+    encode = decode = to_spec = from_spec = print
+CODECS = {"like": Like}
 """
 
 
@@ -95,6 +104,11 @@ class Half(TextCodec):
         (DATASETS + "DATASETS['s'] = Squares", "the data set s of plugins=mine has no function"),
         ("CODECS = {'a': int}", "the codec a of plugins=mine is not a subclass of TextCodec"),
         (CODEC + "CODECS = {'half': Half}", "the codec half of plugins=mine lacks decode, "),
+        (LOOKALIKE, "the codec like of plugins=mine is not a subclass of TextCodec"),
+        (
+            CODEC + "Half.kind = 'audio'\nCODECS = {'half': Half}",
+            "the codec half of plugins=mine is not a subclass of TextCodec",
+        ),
         ("RECIPES = 3", "plugins=mine: RECIPES is a int, not a folder"),
         ("RECIPES = 'none'", "plugins=mine: RECIPES: no such folder"),
         (
@@ -117,6 +131,12 @@ def test_a_module_with_a_fault_is_refused_at_once(write: Write, text: str, said:
 def test_what_is_no_name_of_a_module_is_not_imported(name: str) -> None:
     with pytest.raises(ConfigError, match="not the name of a module"):
         Catalogue([name])
+
+
+@pytest.mark.parametrize("given", ["my_mod", 5, [5], None])
+def test_modules_that_are_no_list_of_names_are_refused(given: Any) -> None:
+    with pytest.raises(ConfigError, match="plugins="):
+        Catalogue(given)
 
 
 def test_two_modules_with_the_same_name_are_refused(write: Write) -> None:
@@ -150,7 +170,7 @@ def test_an_installed_package_is_imported_when_it_is_used(write: Write) -> None:
     write("pkg_a/recipes/squares.yaml", "# Squares\n")
     catalogue = Catalogue()
     assert {"squares", "faulty", "etude"} <= set(catalogue.names("datasets"))
-    listed = plugins.recipes(catalogue, [])
+    listed = recipes(catalogue, [])
     assert listed["squares"] == "Squares"
     assert "pkg_a" not in sys.modules
     assert callable(catalogue.find("datasets", "squares").locate)
@@ -181,3 +201,12 @@ def test_a_module_cannot_take_the_name_of_an_installed_package(write: Write) -> 
     write("mine.py", DATASETS)
     with pytest.raises(ConfigError, match=r"plugins=mine: .*squares is also in the package pkg_d"):
         Catalogue(["mine"])
+
+
+def test_a_folder_that_two_entry_points_name_is_one(write: Write, tmp_path: Path) -> None:
+    groups = "[seqkit.recipes]\none = pkg_e.recipes\ntwo = pkg_e.recipes\nlinked = pkg_e.linked\n"
+    install(write, "pkg_e", groups)
+    write("pkg_e/__init__.py", "")
+    write("pkg_e/recipes/squares.yaml", "# Squares\n")
+    (tmp_path / "site" / "pkg_e" / "linked").symlink_to("recipes")
+    assert Catalogue().find("recipes", "squares").read_text() == "# Squares\n"

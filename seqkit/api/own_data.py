@@ -34,7 +34,7 @@ def own_part(
     if problem:
         raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")
     corpus = load_corpus(data, catalogue=catalogue, notice=notice, codec=saved.codec)
-    if corpus.sha256 != saved.data["sha256"]:
+    if corpus.sha256 != saved.data.get("sha256"):
         raise DataError(
             f"{data.path or corpus.name} is not what the checkpoint was trained on "
             "(another sha256): give data.path to evaluate other data"
@@ -48,7 +48,7 @@ def own_part(
 
 def _unknown_dataset(name: str, config: Mapping[str, Any]) -> str:
     """Which plug-in to give: nothing is imported because a checkpoint names it."""
-    given = ",".join(str(module) for module in config.get("plugins") or ())
+    given = ",".join(config.get("plugins") or ())
     hint = f"plugins={given}, as in the training" if given else "plugins=MODULE"
     return (
         f"data.dataset={name} is not to be found: install the package that it is from, or give "
@@ -63,6 +63,6 @@ def _recorded_config(saved: Checkpoint) -> DataConfig:
         kept = {key: value for key, value in saved.config["data"].items() if key in known}
         data = DataConfig(**kept)
         check_section(data, "data.")
-    except (AttributeError, ConfigError, KeyError, TypeError) as error:
+    except (ConfigError, KeyError, TypeError) as error:
         raise CheckpointError(f"the checkpoint's data settings cannot be read: {error}") from error
     return data

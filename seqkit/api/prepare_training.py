@@ -10,7 +10,6 @@ import torch
 
 from seqkit import device, disk
 from seqkit.config import Config, ModelConfig, check_model
-from seqkit.data import audio_corpus
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
@@ -130,10 +129,15 @@ def _set_up(
     precisions = device.candidate_precisions(config.train.precision, chosen)
     if config.data.path:
         config.data.path = str(Path(config.data.path).absolute())
-    codec = origin.codec if origin else None
-    corpus = load_corpus(config.data, catalogue=catalogue, notice=notice, codec=codec)
+    corpus = load_corpus(
+        config.data,
+        catalogue=catalogue,
+        notice=notice,
+        codec=origin.codec if origin else None,
+        trained=origin.config if origin and not saved else None,  # a run's were compared above
+    )
     if saved is not None:
-        same_data = saved.data["sha256"] == corpus.sha256
+        same_data = saved.data.get("sha256") == corpus.sha256
         if differs := resume.check_settings(config, saved, same_data=same_data):
             notice(f"going on though {differs}")
     model_config = _model_config(config.model, corpus, origin)
@@ -183,10 +187,7 @@ def _initial(config: Config, catalogue: Catalogue) -> Checkpoint | None:
     """The checkpoint whose weights a new run starts from, if it is given one."""
     if config.init_from is None:
         return None
-    origin = read_checkpoint(find_checkpoint(Path(config.init_from)), catalogue)
-    if origin.codec.kind == "audio":
-        audio_corpus.check_gain(config.data, origin.config)
-    return origin
+    return read_checkpoint(find_checkpoint(Path(config.init_from)), catalogue)
 
 
 def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:

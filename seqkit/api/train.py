@@ -13,9 +13,8 @@ from seqkit.api.load import load
 from seqkit.api.model import Model
 from seqkit.api.prepare_training import opened
 from seqkit.api.run_training import run_training, save_closing_sample
-from seqkit.checking import check_type
+from seqkit.checking import check_list, check_type
 from seqkit.errors import CheckpointError, ConfigError
-from seqkit.plugins import Catalogue
 from seqkit.runs.events import Event
 from seqkit.runs.layout import RunFiles
 
@@ -83,11 +82,13 @@ def train(
     if data is not None:
         check_type("data", data, str | os.PathLike)
         words.append(f"data.path={os.fspath(data)}")
-    config = compose.compose(
+    check_list("plugins", plugins, str)
+    check_list("config_dirs", config_dirs, str | os.PathLike)
+    config, catalogue = compose.compose(
         [*words, *(f"plugins={name}" for name in plugins)], [*map(Path, config_dirs)]
     )
     observers = [] if on_event is None else [on_event]
-    with opened(config, Catalogue(config.plugins), _LOG.info) as training:
+    with opened(config, catalogue, _LOG.info) as training:
         if training is None:
             return Run(Path(config.run_dir or "").absolute(), tuple(config.plugins))
         run_training(training, observers, _LOG.info)

@@ -29,7 +29,7 @@ from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
 from seqkit.model import fused
 from seqkit.model.cells import GATES
-from seqkit.model.char_rnn import CharRNN, layer_weights
+from seqkit.model.char_rnn import CharRNN, count_layer_weights
 from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
@@ -87,7 +87,7 @@ def operations(config: Config, row: str) -> float:
     The input of the bottom layer has no dx, unless it is an embedding; layers alone have no head.
     """
     model = config.model
-    count = 6 * layer_weights(model)
+    count = 6 * count_layer_weights(model)
     alone = row in ("bare", "nn_lstm")
     if alone or model.input == "one_hot":
         count -= 2 * GATES[model.cell] * model.hidden_size * model.input_width

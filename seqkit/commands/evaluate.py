@@ -9,8 +9,6 @@ from seqkit.api.own_data import own_part
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
-from seqkit.data import audio_corpus
-from seqkit.data.codecs import Quantiser
 from seqkit.data.load import load_corpus
 from seqkit.evaluation import baselines, protocols, scoring
 from seqkit.plugins import Catalogue
@@ -22,10 +20,13 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = outputs.result_file(config)
     chosen = device.choose_device(config.device)
     if config.data.path:
-        if isinstance(saved.codec, Quantiser):
-            audio_corpus.check_gain(config.data, saved.config)
-        data = dataclasses.replace(config.data, max_vocabulary=0)
-        corpus = load_corpus(data, catalogue=catalogue, notice=console.notice, codec=saved.codec)
+        corpus = load_corpus(
+            dataclasses.replace(config.data, max_vocabulary=0),
+            catalogue=catalogue,
+            notice=console.notice,
+            codec=saved.codec,
+            trained=saved.config,
+        )
         part = corpus.whole
     else:
         if config.data != DataConfig():
@@ -53,10 +54,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "skipped": corpus.skipped,
         "protocol": config.protocol,
         "data_sha256": corpus.sha256,
+        **baselines.beside_score(part, corpus),
     }
-    if isinstance(saved.codec, Quantiser):
-        result |= baselines.all_of(part, saved.codec)
-        result["quantiser_snr_db"] = corpus.snr
     text = json.dumps(result) if config.json else _table(result)
     outputs.write_result(out, text, overwrite=config.overwrite)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, corpus_cache
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.recordings import Recordings
@@ -34,7 +34,7 @@ def load(
     *,
     cache: Path,
     catalogue: Catalogue,
-    codec: Quantiser | None = None,
+    codec: Codec | None = None,
 ) -> Corpus:
     """The corpus of a file, or of a folder whose files of sound (any depth) are documents.
 
@@ -53,6 +53,7 @@ def load(
         DataError: nothing to read, or with on_bad_file=error a file that cannot be read.
         ConfigError: a sample rate or quantiser other than the codec's.
     """
+    assert codec is None or codec.kind == "audio"
     if codec is not None:
         _check_same(config, codec)
     files = corpus_cache.listing(located.path, files_in, "file of sound")

@@ -27,6 +27,11 @@ class Part:
         for number, symbols in enumerate(documents):
             if not isinstance(symbols, np.ndarray) or symbols.ndim != 1 or not symbols.size:
                 raise ConfigError(f"document {number}: expected symbols (N,), N at least 1")
+            if symbols.dtype not in (np.uint8, np.uint16, np.uint32):
+                raise ConfigError(
+                    f"document {number}: expected uint8, uint16 or uint32, as a codec's encode "
+                    f"gives them, got {symbols.dtype}"
+                )
         if not documents:
             raise ConfigError("a part has at least one document")
         lengths = [len(symbols) for symbols in documents]

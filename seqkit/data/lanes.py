@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.checking import check_type
+from seqkit.checking import check_type, check_whole_number
 from seqkit.data.corpus import Part
-from seqkit.errors import ConfigError, DataError
+from seqkit.errors import DataError
 from seqkit.symbols import IGNORED
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
@@ -48,14 +48,13 @@ class Lanes:
         """`start` is the codec's start symbol; batch_size is B, sequence_length T.
 
         Raises:
-            ConfigError: an argument of another type or below 1.
+            ConfigError: an argument of another type or too small.
             DataError: the part holds fewer than two windows.
         """
         check_type("part", part, Part)
-        for name, value in (("batch_size", batch_size), ("sequence_length", sequence_length)):
-            check_type(name, value, int)
-            if value < 1:
-                raise ConfigError(f"{name}={value}: give a value of at least 1")
+        check_whole_number("start", start, 0)
+        check_whole_number("batch_size", batch_size, 1)
+        check_whole_number("sequence_length", sequence_length, 1)
         if len(part) < 2 * sequence_length:
             raise DataError(
                 f"the training part has {len(part)} symbols, fewer than two windows of "

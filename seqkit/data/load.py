@@ -8,7 +8,7 @@ from typing import Any
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.data import audio_corpus, codecs, datasets, text_corpus
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
 from seqkit.errors import ConfigError
@@ -23,6 +23,7 @@ def load_corpus(
     catalogue: Catalogue,
     notice: Callable[[str], None],
     codec: Codec | None = None,
+    trained: Mapping[str, Any] | None = None,
 ) -> Corpus:
     """The corpus at `data.path`, or else of `data.dataset`.
 
@@ -31,22 +32,21 @@ def load_corpus(
         catalogue: where data sets and codecs are looked for.
         notice: tells the user what was skipped, resampled or downloaded.
         codec: encode with this one, a checkpoint's; by default one as configured.
+        trained: the config in that checkpoint, where keys must not ask for another gain.
 
     Raises:
         ConfigError: neither path nor data set, or keys that do not fit the codec.
         DataError: the data cannot be read.
     """
     kind = _kind(data, codec, catalogue)
+    if kind == "audio" and trained is not None:
+        audio_corpus.check_gain(data, trained)
     cache = disk.cache_dir()
     located = _locate(data, catalogue, Folders(cache, notice))
     if kind == "auto" and audio_corpus.holds_sound(located.path):
         kind = "audio"
-    if kind == "audio":
-        assert codec is None or isinstance(codec, Quantiser)
-        corpus = audio_corpus.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
-    else:
-        assert not isinstance(codec, Quantiser)
-        corpus = text_corpus.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
+    load = audio_corpus.load if kind == "audio" else text_corpus.load
+    corpus = load(data, located, cache=cache, catalogue=catalogue, codec=codec)
     for note in corpus.notes:
         notice(note)
     return corpus
@@ -57,7 +57,7 @@ def recorded_path_problem(path: Path, codec: Codec, record: Mapping[str, Any]) -
 
     A checkpoint may come from anywhere, and name a device or somebody's private files. Only a
     regular file, or a folder with such files, of the recorded size is read. Nothing is opened
-    here. Checkpoints of 0.1.0 recorded no size.
+    here. Checkpoints of 0.1.0 recorded no size: theirs is never read unasked.
 
     Args:
         path: the `data.path` in the checkpoint's config.
@@ -76,7 +76,7 @@ def recorded_path_problem(path: Path, codec: Codec, record: Mapping[str, Any]) -
             files = iter([path])
         recorded = record.get("bytes")
         if recorded is None:
-            return None
+            return f"the checkpoint does not say how large {path} was"
         size = 0
         for file in files:
             size += file.stat().st_size

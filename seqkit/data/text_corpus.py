@@ -29,7 +29,7 @@ def load(
     *,
     cache: Path,
     catalogue: Catalogue,
-    codec: TextCodec | None = None,
+    codec: Codec | None = None,
 ) -> Corpus:
     """The corpus of a file, or of a folder whose .txt files (any depth) are one document each.
 
@@ -49,6 +49,7 @@ def load(
     """
     _check_encoding(config.encoding)
     source = corpus_cache.scan(located, _files_of(located.path), cache)
+    assert codec is None or codec.kind != "audio"
     if codec is None:
         codec = _fitting_codec(config, source, catalogue)
     settings = {

@@ -11,13 +11,25 @@ import numpy as np
 import soundfile
 
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Part
+from seqkit.data.corpus import Corpus, Part
 from seqkit.symbols import Integers, Symbols
 
 _STRENGTHS = (1.0, 64.0, 64.0)  # a0, a1 and a2: pseudo-counts of the orders 0, 1 and 2
 _BLOCK = 1 << 20  # samples read at a time
 _LARGEST_TABLE = 1 << 25  # counts; beyond it only contexts that occur have one
 _FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size
+
+
+def beside_score(part: Part, corpus: Corpus) -> dict[str, float | None]:
+    """What the score of sound is read beside; nothing for text.
+
+    That is every baseline of the part, in bits per sample, and the signal to noise ratio of
+    quantising its corpus, in decibels.
+    """
+    codec = corpus.codec
+    if codec.kind != "audio":
+        return {}
+    return {**all_of(part, codec), "quantiser_snr_db": corpus.snr}
 
 
 def all_of(part: Part, codec: Quantiser) -> dict[str, float]:

@@ -143,11 +143,28 @@ class CharRNN(nn.Module):
         masks: Tensor | None = None,
         resets: Tensor | None = None,
     ) -> tuple[Tensor, State]:
-        """Run T steps with the parameters as they are: see `Network`."""
+        """Run T steps with the parameters as they are: see `Network`.
+
+        Raises:
+            ConfigError: an argument of another type, or, on a CPU, a symbol that is none of V. A
+                check on a GPU would have to wait for it.
+        """
+        check_type("symbols", symbols, Tensor)
+        check_type("state", state, State)
+        check_type("masks", masks, Tensor | None)
+        check_type("resets", resets, Tensor | None)
+        if symbols.dtype != torch.int64:
+            raise ConfigError(f"symbols: expected torch.int64, got {symbols.dtype}")
+        size = self.config.vocabulary_size
+        if symbols.device.type == "cpu" and symbols.numel():
+            least, most = (int(value) for value in symbols.aminmax())
+            if least < 0 or most >= size:
+                outside = least if least < 0 else most
+                raise ConfigError(f"symbols: {outside} is none of the network's {size}")
         return self.network()(symbols, state, masks, resets)
 
 
-def layer_weights(config: ModelConfig) -> int:
+def count_layer_weights(config: ModelConfig) -> int:
     """How many elements the matrices w and u of all layers have."""
     rows = cells.GATES[config.cell] * config.hidden_size
     return rows * (config.input_width + (2 * config.num_layers - 1) * config.hidden_size)

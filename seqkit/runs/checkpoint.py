@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from seqkit import disk
-from seqkit.checking import check_section
+from seqkit.checking import check_section, check_type
 from seqkit.config import Config, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
@@ -30,6 +30,10 @@ from seqkit.renamed_keys import upgrade
 FORMAT = 1
 _ZEROS = "0" * 64
 _WEIGHTS = "model."
+_NOT_OURS = (
+    *(struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError),
+    RecursionError,  # thousands of brackets
+)
 
 
 @dataclass
@@ -98,6 +102,8 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         raise CheckpointError(f"{path}: no such checkpoint") from error
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {disk.describe(error)}") from error
+    except ValueError as error:  # a name with a NUL
+        raise CheckpointError(f"{str(path)!r}: no such checkpoint: {error}") from error
     header = _verified_header(path, content)
     if header.get("format") != FORMAT:
         raise CheckpointError(
@@ -105,6 +111,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             "use the version of seqkit that wrote it"
         )
     try:
+        _check_record(header)
         tensors = safetensors.torch.load(content)
         model = ModelConfig(**header["model"])
         check_section(model, "model.")
@@ -122,14 +129,33 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             codec=codec,
             weights=weights,
             config=upgrade(header["config"]),
-            data=dict(header["data"]),
-            metrics=dict(header["metrics"]),
-            versions=dict(header["versions"]),
+            data=header["data"],
+            metrics=header["metrics"],
+            versions=header["versions"],
             training=header["training"],
             training_tensors=others,
         )
     except (KeyError, TypeError, ValueError, ConfigError, safetensors.SafetensorError) as error:
         raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
+
+
+def _check_record(header: dict[str, Any]) -> None:
+    """Check the types of what is read beside model, codec and weights.
+
+    Raises:
+        ConfigError: a value has another type, or a part is missing.
+    """
+    for name in ("config", "data", "metrics", "versions"):
+        check_type(name, header.get(name), dict)
+    check_type("training", header.get("training"), dict | None)
+    config = header["config"]
+    for item in dataclasses.fields(Config):
+        if dataclasses.is_dataclass(item.type):
+            check_type(f"config.{item.name}", config.get(item.name, {}), dict)
+    check_type("config.plugins", config.get("plugins"), list[str] | None)
+    check_type("data.sha256", header["data"].get("sha256"), str | None)
+    check_type("data.bytes", header["data"].get("bytes"), int | None)
+    check_type("metrics.step", header["metrics"].get("step"), int | None)
 
 
 def _codec(path: Path, header: dict[str, Any], catalogue: Catalogue) -> Codec:
@@ -139,7 +165,7 @@ def _codec(path: Path, header: dict[str, Any], catalogue: Catalogue) -> Codec:
         name = header["codec"]["name"]
         if name in catalogue.names("codecs"):
             raise CheckpointError(f"{path}: {error}") from error
-        given = [str(module) for module in dict(header["config"]).get("plugins") or ()]
+        given = header["config"].get("plugins") or ()
         hint = f"plugins={','.join(given)}, as in its training" if given else "plugins=MODULE"
         raise CheckpointError(
             f"{path}: its codec {name} is not to be found: install the package that it is from, "
@@ -175,8 +201,8 @@ def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
     try:
         length = struct.unpack("<Q", content[:8])[0]
         metadata = json.loads(content[8 : 8 + length])["__metadata__"]
-        digest, text = metadata["digest"], metadata["seqkit"]
-    except (struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
+        digest, header = metadata["digest"], json.loads(metadata["seqkit"])
+    except _NOT_OURS as error:
         raise foreign from error
     place = _digest_place(content)
     zeroed = content[:place] + _ZEROS.encode() + content[place + 64 :]
@@ -185,7 +211,6 @@ def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
             f"{path}: the checkpoint is damaged, its digest does not match: use another one, "
             "previous.safetensors for instance"
         )
-    header = json.loads(text)
     if not isinstance(header, dict):
         raise foreign
     return header

@@ -15,7 +15,7 @@ from seqkit.device import DTYPES
 from seqkit.errors import OutputError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import interleave
-from seqkit.model.char_rnn import CharRNN, layer_weights
+from seqkit.model.char_rnn import CharRNN, count_layer_weights
 from seqkit.model.execution import Execution, usable_kernels
 from seqkit.model.loss import cross_entropy
 from seqkit.model.padding import TENSOR_CORE, nearest, round_up
@@ -220,7 +220,7 @@ def fitting_lanes(
     A fused layer keeps about 13 values for each of its units, and the head 10 bytes for each
     logit, per step and lane; a parameter takes 24 bytes with its gradient, moments and copy.
     """
-    parameters = layer_weights(config) + config.vocabulary_size * config.hidden_size
+    parameters = count_layer_weights(config) + config.vocabulary_size * config.hidden_size
     values = 13 * config.num_layers * config.hidden_size + config.input_width
     a_place = DTYPES[precision].itemsize * values + 10 * config.vocabulary_size
     left = 0.9 * torch.cuda.get_device_properties(device).total_memory - 24 * parameters

@@ -51,6 +51,32 @@ def test_only_a_file_of_the_recorded_size_is_opened(
     assert refused.err.count("\n") == 1
 
 
+def test_without_a_recorded_size_nothing_is_opened(
+    run: Run, trained_here: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the password is Ü")
+    foreign = forge(trained_here, path=str(secret))
+    del foreign.data["bytes"]
+    foreign.save(tmp_path / "foreign.safetensors")
+    refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
+    assert refused.code == 3
+    assert "does not say how large" in refused.err
+    assert "give data.path" in refused.err
+    assert "Ü" not in refused.err
+
+
+def test_data_without_a_recorded_digest_is_another(
+    run: Run, trained_here: Path, tmp_path: Path
+) -> None:
+    foreign = forge(trained_here)
+    del foreign.data["sha256"]
+    foreign.save(tmp_path / "foreign.safetensors")
+    refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
+    assert refused.code == 3
+    assert "another sha256" in refused.err
+
+
 def test_a_data_set_that_nobody_offers_is_not_imported(
     run: Run, trained_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,12 @@ def test_a_finished_run_is_returned_as_it_is(text_file: Path, tmp_path: Path) ->
         (["shakespeare"], {"on_event": 5}, "on_event=5"),
         (["shakespeare", "train.max_steps=none"], {}, "train.max_steps"),
         (["shakespeare"], {"plugins": ["no_such_module"]}, "plugins=no_such_module"),
+        (["shakespeare"], {"plugins": "my_mod"}, "plugins='my_mod': expected a list, got str"),
+        (["shakespeare"], {"plugins": 5}, "plugins=5: expected a list"),
+        (["shakespeare"], {"plugins": [5]}, "plugins=5: expected str"),
+        (["shakespeare"], {"config_dirs": "/tmp"}, "config_dirs='/tmp': expected a list"),
+        (["shakespeare"], {"config_dirs": 5}, "config_dirs=5: expected a list"),
+        (["shakespeare"], {"config_dirs": [5]}, "config_dirs=5: expected str"),
     ],
 )
 def test_wrong_arguments_are_named(

@@ -1,15 +1,11 @@
-"""What a checkpoint names is looked for among plug-ins, and never imported or opened unseen."""
+"""What a checkpoint names is looked for among plug-ins, and never imported."""
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from seqkit.plugins import Catalogue
-from seqkit.runs import checkpoint
-from seqkit.runs.layout import find_checkpoint
 from tests.conftest import SENTENCE, TINY, Run
 
 MODULE = """
@@ -91,20 +87,3 @@ def test_a_faulty_module_ends_the_command_before_anything_is_made(
     assert done.code == 2
     assert f"plugins={module}: cannot be imported: ZeroDivisionError" in done.err
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("place", ["/dev/zero", "pipe", "none.txt", "larger.txt"])
-def test_a_path_that_a_foreign_checkpoint_names_is_not_opened(
-    place: str, trained: Path, tmp_path: Path, run: Run
-) -> None:
-    if place == "larger.txt":
-        (tmp_path / place).write_text(SENTENCE * 101)
-    if place == "pipe":
-        os.mkfifo(tmp_path / place)
-    saved = checkpoint.load(find_checkpoint(trained), Catalogue())
-    saved.config["data"]["path"] = str(tmp_path / place)
-    saved.save(tmp_path / "foreign.safetensors")
-    scored = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
-    assert scored.code == 3
-    assert "give data.path" in scored.err
-    assert place in scored.err

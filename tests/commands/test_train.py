@@ -1,11 +1,10 @@
-"""Training as a user runs it: what comes out, and that nothing is ever lost."""
+"""Training as a user runs it: what comes out, and what is refused."""
 
 import errno
 import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -15,19 +14,8 @@ import pytest
 import torch
 
 from seqkit import disk
-from seqkit.plugins import Catalogue
-from seqkit.runs import checkpoint
 from seqkit.symbols import Integers
-from tests.conftest import SENTENCE, TINY, Run, environment
-
-
-def weights(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
-    return checkpoint.load(run / "checkpoints" / f"{name}.safetensors", Catalogue()).weights
-
-
-def same(first: Path, second: Path) -> bool:
-    one, two = weights(first), weights(second)
-    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
+from tests.conftest import SENTENCE, TINY, Run, environment, start, wait_for_steps, weights
 
 
 def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
@@ -85,69 +73,6 @@ def test_quiet_says_nothing_on_stderr(run: Run, text_file: Path, tmp_path: Path)
     assert (result.code, result.err) == (0, "")
 
 
-LONG = ("train.max_steps=800", "train.checkpoint_every=25", "train.validate_every=300")
-
-
-def start(run: Path, text: Path, *more: str) -> "subprocess.Popen[str]":
-    arguments = [*TINY, *LONG, f"data.path={text}", f"run_dir={run}", *more]
-    return subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *arguments],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def wait_for_steps(run: Path, steps: int) -> None:
-    metrics = run / "metrics.jsonl"
-    for _ in range(1200):
-        if metrics.exists() and f'"step": {steps},' in metrics.read_text():
-            return
-        time.sleep(0.05)
-    raise AssertionError("the training did not get so far")
-
-
-@pytest.fixture(scope="module")
-def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
-    """A text, the folder of a long run on it that was never stopped, and its closing sample."""
-    folder = tmp_path_factory.mktemp("straight")
-    text = folder / "text.txt"
-    text.write_text(SENTENCE * 60)
-    out, err = start(folder / "run", text).communicate()
-    assert (folder / "run" / "summary.json").exists(), err
-    return text, folder / "run", out
-
-
-@pytest.mark.parametrize(
-    ("sent", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
-)
-def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
-    sent: signal.Signals, code: int, straight: tuple[Path, Path, str], tmp_path: Path
-) -> None:
-    text, never_stopped, sample = straight
-    stopped = start(tmp_path / "stopped", text)
-    wait_for_steps(tmp_path / "stopped", 130)
-    stopped.send_signal(sent)
-    out, err = stopped.communicate()
-    assert stopped.returncode == code, err
-    assert out == ""
-    assert "Traceback" not in err
-    if code > 0:
-        assert err.count("the state is saved: go on with") == 1
-    resumed = start(tmp_path / "stopped", text, "resume=auto")
-    out, err = resumed.communicate()
-    assert resumed.returncode == 0, err
-    assert "going on at step" in err
-    assert out == sample
-    assert same(tmp_path / "stopped", never_stopped)
-    steps = [
-        json.loads(line)["step"]
-        for line in (tmp_path / "stopped" / "metrics.jsonl").read_text().splitlines()
-    ]
-    assert steps == sorted(steps)
-
-
 def test_a_folder_that_holds_a_run_is_not_overwritten(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
@@ -160,42 +85,6 @@ def test_a_folder_that_holds_a_run_is_not_overwritten(
     assert torch.equal(weights(tmp_path / "a")["head.weight"], before)
     assert run(*arguments, "seed=5", "overwrite=true").code == 0
     assert not torch.equal(weights(tmp_path / "a")["head.weight"], before)
-
-
-def test_a_finished_run_says_so_and_can_be_extended(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    assert run(*arguments, "train.max_steps=4").code == 0
-    again = run(*arguments, "train.max_steps=4")
-    assert (again.code, again.out) == (0, b"")
-    assert "finished" in again.err
-    assert run(*arguments, "train.max_steps=7").code == 0
-    assert json.loads((tmp_path / "a" / "summary.json").read_text())["steps"] == 7
-
-
-def test_other_settings_or_data_are_not_mixed_into_a_run(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
-    assert run(*arguments, "train.max_steps=4").code == 0
-    other = [*arguments, "train.max_steps=8", "optimizer.lr=0.5"]
-    refused = run(*other, "resume=auto")
-    assert refused.code == 2
-    assert "optimizer.lr" in refused.err
-    text_file.write_text(SENTENCE * 39)
-    refused = run(*arguments, "train.max_steps=8", "resume=auto")
-    assert refused.code == 2
-    assert "data" in refused.err
-    forced = run(*other, "resume=force")
-    assert forced.code == 0
-    assert "optimizer.lr" in forced.err
-
-
-def test_resume_force_needs_a_run(run: Run, text_file: Path, tmp_path: Path) -> None:
-    result = run(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=force")
-    assert result.code == 4
-    assert not (tmp_path / "a").exists()
 
 
 def test_fine_tuning_takes_weights_and_nothing_else(
@@ -217,39 +106,6 @@ def test_fine_tuning_takes_weights_and_nothing_else(
     assert "'Ü'" in refused.err
     assert "data.unknown" in refused.err
     assert not (tmp_path / "c").exists()
-
-
-def test_a_fine_tuned_run_is_resumed_by_its_own_command(
-    run: Run, trained: Path, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [
-        "recipe=shakespeare", f"data.path={text_file}", f"run_dir={tmp_path / 'b'}", "device=cpu",
-        f"init_from={trained}", "resume=auto", "model.dropout=0.3", "train.batch_size=4",
-    ]  # fmt: skip
-    first = run(*arguments, "train.max_steps=2")
-    assert first.code == 0, first.err
-    assert "the model is that of the checkpoint" in first.err
-    again = run(*arguments, "train.max_steps=4")
-    assert again.code == 0, again.err
-    last = checkpoint.load(tmp_path / "b" / "checkpoints" / "last.safetensors", Catalogue())
-    assert (last.model.hidden_size, last.model.dropout, last.metrics["step"]) == (24, 0.3, 4)
-
-
-def test_a_shape_cannot_be_forced(run: Run, text_file: Path, tmp_path: Path) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
-    assert run(*arguments, "train.max_steps=2").code == 0
-    more = [*arguments, "train.max_steps=4", "resume=force"]
-    refused = run(*more, "model.hidden_size=20")
-    assert (refused.code, "resume=force" in refused.err) == (2, False)
-    assert run(*more, "model.dropout=0.4").code == 0
-
-
-def test_a_finished_run_needs_no_data_to_say_so(run: Run, text_file: Path, tmp_path: Path) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    assert run(*arguments, "train.max_steps=2").code == 0
-    text_file.unlink()
-    again = run(*arguments, "train.max_steps=2")
-    assert (again.code, "finished" in again.err) == (0, True)
 
 
 def test_nohup_is_respected_and_a_lost_stderr_stops_nothing(tmp_path: Path) -> None:
@@ -335,53 +191,6 @@ def test_documents_of_a_folder_are_trained_on(run: Run, tmp_path: Path) -> None:
         (folder / f"{number}.txt").write_text(SENTENCE * (2 + number))
     result = run(*TINY, f"data.path={folder}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4")
     assert result.code == 0, result.err
-
-
-def test_going_on_by_force_with_other_lanes_is_refused_in_a_line(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    given = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}")
-    assert run(*given, "train.max_steps=3").code == 0
-    more = run(*given, "train.max_steps=5", "resume=force", "train.batch_size=8")
-    assert more.code == 4
-    assert "(L, B, H) is (2, 4, 24), this run's (2, 8, 24)" in more.err
-    changed = run(*given, "train.max_steps=5", "resume=force", "optimizer.kind=sgd")
-    assert changed.code == 2
-    precise = run(*given, "train.max_steps=5", "resume=force", "train.precision=bf16")
-    assert precise.code == 0
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert summary["dtype"] == "bf16"
-
-
-def test_a_damaged_last_checkpoint_is_resumed_over_at_the_first_try(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    first = run(*arguments, "train.max_steps=8", "train.validate_every=2")
-    assert first.code == 0, first.err
-    (tmp_path / "a" / "summary.json").unlink()
-    last = tmp_path / "a" / "checkpoints" / "last.safetensors"
-    last.write_bytes(last.read_bytes()[:-3])
-    again = run(*arguments, "train.max_steps=8", "train.validate_every=2")
-    assert again.code == 0, again.err
-    assert "going on from previous.safetensors" in again.err
-    assert (tmp_path / "a" / "checkpoints" / "last.damaged").exists()
-
-
-def test_a_finished_run_with_other_settings_is_refused(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    assert run(*arguments, "train.max_steps=3").code == 0
-    text_file.unlink()  # a finished run needs no data to say so
-    refused = run(*arguments, "train.max_steps=3", "optimizer.lr=0.5")
-    assert refused.code == 2
-    assert "optimizer.lr" in refused.err
-    text_file.write_text(SENTENCE * 39)
-    other = text_file.rename(tmp_path / "other.txt")
-    refused = run(*arguments[:-3], f"data.path={other}", *arguments[-2:], "train.max_steps=3")
-    assert refused.code == 2
-    assert "the data itself" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Codecs give back what they were given, whatever it is."""
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -175,3 +176,39 @@ def test_the_error_is_that_of_the_theory(codec: Quantiser) -> None:
 def test_a_quantiser_of_nonsense_is_refused(spec: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"quantiser|rate|gain"):
         codecs.from_spec(spec, Catalogue())
+
+
+LETTERS, LEVELS = Characters.from_text("abc"), MuLaw(16, 8000)
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "said"),
+    [
+        (MuLaw, ("a", 8000), "levels='a': expected int"),
+        (Linear, (16, 8000.5), "sample_rate=8000.5: expected int"),
+        (MuLaw, (16, 8000, None), "gain=None: expected float"),
+        (Characters, (5, 0), "vocabulary=5: expected str"),
+        (Characters, ("ab", "0"), "start='0': expected int"),
+        (Characters.from_text, (5,), "text=5: expected str"),
+        (LETTERS.encode, (b"abc",), "piece=b'abc': expected str"),
+        (LETTERS.encode, (None,), "piece=None: expected str"),
+        (LETTERS.decode, (["a"],), "symbols: expected integers"),
+        (LETTERS.decode, ([0, 3],), "symbols: 3 is none of this codec's 3"),
+        (LETTERS.decode, ([-1],), "symbols: -1 is none"),
+        (Bytes().encode, (5,), "piece=5: expected "),
+        (Bytes().decode, ([256],), "symbols: 256 is none"),
+        (LEVELS.encode, ([0.5],), "wave=.*: expected ndarray"),
+        (LEVELS.encode, (np.array([1, 2], np.int16),), "wave: expected float32 .* got int16"),
+        (LEVELS.decode, ([0.5],), "symbols: expected integers"),
+        (LEVELS.decode, ([16],), "symbols: 16 is none"),
+    ],
+)
+def test_what_a_codec_cannot_take_is_named(
+    call: Callable[..., object], given: tuple[object, ...], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        call(*given)
+
+
+def test_nothing_is_decoded_to_nothing() -> None:
+    assert (LETTERS.decode([]), Bytes().decode([]), LEVELS.decode([]).size) == ("", b"", 0)

@@ -81,7 +81,11 @@ def test_a_part_is_made_of_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    "documents", [[], ["ab"], [np.zeros(0, np.uint8)], [np.zeros((2, 2), np.uint8)]]
+    "documents",
+    [
+        *([], ["ab"], [np.zeros(0, np.uint8)], [np.zeros((2, 2), np.uint8)]),
+        *([np.zeros(3)], [np.zeros(3, np.int64)], [np.zeros(3, np.uint8), np.zeros(3, np.float32)]),
+    ],
 )
 def test_what_is_no_document_is_refused(documents: list[Any]) -> None:
     with pytest.raises(ConfigError, match="document"):

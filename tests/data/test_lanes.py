@@ -1,6 +1,7 @@
 """Lanes: every symbol is a target once, state and input go on where they should."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes, Window
-from seqkit.errors import DataError
+from seqkit.errors import ConfigError, DataError
 from seqkit.symbols import IGNORED
 
 START = 99
@@ -127,3 +128,13 @@ def test_added_lanes_are_idle(lengths: tuple[int, ...]) -> None:
         for name in ("inputs", "targets", "resets"):
             assert torch.equal(column(found, name)[:, :count], column(expected, name))
         assert torch.equal(found.fresh[:count], expected.fresh)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("start", "a"), ("start", -7), ("batch_size", 0), ("sequence_length", 2.0), ("part", "text")],
+)
+def test_a_wrong_argument_is_named(name: str, value: object) -> None:
+    given: dict[str, Any] = {"part": part(60), "start": 0, "batch_size": 2, "sequence_length": 4}
+    with pytest.raises(ConfigError, match=f"{name}="):
+        Lanes(**{**given, name: value})

@@ -43,9 +43,19 @@ def sound(tmp_path: Path) -> Path:
     return folder
 
 
-def load(path: Path, codec: Codec | None = None, **settings: Any) -> Corpus:
-    data = DataConfig(path=str(path), **settings)
-    return load_corpus(data, catalogue=Catalogue(), notice=lambda text: None, codec=codec)
+def load(
+    path: Path,
+    codec: Codec | None = None,
+    trained: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Corpus:
+    return load_corpus(
+        DataConfig(path=str(path), **settings),
+        catalogue=Catalogue(),
+        notice=lambda text: None,
+        codec=codec,
+        trained=trained,
+    )
 
 
 def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None:
@@ -110,6 +120,15 @@ def test_sound_is_encoded_once_for_training_and_evaluation(sound: Path, cache: P
     assert not np.array_equal(other.whole.symbols, trained.whole.symbols)
 
 
+def test_another_gain_than_the_trainings_is_refused(sound: Path, text: Path) -> None:
+    trained = {"data": {"gain": "peak"}}
+    codec = load(sound, gain="peak").codec
+    load(sound, codec, trained=trained, gain="peak")
+    with pytest.raises(ConfigError, match=r"data\.gain=rms: .*trained with peak"):
+        load(sound, codec, trained=trained, gain="rms")
+    load(text, load(text).codec, trained=trained, gain="rms")  # text has no gain
+
+
 def test_a_damaged_memory_of_codecs_is_made_anew(text: Path, cache: Path) -> None:
     trained = load(text)
     (memory,) = cache.glob("codecs/*.json")
@@ -123,7 +142,8 @@ def test_a_recorded_file_is_opened_only_as_it_was(text: Path) -> None:
     codec, record = corpus.codec, corpus.record()
     assert record["bytes"] == len(WORDS) * 5
     assert recorded_path_problem(text, codec, record) is None
-    assert recorded_path_problem(text, codec, {"sha256": "0"}) is None  # of 0.1.0
+    said = recorded_path_problem(text, codec, {"sha256": record["sha256"]})  # of 0.1.0
+    assert said == f"the checkpoint does not say how large {text} was"
     pipe = text.with_name("pipe")
     os.mkfifo(pipe)
     for place in (pipe, Path("/dev/zero")):

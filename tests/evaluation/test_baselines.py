@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.data.codecs import Linear, MuLaw
-from seqkit.data.corpus import Part
+from seqkit.data.codecs import Bytes, Linear, MuLaw
+from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import baselines
 
 
@@ -91,3 +91,11 @@ def test_flac_packs_what_it_can_predict() -> None:
     assert 8 <= baselines.flac_bits(noise, codec) < 8.1
     wide = np.random.default_rng(1).integers(0, 65536, 40_000).astype(np.uint16)
     assert 16 <= baselines.flac_bits(wide, Linear(65536, 8000)) < 16.2
+
+
+def test_only_sound_has_baselines_beside_its_score() -> None:
+    data = part([0, 1, 2, 3] * 9)
+    sound = Corpus(data, Linear(4, 8000), "name", "0" * 64, snr=12.5)
+    beside = baselines.beside_score(data, sound)
+    assert beside == {**baselines.all_of(data, Linear(4, 8000)), "quantiser_snr_db": 12.5}
+    assert baselines.beside_score(data, Corpus(data, Bytes(), "name", "0" * 64)) == {}

@@ -1,11 +1,14 @@
 """The model computes its equations: against a loop in NumPy, and against numeric gradients."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
 
 from seqkit.config import ModelConfig
+from seqkit.errors import ConfigError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
@@ -189,6 +192,23 @@ def test_a_wrong_tensor_is_named_with_what_was_expected(
         model()(
             given["symbols"], State(given["h"], given["c"]), given.get("masks"), given.get("resets")
         )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"symbols": [[1, 2, 3]]}, "symbols=.*: expected Tensor, got list"),
+        ({"symbols": torch.zeros(T, B)}, "symbols: expected torch.int64, got torch.float32"),
+        ({"symbols": torch.full((T, B), V)}, "symbols: 7 is none of the network's 7"),
+        ({"symbols": torch.full((T, B), -1)}, "symbols: -1 is none"),
+        ({"state": None}, "state=None: expected State"),
+        ({"masks": 5}, "masks=5: expected"),
+    ],
+)
+def test_what_is_no_tensor_of_symbols_is_named(given: dict[str, Any], said: str) -> None:
+    symbols, state = inputs()
+    with pytest.raises(ConfigError, match=said):
+        model()(**{"symbols": symbols, "state": state, **given})
 
 
 def test_targets_below_zero_do_not_count() -> None:

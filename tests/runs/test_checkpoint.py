@@ -95,6 +95,18 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
         ("model", {"vocabulary_size": 2}),
         ("codec", {"name": "builtins.eval"}),
         ("config", None),
+        ("config", {"data": 5}),
+        ("config", {"model": None}),
+        ("config", {"plugins": 5}),
+        ("config", {"plugins": [5]}),
+        ("data", None),
+        ("data", ["x"]),
+        ("data", {"sha256": 5}),
+        ("data", {"bytes": "x"}),
+        ("metrics", 5),
+        ("metrics", {"step": "x"}),
+        ("training", 5),
+        ("versions", 5),
         ("format", 999),
     ],
 )
@@ -111,6 +123,21 @@ def test_a_well_signed_file_of_nonsense_is_refused(
     example().save(path)
     with pytest.raises(CheckpointError):
         checkpoint.load(path, Catalogue())
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, "5", "[]"])
+def test_a_well_signed_header_that_is_no_object_is_refused(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seqkit.runs.checkpoint.json.dumps", lambda header: text)
+    example().save(tmp_path / "a.safetensors")
+    with pytest.raises(CheckpointError, match="not a seqkit checkpoint"):
+        checkpoint.load(tmp_path / "a.safetensors", Catalogue())
+
+
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(CheckpointError, match=r"'a\\x00b': no such checkpoint"):
+        checkpoint.load(find_checkpoint(Path("a\0b")), Catalogue())
 
 
 def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:

@@ -4,9 +4,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 import numpy.typing as npt
 
-from seqkit.symbols import Symbols
+from seqkit.errors import ConfigError
+from seqkit.symbols import Integers, Symbols
+
+
+def checked_symbols(symbols: npt.ArrayLike, size: int) -> Integers:
+    """Symbols (N,) as they index a table of `size`. Raises ConfigError for anything else."""
+    given = np.asarray(symbols)
+    if not given.size:
+        return np.zeros(0, np.int64)
+    if not np.issubdtype(given.dtype, np.integer):
+        raise ConfigError(f"symbols: expected integers (N,), got {given.dtype}")
+    if given.min() < 0 or given.max() >= size:
+        outside = given.min() if given.min() < 0 else given.max()
+        raise ConfigError(f"symbols: {outside} is none of this codec's {size}")
+    return given.astype(np.int64)
 
 
 class TextCodec(ABC):

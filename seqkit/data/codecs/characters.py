@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs.base import TextCodec
+from seqkit.checking import check_type
+from seqkit.data.codecs.base import TextCodec, checked_symbols
 from seqkit.errors import DataError
 from seqkit.symbols import Symbols, symbol_dtype
 
@@ -51,7 +52,14 @@ class Characters(TextCodec):
     name = "characters"
 
     def __init__(self, vocabulary: str, start: int) -> None:
-        """`vocabulary` holds each character once, in rising order; `start` is an index into it."""
+        """`vocabulary` holds each character once, in rising order; `start` is an index into it.
+
+        Raises:
+            ConfigError: a value of another type.
+            ValueError: a value that makes no codec.
+        """
+        check_type("vocabulary", vocabulary, str)
+        check_type("start", start, int)
         points = code_points(vocabulary)
         if not points.size or (points[1:] <= points[:-1]).any():
             raise ValueError("a vocabulary is not empty, and its characters rise")
@@ -92,7 +100,8 @@ class Characters(TextCodec):
 
     @classmethod
     def from_text(cls, text: str) -> "Characters":
-        """The codec of all characters of one text."""
+        """The codec of all characters of one text; ConfigError for what is none."""
+        check_type("text", text, str)
         return cls.fit([text])
 
     @classmethod
@@ -119,10 +128,11 @@ class Characters(TextCodec):
         """The symbols (N,) of a text.
 
         Raises:
+            ConfigError: `piece` is no str.
             UnknownSymbolError: with unknown=error, for the first character that is not known.
         """
-        if isinstance(piece, bytes):
-            raise TypeError("Characters encodes text; decode the bytes first")
+        check_type("piece", piece, str)
+        assert isinstance(piece, str)
         points = code_points(piece)
         indices = self._table[points]
         missing = indices < 0
@@ -138,8 +148,8 @@ class Characters(TextCodec):
         return indices.astype(symbol_dtype(self.size))
 
     def decode(self, symbols: npt.ArrayLike) -> str:
-        """The text of the symbols (N,)."""
-        points = self._points[np.asarray(symbols, dtype=np.int64)]
+        """The text of the symbols (N,). Raises ConfigError for others."""
+        points = self._points[checked_symbols(symbols, self.size)]
         return points.tobytes().decode("utf-32-le", "surrogatepass")
 
     def to_spec(self) -> dict[str, Any]:
@@ -182,14 +192,19 @@ class Bytes(TextCodec):
         return cls()
 
     def encode(self, piece: str | bytes, unknown: str = "error") -> Symbols:
-        """The symbols (N,) of bytes, or of a text in UTF-8; no byte is unknown."""
+        """The symbols (N,) of bytes, or of a text in UTF-8; no byte is unknown.
+
+        Raises:
+            ConfigError: `piece` is neither.
+        """
+        check_type("piece", piece, str | bytes)
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "surrogateescape")
         return np.frombuffer(piece, dtype=np.uint8)
 
     def decode(self, symbols: npt.ArrayLike) -> bytes:
-        """The bytes of the symbols (N,)."""
-        return np.asarray(symbols, dtype=np.uint8).tobytes()
+        """The bytes of the symbols (N,). Raises ConfigError for others."""
+        return checked_symbols(symbols, self.size).astype(np.uint8).tobytes()
 
     def to_spec(self) -> dict[str, Any]:
         """A JSON object from which `from_spec` rebuilds this codec."""

@@ -13,7 +13,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from seqkit.checking import check_type
+from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.sound import Wave, mu_law
+from seqkit.errors import ConfigError
 from seqkit.symbols import Symbols, symbol_dtype
 
 MOST_LEVELS = 2**16
@@ -26,7 +29,15 @@ class Quantiser(ABC):
     name: ClassVar[str]
 
     def __init__(self, levels: int, sample_rate: int, gain: float = 1.0) -> None:
-        """`levels` is V, `sample_rate` in hertz; `gain` is applied before quantising."""
+        """`levels` is V, `sample_rate` in hertz; `gain` is applied before quantising.
+
+        Raises:
+            ConfigError: a value of another type.
+            ValueError: a value out of range.
+        """
+        check_type("levels", levels, int)
+        check_type("sample_rate", sample_rate, int)
+        check_type("gain", gain, float)
         if not 2 <= levels <= MOST_LEVELS:
             raise ValueError(f"a quantiser has 2 to {MOST_LEVELS} levels, not {levels}")
         if sample_rate < 1:
@@ -57,16 +68,20 @@ class Quantiser(ABC):
         """The symbols (N,) of a wave (N,); what exceeds ±1 after the gain is clipped.
 
         Raises:
+            ConfigError: no array of floating-point numbers.
             ValueError: a sample is NaN or infinite.
         """
+        check_type("wave", wave, np.ndarray)
+        if not np.issubdtype(wave.dtype, np.floating):
+            raise ConfigError(f"wave: expected float32 within ±1, got {wave.dtype}")
         if not np.isfinite(wave).all():
             raise ValueError("a wave has only finite samples")
         clipped = np.clip(wave * np.float32(self.gain), -1, 1)
         return self._encode(clipped).astype(symbol_dtype(self.levels))
 
     def decode(self, symbols: npt.ArrayLike) -> Wave:
-        """The wave float32 (N,) of the symbols (N,)."""
-        return self._values[np.asarray(symbols, dtype=np.int64)]
+        """The wave float32 (N,) of the symbols (N,). Raises ConfigError for others."""
+        return self._values[checked_symbols(symbols, self.levels)]
 
     def to_spec(self) -> dict[str, Any]:
         """A JSON object from which `from_spec` rebuilds this quantiser."""
