@@ -4,6 +4,7 @@ Nothing is remembered between calls: each starts from the zero state unless it i
 hands back the state it ended in where that is asked for. Arrays are NumPy's.
 """
 
+import dataclasses
 import itertools
 import logging
 from collections.abc import Iterator
@@ -16,8 +17,10 @@ from seqkit.api.symbol_reader import ModelState, SymbolReader
 from seqkit.checking import check_type
 from seqkit.config import Config, SampleConfig, check
 from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.engine import Blocks, Engine
+from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.medium import medium_of
-from seqkit.generation.request import request_of
+from seqkit.generation.request import Request, request_of
 from seqkit.model.loss import cross_entropy
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.symbols import Floats, Integers, Symbols
@@ -40,15 +43,16 @@ class Model(Generic[Content]):
         self.codec = checkpoint.codec
         self.config = checkpoint.config
         self.metrics = checkpoint.metrics
-        self.network = checkpoint.build(device)
+        self.char_rnn = checkpoint.build(device)
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec)
-        self._reader = SymbolReader(self.network, checkpoint.codec)
+        self._reader = SymbolReader(self.char_rnn, checkpoint.codec)
+        self._kept: tuple[Request, Engine] | None = None
 
     @property
     def device(self) -> torch.device:
         """Where the network is."""
-        return self.network.head.weight.device
+        return self.char_rnn.head.weight.device
 
     @property
     def sample_rate(self) -> int | None:
@@ -250,18 +254,39 @@ class Model(Generic[Content]):
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""
         length = self._medium.length(config.length, config.seconds)
+        request = request_of(config, length)
+        engine = self._take_engine(request)
         blocks = continue_prompt(
-            self.network,
+            self.char_rnn,
             self.codec,
             prompt,
-            request_of(config, length),
+            request,
             notice=_LOG.info,
             begin=self._reader.on_device(begin),
+            engine=engine,
         )
-        return (block[:, 0] for block in blocks)
+        return self._until_free(blocks, request, engine)
+
+    def _take_engine(self, request: Request) -> Engine:
+        """An engine: the last one if it fits and nothing uses it, since a new one takes time."""
+        kept, self._kept = self._kept, None
+        if kept is not None and kept[0] == _of_engine(request):
+            return kept[1]
+        return choose_engine(self.char_rnn, self.codec.size, request, _LOG.info)
+
+    def _until_free(self, blocks: Blocks, request: Request, engine: Engine) -> Iterator[Integers]:
+        for block in blocks:
+            yield block[:, 0]
+        self._kept = (_of_engine(request), engine)
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:
         """The symbols (N,) of what a call was given, none for None."""
         if content is None:
             return np.zeros(0, np.uint8)
         return self._medium.encode(name, content, unknown)
+
+
+def _of_engine(request: Request) -> Request:
+    """What of a request an engine depends on."""
+    sampling = dataclasses.replace(request.sampling, seed=0)
+    return dataclasses.replace(request, length=1, sampling=sampling, retry=0)

@@ -40,11 +40,21 @@ class SymbolReader:
             return ModelState(zeros, zeros, self._codec.start)
         check_type("state", state, ModelState)
         for name, values in (("h", state.h), ("c", state.c)):
-            if np.shape(values) != shape:
+            if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+                raise ConfigError(f"state.{name}: expected an array of floating-point numbers")
+            if values.shape != shape:
                 raise ConfigError(
-                    f"state.{name}: expected (L, H) = {shape}, got {np.shape(values)}: it is "
-                    "another model's"
+                    f"state.{name}: expected (L, H) = {shape}, got {values.shape}: it is another "
+                    "model's"
                 )
+            if not np.isfinite(values).all():
+                raise ConfigError(f"state.{name}: a value is not finite")
+        check_type("state.symbol", state.symbol, int)
+        if not 0 <= state.symbol < self._codec.size:
+            raise ConfigError(
+                f"state.symbol={state.symbol}: this model has {self._codec.size} symbols, from 0: "
+                "it is another model's"
+            )
         return state
 
     def after(self, symbols: npt.ArrayLike, begin: ModelState) -> ModelState:

@@ -1,6 +1,7 @@
 """Where generated symbols go: to stdout as they are made, or to files."""
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,15 +42,9 @@ def free_files(config: Config) -> list[Path]:
 
 
 def result_file(config: Config) -> Path | None:
-    """The file of `out` for a command's result, None for stdout.
-
-    Raises:
-        OutputError: it exists, and overwrite was not given.
-    """
-    out = Path(config.out) if config.out and config.out != "-" else None
-    if out and out.exists() and not config.overwrite:
-        raise OutputError(f"{out} exists: give another out, or overwrite=true")
-    return out
+    """The file of `out` for a command's result, None for stdout. Raises as `free_files` does."""
+    files = free_files(dataclasses.replace(config, streams=1))
+    return files[0] if files else None
 
 
 def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:

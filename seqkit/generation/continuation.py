@@ -8,7 +8,7 @@ import numpy as np
 
 from seqkit.data.codecs import Codec
 from seqkit.generation import sound_faults
-from seqkit.generation.engine import Blocks, generate_blocks
+from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.medium import medium_of
 from seqkit.generation.reading import read
@@ -26,11 +26,12 @@ def continue_prompt(
     *,
     notice: Callable[[str], None],
     begin: tuple[State, int] | None = None,
+    engine: Engine | None = None,
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched.
 
     `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
-    codec's start symbol.
+    codec's start symbol. `engine` is one that nothing else uses meanwhile; by default a new one.
 
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 
@@ -44,32 +45,27 @@ def continue_prompt(
         alone = dataclasses.replace(request, streams=1, sampling=sampling)
         # The engine's notices were given the first time.
         symbols = heard.astype(symbol_dtype(codec.size))
-        return _draw(
-            model,
-            codec.size,
-            prompt=symbols,
-            request=alone,
-            notice=lambda text: None,
-            begin=origin if whole else zero,
-        )
+        other = choose_engine(model, codec.size, alone, lambda text: None)
+        state = origin if whole else zero
+        return _draw(other, model, codec.size, prompt=symbols, request=alone, begin=state)
 
     zero = (model.zero_state(1), codec.start)
     origin = begin or zero
-    blocks = _draw(model, codec.size, prompt=prompt, request=request, notice=notice, begin=origin)
+    engine = engine or choose_engine(model, codec.size, request, notice)
+    blocks = _draw(engine, model, codec.size, prompt=prompt, request=request, begin=origin)
     watch = medium_of(codec).watch
     return watch(blocks, redraw=redraw, prompt=prompt, retry=request.retry, notice=notice)
 
 
 def _draw(
+    engine: Engine,
     model: CharRNN,
     size: int,
     *,
     prompt: Symbols,
     request: Request,
-    notice: Callable[[str], None],
     begin: tuple[State, int],
 ) -> Blocks:
-    engine = choose_engine(model, size, request, notice)
     logits, state = feed_prompt(model, size, begin, prompt, request.streams)
     return generate_blocks(engine, logits, state, request.length, request.sampling)
 

@@ -1,5 +1,6 @@
 """A loaded model gives what the commands give, and its state is explicit."""
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ def test_generation_goes_on_from_a_state(text: Model[Any]) -> None:
 
 def test_content_is_read_with_cudnn(text: Model[Any]) -> None:
     enabled: list[bool] = []
-    hook = text.network.register_forward_pre_hook(
+    hook = text.char_rnn.register_forward_pre_hook(
         lambda *_: enabled.append(torch.backends.cudnn.enabled)
     )
     text.nats("a small letter")
@@ -136,6 +137,13 @@ def test_content_is_read_with_cudnn(text: Model[Any]) -> None:
             lambda m: m.nats("a", state=ModelState(SMALL, SMALL, 0)),
             r"state.h: expected \(L, H\) = \(2, 12\), got \(1, 3\)",
         ),
+        (lambda m: m.nats("a", state=m.state()._replace(symbol=99)), "state.symbol=99: this model"),
+        (lambda m: m.nats("a", state=m.state()._replace(symbol="a")), "state.symbol='a': expected"),
+        (lambda m: m.nats("a", state=m.state()._replace(c=None)), "state.c: expected an array"),
+        (
+            lambda m: m.nats("a", state=m.state()._replace(h=m.state().h + np.float32("nan"))),
+            "state.h: a value is not finite",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(text: Model[Any], call: Any, words: str) -> None:
@@ -162,3 +170,28 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
         seqkit.load(5)  # type: ignore[arg-type]
     with pytest.raises(seqkit.ConfigError, match="device=tpu"):
         seqkit.load(RUNS / "mu_law", device="tpu")
+
+
+@pytest.mark.parametrize("engine", ["torch", "onnx"])
+def test_an_engine_is_kept_and_never_shared(text: Model[Any], engine: str) -> None:
+    made: list[object] = []
+    sample = seqkit.SampleConfig(engine=engine)
+    keys: dict[str, Any] = {"length": 25, "sample": sample}
+    expected = {seed: text.generate("a ", seed=seed, **keys) for seed in (1, 2)}
+    take = text._take_engine
+
+    def counted(request: Any) -> Any:
+        made.append(take(request))
+        return made[-1]
+
+    text._take_engine = counted  # type: ignore[method-assign]
+    try:
+        assert text.generate("a ", seed=1, **keys) == expected[1]
+        assert text.generate("a ", seed=2, **keys) == expected[2]
+        assert made[0] is made[1]
+        streams = [text.stream("a ", seed=seed, **keys) for seed in (1, 2)]
+        pieces = list(itertools.zip_longest(*streams, fillvalue=""))
+    finally:
+        del text._take_engine
+    assert ["".join(stream) for stream in zip(*pieces, strict=True)] == [expected[1], expected[2]]
+    assert made[2] is not made[3]

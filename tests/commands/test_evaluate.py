@@ -112,3 +112,17 @@ def test_inspect_shows_what_a_checkpoint_holds(run: Run, trained: Path) -> None:
     assert shown["training_state"] is True
     assert shown["metrics"]["step"] == 150
     assert b"model.hidden_size" in run("inspect", f"checkpoint={trained}").out
+
+
+def test_a_result_that_cannot_be_written_is_refused_before_anything_is_read(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "there.json").touch()
+    for place in ("none/a.json", ".", "there.json"):
+        refused = run(
+            "evaluate", f"checkpoint={trained}", f"out={tmp_path / place}", "data.path=no"
+        )
+        assert refused.code == 6, refused.err
+    assert not (tmp_path / "none").exists()
+    folder = run("evaluate", f"checkpoint={trained}", f"out={tmp_path}", "overwrite=true")
+    assert (folder.code, "is a folder" in folder.err) == (6, True)
