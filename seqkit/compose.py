@@ -41,7 +41,6 @@ FREE_TEXT = (
     *("prompt", "prompt_audio", "prompt_file"),
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
-_MAY_BE_EMPTY = ("prompt", "data.path")
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
 
@@ -126,7 +125,7 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
     assert isinstance(config, Config)
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
     for key, value in free.items():
-        if not value and key not in _MAY_BE_EMPTY:
+        if not value and key != "prompt":
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
         holder, _, name = key.rpartition(".")
         setattr(getattr(config, holder) if holder else config, name, value)

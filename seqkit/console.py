@@ -2,11 +2,12 @@
 
 import codecs
 import contextlib
+import io
 import sys
 import time
 import unicodedata
 from collections.abc import Iterator
-from typing import Protocol
+from typing import IO, Protocol
 
 from rich.console import Console as RichConsole
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -114,8 +115,9 @@ class Product:
     """What a command is for, on stdout: shown as it is made."""
 
     def __init__(self) -> None:
-        self._stream = sys.stdout.buffer
-        self.terminal = sys.stdout.isatty()
+        # Python has no stdout where it was closed before the program began.
+        self._stream: IO[bytes] = sys.stdout.buffer if sys.stdout else io.BytesIO()
+        self.terminal = bool(sys.stdout) and sys.stdout.isatty()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
 

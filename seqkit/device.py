@@ -53,7 +53,8 @@ def describe(device: torch.device) -> str:
     """The device in words, for logs and summaries."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"cpu ({torch.get_num_threads()} threads)"
+    threads = torch.get_num_threads()
+    return f"cpu ({threads} thread{'s' if threads > 1 else ''})"
 
 
 def versions() -> dict[str, str]:

@@ -158,3 +158,27 @@ def test_sweeps_of_the_same_second_get_folders_of_their_own(
     folders = {path.parent.name for path in (tmp_path / "runs").rglob("summary.json")}
     sweeps = {path.parents[1].name for path in (tmp_path / "runs").rglob("summary.json")}
     assert (folders, sweeps) == ({"0", "1"}, {"now", "now_2"})
+
+
+def test_a_stdout_that_is_closed_from_the_start_is_no_failure(
+    text_file: Path, tmp_path: Path
+) -> None:
+    keys = " ".join([*TINY, f"data.path={text_file}", "train.max_steps=2", "run_dir=sweep"])
+    seqkit_ = f'"{sys.executable}" -m seqkit'
+    script = (
+        f"{seqkit_} --multirun {keys} seed=1,2 >&- && "
+        f"{seqkit_} generate checkpoint=sweep/0 length=9 >&- && {seqkit_} --version >&-"
+    )
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=environment(), capture_output=True, text=True,
+        check=False, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(list((tmp_path / "sweep").glob("*/summary.json"))) == 2
+
+
+def test_an_empty_path_of_data_is_refused(run: Run, tmp_path: Path) -> None:
+    refused = run(*TINY, "data.path=", f"run_dir={tmp_path / 'a'}")
+    assert refused.code == 2
+    assert "data.path= is empty" in refused.err

@@ -76,7 +76,7 @@ def test_the_example_of_a_data_set_of_ones_own_works(
     try:
         trained = run(*commands[0].split(), *tiny, "train.max_steps=2")
         assert trained.code == 0, trained.err
-        assert "squares: licence CC0" in trained.err
+        assert "squares: licence: CC0" in trained.err
         scored = run(*commands[1].split(), "device=cpu", "json=true")
         assert scored.code == 0, scored.err
         assert json.loads(scored.out)["symbols"] > 1000

@@ -81,7 +81,7 @@ def test_a_plug_in_trains_evaluates_and_generates_from_an_empty_folder(
     code, _, told = call(console, *words, cwd=tmp_path, path=path)
     assert code == 0, told
     assert (tmp_path / "run" / "summary.json").exists()
-    assert "songs: licence public domain, Ten Green Bottles, traditional" in told
+    assert "songs: licence: public domain; source: Ten Green Bottles, traditional" in told
 
     words = ["evaluate", "checkpoint=run", "part=test", "json=true", "device=cpu"]
     code, out, told = call(module, *words, cwd=tmp_path, path=path)

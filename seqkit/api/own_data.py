@@ -50,10 +50,7 @@ def _unknown_dataset(name: str, config: Mapping[str, Any]) -> str:
     """Which plug-in to give: nothing is imported because a checkpoint names it."""
     given = ",".join(config.get("plugins") or ())
     hint = f"plugins={given}, as in the training" if given else "plugins=MODULE"
-    return (
-        f"data.dataset={name} is not to be found: install the package that it is from, or give "
-        f"{hint}"
-    )
+    return f"data.dataset={name} was not found: install the package that it is from, or give {hint}"
 
 
 def _recorded_config(saved: Checkpoint) -> DataConfig:

@@ -89,14 +89,15 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:
             resume.check_settings(config, saved)
-            if folder.finished and not resume.may_have_more(config, saved):
+            ended = folder.finished_at == saved.metrics["step"]
+            if ended and not resume.may_have_more(config, saved):
                 notice(f"{folder.path}: {_finished(config, saved.metrics['step'])}")
                 yield None
                 return
         chosen = device.choose_device(config.device)
         with device.settings_of_training(chosen, config.train.deterministic):
             training = _set_up(config, chosen, folder, saved, catalogue, notice)
-            if folder.finished and saved is not None and training.trainer.finished:
+            if saved is not None and training.trainer.finished and folder.finished_at is not None:
                 notice(f"{folder.path}: {_finished(config, training.trainer.progress.step)}")
                 yield None
             else:
@@ -141,6 +142,7 @@ def _set_up(
         if differs := resume.check_settings(config, saved, same_data=same_data):
             notice(f"going on though {differs}")
     model_config = _model_config(config.model, corpus, origin)
+    catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
     medium = medium_of(corpus.codec)
     # Refuse now what could not be sampled later.
     prompt = medium.read_prompt(prompt_of(config))

@@ -78,12 +78,20 @@ def _run(
         followers.tell(event)
         if isinstance(event, Stepped) and (reason := stop()):
             folder.save(_checkpoint(training))
-            stopped = Stopped(event.step, reason, folder.path)
+            stopped = Stopped(event.step, reason, folder.path, training.catalogue.modules)
             followers.tell(stopped)
             raise StoppedError(describe(stopped))
     folder.write_summary(_summary(training))
     progress = trainer.progress
-    followers.tell(Finished(progress.step, progress.seconds, progress.best_loss, folder.path))
+    followers.tell(
+        Finished(
+            step=progress.step,
+            seconds=progress.seconds,
+            best_loss=progress.best_loss,
+            run_dir=folder.path,
+            plugins=training.catalogue.modules,
+        )
+    )
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:

@@ -77,8 +77,9 @@ class Corpus:
     @property
     def credit(self) -> str:
         """Licence and citation in one line; empty without them."""
-        licence = f"licence {self.licence}" if self.licence else ""
-        return ", ".join(" ".join(part.split()) for part in (licence, self.citation) if part)
+        licence = f"licence: {self.licence}" if self.licence else ""
+        source = f"source: {self.citation}" if self.citation else ""
+        return "; ".join(" ".join(part.split()) for part in (licence, source) if part)
 
     def split(self, fractions: list[float]) -> tuple[Part, Part, Part]:
         """Training, validation and test parts; a part may be empty.

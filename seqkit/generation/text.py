@@ -55,9 +55,8 @@ class Text:
         try:
             return self._codec.encode(content, unknown)
         except UnknownSymbolError as error:
-            raise ConfigError(
-                f"{name}: {error}: the model never saw it; see sample.unknown=skip|nearest"
-            ) from error
+            hint = "; see sample.unknown=skip|nearest" if name == "prompt" else ""
+            raise ConfigError(f"{name}: {error}: the model never saw it{hint}") from error
 
     def read_prompt(self, prompt: Prompt) -> Symbols:
         """See Medium.

@@ -168,7 +168,7 @@ def _codec(path: Path, header: dict[str, Any], catalogue: Catalogue) -> Codec:
         given = header["config"].get("plugins") or ()
         hint = f"plugins={','.join(given)}, as in its training" if given else "plugins=MODULE"
         raise CheckpointError(
-            f"{path}: its codec {name} is not to be found: install the package that it is from, "
+            f"{path}: its codec {name} was not found: install the package that it is from, "
             f"or give {hint}"
         ) from error
 

@@ -1,4 +1,4 @@
-"""What happens to a run beside the trainer's own events, and what a person is told of each."""
+"""What happens to a run: the trainer's own events and others; and what a person is told of each."""
 
 import math
 from dataclasses import dataclass
@@ -6,6 +6,22 @@ from pathlib import Path
 
 from seqkit.console import duration
 from seqkit.training import events as training
+from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
+
+__all__ = [
+    "CheckpointDue",
+    "Event",
+    "Finished",
+    "SampleDue",
+    "Sampled",
+    "Started",
+    "Stepped",
+    "Stopped",
+    "Trained",
+    "Validated",
+    "describe",
+    "progress_text",
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +57,8 @@ class Stopped:
     step: int
     reason: str
     run_dir: Path
+    plugins: tuple[str, ...] = ()
+    """The modules that have to be given again."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +69,8 @@ class Finished:
     seconds: float
     best_loss: float | None
     run_dir: Path
+    plugins: tuple[str, ...] = ()
+    """The modules that have to be given again."""
 
 
 Event = training.Event | Started | Sampled | Stopped | Finished
@@ -67,7 +87,7 @@ def describe(event: Event) -> str | None:
                 f"into {event.run_dir}"
                 + (f"\n{event.data}: {event.credit}" if event.credit else "")
             )
-        case training.Validated():
+        case Validated():
             best = "" if event.improved else f" (best {event.best_loss:.4f})"
             return (
                 f"step {event.step}: validation loss {event.loss:.4f} nats, "
@@ -76,7 +96,7 @@ def describe(event: Event) -> str | None:
         case Stopped():
             return (
                 f"stopped by {event.reason} at step {event.step}; the state is saved: "
-                f"go on with run_dir={event.run_dir} resume=auto"
+                f"go on with run_dir={event.run_dir} resume=auto{_given(event.plugins)}"
             )
         case Finished():
             loss = (
@@ -85,12 +105,17 @@ def describe(event: Event) -> str | None:
             return (
                 f"finished: {event.step} steps in {duration(event.seconds)}{loss}; "
                 f"generate with: python -m seqkit generate checkpoint={event.run_dir}"
+                f"{_given(event.plugins)}"
             )
         case _:
             return None
 
 
-def progress_text(event: training.Trained) -> str:
+def _given(plugins: tuple[str, ...]) -> str:
+    return f" plugins={','.join(plugins)}" if plugins else ""
+
+
+def progress_text(event: Trained) -> str:
     """Loss, bits and speed in a few words."""
     text = (
         f"loss {event.loss:.3f}  {event.loss / math.log(2):.2f} bits/symbol  "

@@ -43,13 +43,16 @@ class RunFolder:
 
     @property
     def holds_run(self) -> bool:
-        """Whether a training wrote to this folder before."""
-        return self.files.config.exists() and self.files.checkpoints.is_dir()
+        """Whether a training wrote to this folder before; a timed one is always new."""
+        return not self._timed and self.files.config.exists() and self.files.checkpoints.is_dir()
 
     @property
-    def finished(self) -> bool:
-        """Whether the run in this folder came to its end."""
-        return self.files.summary.exists()
+    def finished_at(self) -> int | None:
+        """The step at which the run in this folder came to its end, if it did."""
+        try:
+            return int(json.loads(self.files.summary.read_bytes())["steps"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def check_writable(self) -> None:
         """Raises OutputError where no folder can be: before any work is done in vain."""
@@ -89,6 +92,7 @@ class RunFolder:
         try:
             if self._timed:
                 self.files = RunFiles(make_numbered(self.path))
+                self._timed = False
             for folder in (self.files.samples, self.files.checkpoints):
                 disk.make_folder(folder)
         except OutputError as error:

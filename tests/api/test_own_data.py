@@ -87,7 +87,7 @@ def test_a_data_set_that_nobody_offers_is_not_imported(
     saved.save(tmp_path / "foreign.safetensors")
     refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
     assert refused.code == 3
-    assert "data.dataset=evil is not to be found" in refused.err
+    assert "data.dataset=evil was not found" in refused.err
     assert "plugins=evil, as in the training" in refused.err
 
 

@@ -180,3 +180,17 @@ def test_an_observer_that_fails_leaves_a_run_that_goes_on(text_file: Path, tmp_p
     seqkit.train("shakespeare", *keys, "resume=auto", data=text_file, on_event=seen.append)
     assert isinstance(seen[0], events.Started)
     assert seen[0].step == 4
+
+
+def test_trainings_of_the_same_second_get_folders_of_their_own(
+    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seqkit.runs.folder.time.strftime", lambda form: "now")
+    keys = [*KEYS, "train.max_steps=1", f"runs={tmp_path}"]
+    runs = [seqkit.train("shakespeare", *keys, data=text_file) for _ in range(3)]
+    assert [run.path.name for run in runs] == ["now", "now_2", "now_3"]
+
+
+def test_all_events_are_in_one_place() -> None:
+    for name in ("Started", "Trained", "Validated", "CheckpointDue", "SampleDue", "Finished"):
+        assert isinstance(getattr(seqkit.events, name), type)

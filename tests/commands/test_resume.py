@@ -174,3 +174,22 @@ def test_a_finished_run_with_other_settings_is_refused(
     refused = run(*arguments[:-3], f"data.path={other}", *arguments[-2:], "train.max_steps=3")
     assert refused.code == 2
     assert "the data itself" in refused.err
+
+
+def test_a_finished_run_whose_end_is_lost_is_trained_to_it_again(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [
+        *(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"),
+        *("train.max_steps=9", "train.checkpoint_every=4"),
+    ]
+    assert run(*arguments).code == 0
+    expected = weights(tmp_path / "a")
+    (tmp_path / "a" / "checkpoints" / "last.safetensors").unlink()
+    again = run(*arguments)
+    assert again.code == 0, again.err
+    assert "going on at step 8" in again.err
+    assert all(
+        torch.equal(values, expected[name]) for name, values in weights(tmp_path / "a").items()
+    )
+    assert "is finished, at step 9" in run(*arguments).err

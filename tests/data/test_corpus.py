@@ -71,7 +71,7 @@ def test_a_record_has_licence_and_citation_where_there_are_some() -> None:
     assert corpus.record()["licence"] == "CC0"
     assert corpus.record()["citation"] == "A. Author,\n  2020"
     assert corpus.record()["bytes"] == 7
-    assert corpus.credit == "licence CC0, A. Author, 2020"
+    assert corpus.credit == "licence: CC0; source: A. Author, 2020"
 
 
 def test_a_part_is_made_of_documents() -> None:

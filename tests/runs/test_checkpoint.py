@@ -181,7 +181,7 @@ def test_a_codec_that_nothing_has_is_named_with_the_plug_in(tmp_path: Path) -> N
     config = {"plugins": ["os", "my_codecs"]}
     foreign = dataclasses.replace(example(), codec=Foreign("\nabc", 0), config=config)
     foreign.save(tmp_path / "a.safetensors")
-    said = r"a\.safetensors: its codec foreign is not to be found.*plugins=os,my_codecs"
+    said = r"a\.safetensors: its codec foreign was not found.*plugins=os,my_codecs"
     with pytest.raises(CheckpointError, match=said):
         checkpoint.load(tmp_path / "a.safetensors", Catalogue())
 

@@ -30,11 +30,11 @@ def test_what_is_told_meanwhile_comes_afterwards_for_all() -> None:
 def test_events_that_a_person_is_told_of_have_a_line() -> None:
     started = Started(
         step=0, total_steps=9, symbols=12345, data="letters", vocabulary=22, parameters=6789,
-        device="cpu", precision="fp32", run_dir=Path("runs/a"), credit="licence CC0",
+        device="cpu", precision="fp32", run_dir=Path("runs/a"), credit="licence: CC0",
     )  # fmt: skip
     assert describe(started) == (
         "training: 12,345 symbols of letters, 22 distinct; 6,789 parameters; cpu, fp32; "
-        "into runs/a\nletters: licence CC0"
+        "into runs/a\nletters: licence: CC0"
     )
     validated = Validated(
         step=5, seconds=1.0, loss=1.25, bits_per_symbol=1.8034, improved=False, best_loss=1.2
@@ -50,3 +50,5 @@ def test_events_that_a_person_is_told_of_have_a_line() -> None:
         "stopped by SIGTERM at step 4; the state is saved: go on with run_dir=runs/a resume=auto"
     )
     assert describe(CheckpointDue(4)) is None
+    with_plug_in = Stopped(4, "SIGTERM", Path("runs/a"), plugins=("mine", "yours"))
+    assert str(describe(with_plug_in)).endswith("run_dir=runs/a resume=auto plugins=mine,yours")

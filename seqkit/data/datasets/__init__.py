@@ -73,7 +73,7 @@ def locate(name: str, catalogue: Catalogue, folders: Folders) -> Located:
     except SeqkitError:
         raise
     except Exception as error:  # of a plug-in
-        reason = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         raise DataError(f"data.dataset={name}: its locate(folders) failed: {reason}") from error
     if not isinstance(located, Located):
         raise ConfigError(f"data.dataset={name}: locate(folders) returns no Located(path, name)")
