@@ -56,7 +56,7 @@ def test_evaluate_finds_the_data_set_of_a_module_again(module: str, run: Run) ->
     sys.modules.pop(module)
     alone = run("evaluate", "checkpoint=run", "device=cpu")
     assert (alone.code, module in sys.modules) == (3, False)
-    assert "data.dataset=rain is not to be found" in alone.err
+    assert "data.dataset=rain was not found" in alone.err
     assert f"plugins={module}, as in the training" in alone.err
 
 
@@ -68,7 +68,7 @@ def test_the_codec_of_a_module_is_asked_for(module: str, run: Run) -> None:
     sys.modules.pop(module)
     alone = run(*words)
     assert (alone.code, module in sys.modules) == (4, False)
-    assert "its codec shifted is not to be found" in alone.err
+    assert "its codec shifted was not found" in alone.err
     assert f"plugins={module}, as in its training" in alone.err
 
 
