@@ -143,16 +143,7 @@ def _set_up(
             notice(f"going on though {differs}")
     model_config = _model_config(config.model, corpus, origin)
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
-    medium = medium_of(corpus.codec)
-    # Refuse now what could not be sampled later.
-    prompt = medium.read_prompt(prompt_of(config))
-    request = dataclasses.replace(
-        request_of(config, medium.length(config.length, config.seconds)), streams=1
-    )
-    check_engine(model_config, corpus.codec.size, request, chosen)
-    if not medium.printed:
-        medium.check_files([Path(f"final{medium.suffix}")], prompt.size + request.length)
-
+    prompt = _check_sampling(config, corpus, model_config, chosen)
     training, validation, _ = corpus.split(config.data.split)
     settings = config.train
     lanes = Lanes(training, corpus.codec.start, settings.batch_size, settings.sequence_length)
@@ -177,12 +168,25 @@ def _set_up(
         folder=folder,
         corpus=corpus,
         validation=validation,
-        medium=medium,
+        medium=medium_of(corpus.codec),
         prompt=prompt,
         trainer=trainer,
         execution=execution,
         catalogue=catalogue,
     )
+
+
+def _check_sampling(
+    config: Config, corpus: Corpus, model: ModelConfig, chosen: torch.device
+) -> Symbols:
+    """Refuse now what could not be sampled later; the prompt (N,) of the samples."""
+    medium = medium_of(corpus.codec)
+    prompt = medium.read_prompt(prompt_of(config))
+    request = request_of(config, medium.length(config.length, config.seconds))
+    check_engine(model, corpus.codec.size, dataclasses.replace(request, streams=1), chosen)
+    if not medium.printed:
+        medium.check_files([Path(f"final{medium.suffix}")], prompt.size + request.length)
+    return prompt
 
 
 def _initial(config: Config, catalogue: Catalogue) -> Checkpoint | None:
