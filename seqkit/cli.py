@@ -107,6 +107,8 @@ def _main(arguments: list[str]) -> int:
             return 0
     from seqkit import compose  # Hydra takes a tenth of a second
 
+    if given.multirun and given.cfg:
+        raise ConfigError("--cfg prints one config: leave --multirun out")
     if given.multirun:
         return _multirun(command, words, given.config_dir)
     composed = compose.compose(words, given.config_dir)
@@ -177,7 +179,9 @@ def _sweep_folder(config: Config) -> Path:
 
     if config.run_dir:
         return Path(config.run_dir)
-    return make_numbered(RunFolder.timed(Path(config.runs), config.recipe or "multirun").path)
+    folder = RunFolder.timed(Path(config.runs), config.recipe or "multirun")
+    folder.check_writable()
+    return make_numbered(folder.path)
 
 
 def _stop_printing() -> None:
@@ -186,6 +190,8 @@ def _stop_printing() -> None:
 
 
 def _report(message: str, label: str = "error") -> None:
+    if sys.stderr is None:  # closed before the program began: print would go to stdout
+        return
     with contextlib.suppress(OSError):
         print(f"seqkit: {label}: {message}", file=sys.stderr)
 

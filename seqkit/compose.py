@@ -125,6 +125,8 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
     assert isinstance(config, Config)
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
     for key, value in free.items():
+        if "\0" in value:
+            raise ConfigError(f"{key}: it contains a NUL character")
         if not value and key != "prompt":
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
         holder, _, name = key.rpartition(".")

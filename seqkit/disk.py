@@ -151,14 +151,15 @@ def make_folder(path: Path, new: bool = False) -> None:
         FileExistsError: with `new`, if it is there.
         OutputError: it cannot be made.
     """
+    with _failures(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     try:
+        path.mkdir(exist_ok=not new)
+    except OSError as error:
+        if new and isinstance(error, FileExistsError):
+            raise
         with _failures(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.mkdir(exist_ok=not new)
-    except OutputError as error:
-        if new and isinstance(error.__cause__, FileExistsError):
-            raise error.__cause__ from None
-        raise
+            raise
 
 
 def rename(source: Path, target: Path) -> None:

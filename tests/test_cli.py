@@ -182,3 +182,21 @@ def test_an_empty_path_of_data_is_refused(run: Run, tmp_path: Path) -> None:
     refused = run(*TINY, "data.path=", f"run_dir={tmp_path / 'a'}")
     assert refused.code == 2
     assert "data.path= is empty" in refused.err
+
+
+def test_errors_never_go_to_stdout(tmp_path: Path) -> None:
+    script = f'"{sys.executable}" -m seqkit generate checkpoint=nowhere 2>&-'
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=environment(), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (4, b"")
+
+
+def test_a_sweep_into_what_is_no_folder_is_refused(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "shakespeare").touch()
+    sweep = ["--multirun", *TINY, f"data.path={text_file}", f"runs={tmp_path}", "seed=1,2"]
+    refused = run(*sweep)
+    assert (refused.code, "is a file" in refused.err) == (6, True)
+    assert run(*sweep, "--cfg").code == 2

@@ -211,3 +211,13 @@ def test_every_write_of_the_program_goes_through_the_door(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "cache" / "made").is_dir()
     assert (tmp_path / "b" / "samples" / "final.png").exists()
+
+
+@pytest.mark.parametrize("parent", ["file", "link"])
+def test_a_parent_that_is_no_folder_is_not_taken_for_a_name_in_use(
+    parent: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "x")
+    with pytest.raises(OutputError, match="cannot write"):
+        disk.make_folder(tmp_path / parent / "new", new=True)

@@ -1,7 +1,7 @@
 """A trained network beside its codec: it generates, and tells what it expects.
 
-Nothing is remembered between calls: each starts from the zero state unless it is given another, and
-hands back the state it ended in where that is asked for. Arrays are NumPy's.
+No state is remembered between calls: each starts from the zero state unless it is given another,
+and hands back the state it ended in where that is asked for. Arrays are NumPy's.
 """
 
 import dataclasses
@@ -47,7 +47,7 @@ class Model(Generic[Content]):
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec)
         self._reader = SymbolReader(self.char_rnn, checkpoint.codec)
-        self._kept: tuple[Request, Engine] | None = None
+        self._kept: tuple[object, Engine] | None = None
 
     @property
     def device(self) -> torch.device:
@@ -270,23 +270,24 @@ class Model(Generic[Content]):
     def _take_engine(self, request: Request) -> Engine:
         """An engine: the last one if it fits and nothing uses it, since a new one takes time."""
         kept, self._kept = self._kept, None
-        if kept is not None and kept[0] == _of_engine(request):
+        if kept is not None and kept[0] == self._engine_key(request):
             return kept[1]
         return choose_engine(self.char_rnn, self.codec.size, request, _LOG.info)
 
+    def _engine_key(self, request: Request) -> object:
+        """What an engine depends on: the request but for its draws, and the weights it copied."""
+        sampling = dataclasses.replace(request.sampling, seed=0)
+        weights = [(own.data_ptr(), own._version) for own in self.char_rnn.parameters()]
+        return dataclasses.replace(request, length=1, sampling=sampling, retry=0), weights
+
     def _until_free(self, blocks: Blocks, request: Request, engine: Engine) -> Iterator[Integers]:
+        key = self._engine_key(request)
         for block in blocks:
             yield block[:, 0]
-        self._kept = (_of_engine(request), engine)
+        self._kept = (key, engine)
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:
         """The symbols (N,) of what a call was given, none for None."""
         if content is None:
             return np.zeros(0, np.uint8)
         return self._medium.encode(name, content, unknown)
-
-
-def _of_engine(request: Request) -> Request:
-    """What of a request an engine depends on."""
-    sampling = dataclasses.replace(request.sampling, seed=0)
-    return dataclasses.replace(request, length=1, sampling=sampling, retry=0)

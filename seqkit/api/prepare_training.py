@@ -84,14 +84,15 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
                 f"run_dir={folder.path} holds a run: resume=auto goes on with it, "
                 "overwrite=true replaces it"
             )
-        saved = folder.load_last(catalogue, notice) if config.resume != "never" else None
+        goes_on = config.resume != "never" and folder.holds_run
+        saved = folder.load_last(catalogue, notice) if goes_on else None
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:
             resume.check_settings(config, saved)
-            ended = folder.finished_at == saved.metrics["step"]
+            ended = folder.finished_at == saved.metrics.get("step")
             if ended and not resume.may_have_more(config, saved):
-                notice(f"{folder.path}: {_finished(config, saved.metrics['step'])}")
+                notice(f"{folder.path}: {_finished(config, folder.finished_at)}")
                 yield None
                 return
         chosen = device.choose_device(config.device)
@@ -278,9 +279,8 @@ def _smaller(config: Config, model: ModelConfig, precision: str, chosen: torch.d
     return "Try a smaller train.batch_size or model.hidden_size."
 
 
-def _finished(config: Config, step: int) -> str:
-    return (
-        f"this run is finished, at step {step}; a larger train.max_steps "
-        + ("or train.patience " if config.train.patience else "")
-        + "extends it"
-    )
+def _finished(config: Config, step: int | None) -> str:
+    key = "train.max_steps"
+    if config.train.patience:
+        key += " or train.patience, whichever ended it,"
+    return f"this run is finished, at step {step}; a larger {key} extends it"

@@ -47,7 +47,7 @@ class SymbolReader:
                     f"state.{name}: expected (L, H) = {shape}, got {values.shape}: it is another "
                     "model's"
                 )
-            if not np.isfinite(values).all():
+            if not (np.abs(values) <= np.finfo(np.float32).max).all():
                 raise ConfigError(f"state.{name}: a value is not finite")
         check_type("state.symbol", state.symbol, int)
         if not 0 <= state.symbol < self._codec.size:
@@ -55,7 +55,8 @@ class SymbolReader:
                 f"state.symbol={state.symbol}: this model has {self._codec.size} symbols, from 0: "
                 "it is another model's"
             )
-        return state
+        h, c = (np.array(values, dtype=np.float32, order="C") for values in state[:2])
+        return ModelState(h, c, int(state.symbol))
 
     def after(self, symbols: npt.ArrayLike, begin: ModelState) -> ModelState:
         """The state after symbols (N,)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seqkit import compose, disk
+from seqkit import compose, device, disk
 from seqkit.api.load import load
 from seqkit.api.model import Model
 from seqkit.api.prepare_training import opened
@@ -31,18 +31,22 @@ class Run:
     @property
     def summary(self) -> dict[str, Any]:
         """What summary.json holds: best_validation_loss, best_step, train_seconds …"""
-        return dict(json.loads(self._read(RunFiles(self.path).summary)))
+        return dict(self._objects(RunFiles(self.path).summary, whole=True)[0])
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl."""
-        return [json.loads(line) for line in self._read(RunFiles(self.path).metrics).splitlines()]
+        return self._objects(RunFiles(self.path).metrics, whole=False)
 
-    def _read(self, file: Path) -> bytes:
+    def _objects(self, file: Path, *, whole: bool) -> list[dict[str, Any]]:
+        """The JSON objects of a file: one that is the whole file, or one a line."""
         try:
-            return file.read_bytes()
+            content = file.read_bytes()
+            return [json.loads(part) for part in ([content] if whole else content.splitlines())]
         except OSError as error:
             raise CheckpointError(f"{file}: cannot be read: {disk.describe(error)}") from error
+        except ValueError as error:
+            raise CheckpointError(f"{file}: damaged: {error}") from error
 
     def load(self, device: str = "auto") -> Model[Any]:
         """The model of the best checkpoint."""
@@ -93,5 +97,6 @@ def train(
             return Run(Path(config.run_dir or "").absolute(), tuple(config.plugins))
         run_training(training, observers, _LOG.info)
         if not training.medium.printed:
-            save_closing_sample(training, _LOG.info)
+            with device.memory_errors(training.memory_advice):
+                save_closing_sample(training, _LOG.info)
         return Run(training.folder.path.absolute(), tuple(config.plugins))

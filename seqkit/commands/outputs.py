@@ -34,6 +34,8 @@ def free_files(config: Config) -> list[Path]:
     for file in files:
         if file.is_dir():
             raise OutputError(f"{file} is a folder: give the name of a file")
+        if file.exists() and not file.is_file():
+            raise OutputError(f"{file} is no regular file: give the name of one, or out=-")
         if file.exists() and not config.overwrite:
             raise OutputError(f"{file} exists: give another out, or overwrite=true")
         if not file.parent.is_dir():

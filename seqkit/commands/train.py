@@ -48,6 +48,11 @@ def _train(training: Training, console: Console) -> None:
             if interrupts.received is signal.SIGINT:
                 raise InterruptedRunError(str(error)) from error
             raise
+        if interrupts.received is not None:  # after the last step
+            message = f"stopped by {interrupts.received.name}; the run is finished and saved"
+            if interrupts.received is signal.SIGINT:
+                raise InterruptedRunError(message)
+            raise StoppedError(message)
 
 
 def _print_sample(training: Training, console: Console) -> None:

@@ -23,8 +23,6 @@ from seqkit.symbols import Symbols
 class Medium(Protocol):
     """What `Text` and `Sound` do, each for one codec."""
 
-    unit: str
-    """What symbols are called in progress."""
     printed: bool
     """Whether a sample is printed unless it is given a file; else it gets one of its own."""
     suffix: str

@@ -21,7 +21,6 @@ _SECONDS = 5.0  # by default
 class Sound:
     """See Medium."""
 
-    unit = "samples"
     printed = False
     suffix = ".wav"
 

@@ -23,7 +23,6 @@ _LENGTH = 500  # symbols, by default
 class Text:
     """See Medium."""
 
-    unit = "symbols"
     printed = True
     suffix = ".txt"
     header = b""

@@ -51,13 +51,17 @@ class RunFolder:
         """The step at which the run in this folder came to its end, if it did."""
         try:
             return int(json.loads(self.files.summary.read_bytes())["steps"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
 
     def check_writable(self) -> None:
         """Raises OutputError where no folder can be: before any work is done in vain."""
         for place in (self.path, *self.path.parents):
-            if place.exists():
+            try:
+                there = place.exists()
+            except (OSError, ValueError) as error:
+                raise OutputError(f"run_dir={self.path}: no such name can be: {error}") from error
+            if there:
                 if not place.is_dir():
                     raise OutputError(f"run_dir={self.path}: {place} is a file, not a folder")
                 if not os.access(place, os.W_OK | os.X_OK):
@@ -139,19 +143,20 @@ class RunFolder:
     def reopen(self, step: int) -> None:
         """Take back what was recorded after `step`, to go on from there; clear away half files."""
         disk.remove(self.files.summary)
-        for half in self.files.checkpoints.glob(".*.tmp"):
-            disk.remove(half)
+        for folder in (self.path, self.files.checkpoints, self.files.samples):
+            for half in folder.glob(".*.tmp"):
+                disk.remove(half)
         if not self.files.metrics.exists():
             return
         kept = []
-        for line in self.files.metrics.read_text().splitlines():
+        for line in self.files.metrics.read_bytes().splitlines():
             try:
                 if json.loads(line)["step"] <= step:
-                    kept.append(line + "\n")
+                    kept.append(line + b"\n")
             except (ValueError, KeyError, TypeError):
                 break  # the half line of a run that was killed
         with disk.atomic_write(self.files.metrics) as stream:
-            stream.write("".join(kept).encode())
+            stream.write(b"".join(kept))
 
     def record(self, event: str, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
@@ -193,6 +198,8 @@ class RunFolder:
                 continue
             try:
                 found = checkpoint.load(file, catalogue)
+                if found.training is None:
+                    raise CheckpointError(f"{file}: it holds no training state")
             except CheckpointError as error:
                 damaged.append((file, error))
                 continue

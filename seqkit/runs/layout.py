@@ -64,12 +64,13 @@ class RunFiles:
 
     @property
     def written(self) -> list[Path]:
-        """What trainings left here; files that a user put beside them are not among it."""
+        """What trainings left here, the config last; a user's files are not among it."""
         found = [
-            *(self.config, self.metrics, self.summary, self.log),
+            *self.checkpoints.glob(f"*{_SUFFIX}"),
+            *self.checkpoints.glob("*.damaged"),
             *self.samples.glob("step_*"),
             *self.samples.glob("final.*"),
-            *self.checkpoints.glob(f"*{_SUFFIX}"),
+            *(self.metrics, self.summary, self.log, self.config),
         ]
         return [file for file in found if file.exists()]
 

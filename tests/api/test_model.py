@@ -195,3 +195,23 @@ def test_an_engine_is_kept_and_never_shared(text: Model[Any], engine: str) -> No
         del text._take_engine
     assert ["".join(stream) for stream in zip(*pieces, strict=True)] == [expected[1], expected[2]]
     assert made[2] is not made[3]
+
+
+def test_a_kept_engine_is_not_used_with_other_weights() -> None:
+    model = seqkit.load(RUNS / "characters", device="cpu")
+    before = model.generate("a ", length=30, seed=4)
+    other = seqkit.load(RUNS / "characters", device="cpu")
+    changed = {name: -values for name, values in model.char_rnn.state_dict().items()}
+    for each in (model, other):
+        each.char_rnn.load_state_dict(changed)
+    after = model.generate("a ", length=30, seed=4)
+    assert after == other.generate("a ", length=30, seed=4) != before
+
+
+@pytest.mark.parametrize("change", [lambda h: h.astype(">f4"), lambda h: h[:, ::-1][:, ::-1]])
+def test_states_of_any_layout_are_taken(text: Model[Any], change: Any) -> None:
+    state = text.state("a small ")
+    other = state._replace(h=change(state.h))
+    assert text.nats("letter", state=other).tolist() == text.nats("letter", state=state).tolist()
+    with pytest.raises(seqkit.ConfigError, match=r"state\.c: a value is not finite"):
+        text.nats("a", state=state._replace(c=np.full((2, 12), 1e300)))

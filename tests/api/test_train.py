@@ -194,3 +194,13 @@ def test_trainings_of_the_same_second_get_folders_of_their_own(
 def test_all_events_are_in_one_place() -> None:
     for name in ("Started", "Trained", "Validated", "CheckpointDue", "SampleDue", "Finished"):
         assert isinstance(getattr(seqkit.events, name), type)
+
+
+def test_damaged_files_and_impossible_names_are_told(text_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text("{")
+    with pytest.raises(seqkit.CheckpointError, match=r"summary\.json: damaged"):
+        _ = seqkit.Run(tmp_path).summary
+    with pytest.raises(seqkit.OutputError, match="no such name can be"):
+        seqkit.train("shakespeare", *KEYS, "run_dir=" + "x" * 300, data=text_file)
+    with pytest.raises(seqkit.ConfigError, match="run_dir: it contains a NUL"):
+        seqkit.train("shakespeare", *KEYS, "run_dir=a\0b", data=text_file)

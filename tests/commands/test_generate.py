@@ -290,3 +290,12 @@ def test_what_is_not_given_is_as_in_the_trainings_own_samples(
 
     assert text("seed=1") == text("seed=2")
     assert text("seed=1", "temperature=1.5") != text("seed=2", "temperature=1.5")
+
+
+def test_what_is_no_regular_file_is_not_replaced(run: Run, trained: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    refused = run(
+        *("generate", f"checkpoint={trained}", "length=5", f"out={tmp_path / 'pipe'}"),
+        "overwrite=true",
+    )
+    assert (refused.code, "no regular file" in refused.err) == (6, True)

@@ -193,3 +193,41 @@ def test_a_finished_run_whose_end_is_lost_is_trained_to_it_again(
         torch.equal(values, expected[name]) for name, values in weights(tmp_path / "a").items()
     )
     assert "is finished, at step 9" in run(*arguments).err
+
+
+def test_a_run_that_was_being_replaced_is_not_gone_on_with(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3"]
+    assert run(*arguments).code == 0
+    (tmp_path / "a" / "config.yaml").unlink()  # as a kill leaves it
+    again = run(*arguments, "resume=auto")
+    assert again.code == 0, again.err
+    assert "training: " in again.err
+
+
+def test_damaged_metrics_are_cut_back(run: Run, text_file: Path, tmp_path: Path) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
+    assert run(*arguments, "train.max_steps=3").code == 0
+    with (tmp_path / "a" / "metrics.jsonl").open("ab") as metrics:
+        metrics.write(b"\xff\xfe")
+    (tmp_path / "a" / "summary.json").write_text('{"steps": Infinity}')
+    again = run(*arguments, "train.max_steps=5", "resume=auto")
+    assert again.code == 0, again.err
+    lines = (tmp_path / "a" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines][-1] == 5
+
+
+def test_a_checkpoint_without_a_training_state_is_passed_over(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [
+        *(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"),
+        *("train.max_steps=6", "train.checkpoint_every=2"),
+    ]
+    assert run(*arguments).code == 0
+    checkpoints = tmp_path / "a" / "checkpoints"
+    (checkpoints / "last.safetensors").write_bytes((checkpoints / "best.safetensors").read_bytes())
+    again = run(*arguments, "resume=auto")
+    assert again.code == 0, again.err
+    assert "it holds no training state; going on from previous.safetensors" in again.err
