@@ -82,10 +82,6 @@ class Medium(Protocol):
         """In words, how fast so many symbols a second of each stream are."""
         ...
 
-    def save(self, symbols: npt.ArrayLike, stem: Path) -> Path:
-        """Write a whole sample (N,) to `stem` with its suffix added. Raises OutputError."""
-        ...
-
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
         """What stderr shows of a sample (N,) that was saved."""
         ...
@@ -96,3 +92,11 @@ def medium_of(codec: Codec) -> Medium:
     if codec.kind == "audio":
         return Sound(codec)
     return Text(codec)
+
+
+def save_sample(medium: Medium, symbols: npt.ArrayLike, stem: Path) -> Path:
+    """Write a whole sample (N,) to `stem` with its suffix added. Raises OutputError."""
+    file = stem.with_name(f"{stem.name}{medium.suffix}")
+    with medium.open(file, overwrite=True) as write:
+        write(symbols)
+    return file

@@ -134,13 +134,6 @@ class Sound:
         """See Medium."""
         return f"{rate:,.0f} samples/s, {rate / self._codec.sample_rate:.2f} x real time"
 
-    def save(self, symbols: npt.ArrayLike, stem: Path) -> Path:
-        """See Medium: a WAV."""
-        file = stem.with_name(f"{stem.name}{self.suffix}")
-        with self.open(file, overwrite=True) as write:
-            write(symbols)
-        return file
-
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
         """See Medium: the name of the file."""
         return str(file)

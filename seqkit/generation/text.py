@@ -119,13 +119,6 @@ class Text:
         """See Medium."""
         return f"{rate * streams:,.0f} symbols/s"
 
-    def save(self, symbols: npt.ArrayLike, stem: Path) -> Path:
-        """See Medium."""
-        file = stem.with_name(f"{stem.name}{self.suffix}")
-        with self.open(file, overwrite=True) as write:
-            write(symbols)
-        return file
-
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
         """See Medium."""
         return to_bytes(self.render(symbols)).decode("utf-8", "replace").strip("\n")

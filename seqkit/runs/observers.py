@@ -10,7 +10,7 @@ from typing import Any
 
 from seqkit.console import Bar, Console, duration
 from seqkit.data.sound import pictures
-from seqkit.generation.medium import Medium
+from seqkit.generation.medium import Medium, save_sample
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import Event, Sampled, Started, Stopped, describe, progress_text
 from seqkit.runs.folder import RunFolder
@@ -115,7 +115,7 @@ class Samples:
         try:
             symbols = self._generate()
             stem = self._folder.files.sample(f"step_{event.step:07}")
-            file = self._medium.save(symbols, stem)
+            file = save_sample(self._medium, symbols, stem)
             sampled = Sampled(event.step, file, self._medium.preview(symbols, file))
         except Exception as error:
             self._notice(f"no sample at step {event.step}: {error}")

@@ -8,7 +8,7 @@ import soundfile
 
 from seqkit.data.codecs import MuLaw
 from seqkit.errors import ConfigError
-from seqkit.generation.medium import medium_of
+from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound
 
@@ -68,7 +68,7 @@ def test_waves_of_all_floats_are_taken(dtype: str) -> None:
 
 def test_a_sample_is_saved(tmp_path: Path) -> None:
     symbols = np.random.default_rng(1).integers(0, 64, RATE)
-    file = SOUND.save(symbols, tmp_path / "step_0000010")
+    file = save_sample(SOUND, symbols, tmp_path / "step_0000010")
     assert list(tmp_path.iterdir()) == [file] == [tmp_path / "step_0000010.wav"]
     sound, rate = soundfile.read(file, dtype="float32")
     assert rate == RATE

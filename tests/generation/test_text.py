@@ -8,7 +8,7 @@ import pytest
 from seqkit import disk
 from seqkit.data.codecs import Bytes, Characters
 from seqkit.errors import ConfigError, DataError, OutputError
-from seqkit.generation.medium import medium_of
+from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
 from seqkit.generation.text import Text
 
@@ -44,7 +44,7 @@ def test_prompts(tmp_path: Path) -> None:
 
 def test_a_sample_is_saved_and_shown(tmp_path: Path) -> None:
     symbols = CODEC.encode("\nabé\n\nc\n")
-    file = TEXT.save(symbols, tmp_path / "step_0.5")
+    file = save_sample(TEXT, symbols, tmp_path / "step_0.5")
     assert file == tmp_path / "step_0.5.txt"
     assert file.read_text() == "\nabé\n\nc\n"
     assert TEXT.preview(symbols, file) == "abé\n\nc"
