@@ -14,7 +14,7 @@ import seqkit
 from seqkit import commands, plugins, recipe_files
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
-from seqkit.config import Config, options
+from seqkit.config import Config, options, to_yaml
 from seqkit.errors import ConfigError, SeqkitError
 from seqkit.plugins import Catalogue
 
@@ -113,7 +113,7 @@ def _main(arguments: list[str]) -> int:
         return _multirun(command, words, given.config_dir)
     composed = compose.compose(words, given.config_dir)
     if given.cfg:
-        print(compose.to_yaml(composed.config), end="")
+        print(to_yaml(composed.config), end="")
         return 0
     return _run(command, composed, words)
 

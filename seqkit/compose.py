@@ -6,7 +6,7 @@ folders are not used. Keys of free text never pass through its override grammar.
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -150,11 +150,6 @@ def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
         except HydraException as error:
             raise ConfigError(_explain(error)) from error
     return [list(run) + kept for batch in batches for run in batch]
-
-
-def to_yaml(config: Config) -> str:
-    """A config as YAML, every text in it to the letter."""
-    return str(yaml.safe_dump(asdict(config), sort_keys=False, allow_unicode=True))
 
 
 def given_keys(arguments: list[str]) -> list[str]:

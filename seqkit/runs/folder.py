@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from seqkit import disk
-from seqkit.config import Config
+from seqkit.config import Config, to_yaml
 from seqkit.disk import OutputFile
 from seqkit.errors import CheckpointError, OutputError
 from seqkit.plugins import Catalogue
@@ -132,8 +130,7 @@ class RunFolder:
     def write_config(self, config: Config) -> None:
         """Keep the settings as they were after recipe and command line were put together."""
         with disk.atomic_write(self.files.config) as stream:
-            text = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False, allow_unicode=True)
-            stream.write(text.encode("utf-8", "surrogateescape"))
+            stream.write(to_yaml(config).encode("utf-8", "surrogateescape"))
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write summary.json, which also marks the run as finished."""
