@@ -62,10 +62,10 @@ def _shapes_weights(name: str) -> bool:
 
 def _changed(config: Config, saved: Checkpoint, names: Collection[str]) -> list[str]:
     """Which of the keys differ from those of the run; one that it does not know had its default."""
-    changed = []
+    changed, wanted = [], dataclasses.asdict(config)
     for name, item in options():
         if name in names:
-            value, before = dataclasses.asdict(config), saved.config
+            value, before = wanted, saved.config
             *holders, key = name.split(".")
             for holder in holders:
                 value, before = value[holder], before.get(holder, {})
