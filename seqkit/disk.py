@@ -135,7 +135,7 @@ def create(path: Path, overwrite: bool = False) -> OutputFile:
         try:
             return OutputFile(open_file(path, "wb" if overwrite else "xb"), path)
         except FileExistsError as error:
-            raise _exists(path) from error
+            raise exists_error(path) from error
 
 
 def append(path: Path, text: str) -> None:
@@ -196,13 +196,14 @@ def _rename_to_new(source: Path, target: Path) -> None:
     try:
         os.link(source, target)  # unlike a rename, it replaces nothing
     except FileExistsError as error:
-        raise _exists(target) from error
+        raise exists_error(target) from error
     except OSError:  # a file system without hard links
         create(target).close()
         source.replace(target)
 
 
-def _exists(path: Path) -> OutputError:
+def exists_error(path: Path) -> OutputError:
+    """What is raised for a file that must not be replaced unasked."""
     return OutputError(f"{path} exists: give another out, or overwrite=true")
 
 

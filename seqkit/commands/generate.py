@@ -65,6 +65,4 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
             console=console,
         )
     if config.out is None:
-        product = Product()
-        product.write("".join(f"{file}\n" for file in files))
-        product.flush()
+        outputs.print_lines(map(str, files))

@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 from seqkit.api.load import load_checkpoint
+from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.console import Console, Product
+from seqkit.console import Console
 from seqkit.plugins import Catalogue
 
 
@@ -24,9 +25,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "config": saved.config,
     }
     text = json.dumps(summary, ensure_ascii=False) if config.json else "\n".join(_lines(summary))
-    product = Product()
-    product.write(text + "\n")
-    product.flush()
+    outputs.print_lines([text])
 
 
 def _shorten(spec: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from seqkit import disk
@@ -37,7 +37,7 @@ def free_files(config: Config) -> list[Path]:
         if file.exists() and not file.is_file():
             raise OutputError(f"{file} is no regular file: give the name of one, or out=-")
         if file.exists() and not config.overwrite:
-            raise OutputError(f"{file} exists: give another out, or overwrite=true")
+            raise disk.exists_error(file)
         if not file.parent.is_dir():
             raise OutputError(f"{file}: there is no folder {file.parent}")
     return files
@@ -59,9 +59,14 @@ def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:
         with disk.atomic_write(out, overwrite) as stream:
             stream.write((text + "\n").encode())
     else:
-        product = Product()
-        product.write(text + "\n")
-        product.flush()
+        print_lines([text])
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Write lines to stdout."""
+    product = Product()
+    product.write("".join(f"{line}\n" for line in lines))
+    product.flush()
 
 
 def numbered(out: Path, streams: int) -> list[Path]:

@@ -14,7 +14,7 @@ from seqkit.api.run_training import (
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
-from seqkit.console import Console, Product
+from seqkit.console import Console
 from seqkit.errors import InterruptedRunError, StoppedError
 from seqkit.plugins import Catalogue
 from seqkit.runs.observers import Progress
@@ -75,6 +75,4 @@ def _print_sample(training: Training, console: Console) -> None:
             console=console,
         )
     draw_closing_sample(training, console.notice)
-    product = Product()
-    product.write(f"{file}\n")
-    product.flush()
+    outputs.print_lines([str(file)])
