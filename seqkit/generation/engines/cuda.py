@@ -1,11 +1,13 @@
 """What the GPU engines share: the rule of the draw as kernels read it, and copies to the host."""
 
 import ctypes
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.errors import DeviceError
 from seqkit.generation.sampling import Sampling
 from seqkit.symbols import Integers
 
@@ -32,6 +34,12 @@ def rule_of(sampling: Sampling, size: int) -> Rule:
     )
 
 
+def require_gpu(device: torch.device, engine: str) -> None:
+    """Refuse a CPU: DeviceError."""
+    if device.type != "cuda":
+        raise DeviceError(f"sample.engine={engine} needs a GPU: use device=cuda, or another engine")
+
+
 class Copy:
     """A tensor being copied to the host while the GPU goes on computing."""
 
@@ -49,3 +57,16 @@ class Copy:
         """The values, when they have arrived."""
         self._done.synchronize()
         return self._host.numpy().astype(np.int64)
+
+
+@torch.inference_mode()
+def copied_out(tensors: Iterable[Tensor], stream: torch.cuda.Stream) -> Iterator[Integers]:
+    """The values of each tensor, copied to the host on `stream` while the next one is computed."""
+    waiting: Copy | None = None
+    for tensor in tensors:
+        copy = Copy(tensor, stream)
+        if waiting is not None:
+            yield waiting.wait()
+        waiting = copy
+    if waiting is not None:
+        yield waiting.wait()

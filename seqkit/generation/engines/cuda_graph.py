@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from seqkit.device import DTYPES
-from seqkit.errors import ConfigError, DeviceError
-from seqkit.generation.engines.cuda import Copy, Rule, rule_of
+from seqkit.errors import ConfigError
+from seqkit.generation.engines.cuda import Rule, copied_out, require_gpu, rule_of
 from seqkit.generation.engines.pytorch import Layers, PreparedStep, score, step
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.graph import Recording
@@ -32,10 +32,7 @@ class _Arguments(ctypes.Structure):
 
 def check(device: torch.device, size: int) -> None:
     """Refuse what the engine cannot run: DeviceError, ConfigError. `size` is the codec's V."""
-    if device.type != "cuda":
-        raise DeviceError(
-            "sample.engine=cuda_graph needs a GPU: use device=cuda, or another engine"
-        )
+    require_gpu(device, "cuda_graph")
     if size > _MOST_SYMBOLS:
         raise ConfigError(
             f"sample.engine=cuda_graph takes up to {_MOST_SYMBOLS} symbols, not {size}"
@@ -59,15 +56,20 @@ class CudaGraphEngine:
         self._graphs: dict[tuple[float | int | None, ...], Recording] = {}
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
-    @torch.inference_mode()
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
         """See Engine. A block's symbols are copied out while the next block runs."""
+        return copied_out(self._blocks(symbols, state, draws, sampling), self._copies)
+
+    @torch.inference_mode()
+    def _blocks(
+        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+    ) -> Iterator[Tensor]:
+        """The symbols (N, S) of each block, queued on the GPU."""
         graphs = {size: self._graph(size, sampling) for size in _SIZES}
         loop = self._loop
         loop.set(torch.from_numpy(symbols), state)
-        waiting: Copy | None = None
         for block in draws:
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
             drawn = torch.empty(block.shape, dtype=torch.int64, device=self._device)
@@ -78,12 +80,7 @@ class CudaGraphEngine:
                     graphs[size]()
                     drawn[begin : begin + size].copy_(loop.drawn[:size])
                     begin += size
-            copy = Copy(drawn, self._copies)
-            if waiting is not None:
-                yield waiting.wait()
-            waiting = copy
-        if waiting is not None:
-            yield waiting.wait()
+            yield drawn
 
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
         """See Engine. The same step, without the graph."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.errors import DeviceError
-from seqkit.generation.engines.cuda import Copy, Rule, rule_of
+from seqkit.generation.engines.cuda import Copy, Rule, copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import Layout, PackedWeights, lay_out
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.nvrtc import Kernel
@@ -43,8 +43,7 @@ def lay_out_on(device: torch.device, config: ModelConfig, size: int, streams: in
     Raises:
         ConfigError, DeviceError: what the kernel, or this device, cannot run.
     """
-    if device.type != "cuda":
-        raise DeviceError("sample.engine=fused needs a GPU: use device=cuda, or another engine")
+    require_gpu(device, "fused")
     about = torch.cuda.get_device_properties(device)
     if about.major < 8:
         raise DeviceError(
@@ -84,24 +83,26 @@ class FusedEngine:
         self._number = 1  # of the next step; older words carry older step numbers
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
-    @torch.inference_mode()
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
         """See Engine. A block's symbols are copied out while the next block runs."""
+        blocks = self._blocks(symbols, state, draws, sampling)
+        return map(_checked, copied_out(blocks, self._copies))
+
+    @torch.inference_mode()
+    def _blocks(
+        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+    ) -> Iterator[Tensor]:
+        """The rows that `_launch` gives of each block, queued on the GPU."""
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
-        waiting: Copy | None = None
         for block in draws:
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
             drawn, state = self._launch(
                 fed, state, len(block), rule=rule_of(sampling, self._layout.V), draws=uniforms
             )
-            copy = Copy(drawn, self._copies)
-            if waiting is not None:
-                yield self._checked(waiting)
-            waiting, fed = copy, drawn[len(block) - 1]
-        if waiting is not None:
-            yield self._checked(waiting)
+            yield drawn
+            fed = drawn[len(block) - 1]
 
     @torch.inference_mode()
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
@@ -109,7 +110,7 @@ class FusedEngine:
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
         logits = torch.empty(*fed.shape, self._layout.V, device=self._device)
         drawn, state = self._launch(fed[0], state, len(fed), forced=fed, logits=logits)
-        self._checked(Copy(drawn, self._copies))
+        _checked(Copy(drawn, self._copies).wait())
         return logits.cpu().numpy(), state
 
     def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
@@ -167,11 +168,12 @@ class FusedEngine:
         self._number = (self._number + steps) % 2**32
         return drawn, after
 
-    def _checked(self, copy: Copy) -> Integers:
-        rows = copy.wait()
-        if rows[-1].any():
-            raise DeviceError(
-                "sample.engine=fused: the blocks of the kernel waited for each other in vain; "
-                "use sample.engine=cuda_graph"
-            )
-        return rows[:-1]
+
+def _checked(rows: Integers) -> Integers:
+    """The symbols of what `_launch` gave. Raises DeviceError."""
+    if rows[-1].any():
+        raise DeviceError(
+            "sample.engine=fused: the blocks of the kernel waited for each other in vain; "
+            "use sample.engine=cuda_graph"
+        )
+    return rows[:-1]
