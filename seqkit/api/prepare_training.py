@@ -1,4 +1,4 @@
-"""One training: set up from a config, then run under observers."""
+"""A training set up from a config: data, network and trainer, checked before a file is made."""
 
 import contextlib
 import dataclasses

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seqkit import device
-from seqkit.api.prepare_training import Training
+from seqkit.api.prepare_training import Notice, Training
 from seqkit.errors import StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
@@ -29,8 +29,6 @@ from seqkit.runs.observers import (
 )
 from seqkit.symbols import Integers
 from seqkit.training.events import Stepped
-
-Notice = Callable[[str], None]
 
 
 def run_training(

@@ -43,10 +43,10 @@ def continue_prompt(
         seed = sound_faults.seed_of(request.sampling.seed, stream, attempt)
         sampling = dataclasses.replace(request.sampling, seed=seed)
         alone = dataclasses.replace(request, streams=1, sampling=sampling)
-        # The engine's notices were given the first time.
         symbols = heard.astype(symbol_dtype(codec.size))
-        other = choose_engine(model, codec.size, alone, lambda text: None)
         state = origin if whole else zero
+        # The engine's notices were given the first time.
+        other = choose_engine(model, codec.size, alone, lambda text: None)
         return _draw(other, model, codec.size, prompt=symbols, request=alone, begin=state)
 
     zero = (model.zero_state(1), codec.start)

@@ -28,8 +28,7 @@ def add_draw(graph: Graph, logits: str, uniforms: str, sampling: Sampling) -> st
 
 def _keep_top_k(graph: Graph, logits: str, k: int) -> str:
     last = graph.constant([-1], np.int64)
-    size = graph.one("Slice", graph.one("Shape", logits), last, graph.constant([2], np.int64))
-    k_or_all = graph.one("Min", size, graph.constant([k], np.int64))
+    k_or_all = graph.one("Min", _size(graph, logits), graph.constant([k], np.int64))
     likeliest, _ = graph.add("TopK", logits, k_or_all, outputs=2)
     kth = graph.one("ReduceMin", likeliest, last)
     below = graph.one("Less", logits, kth)
@@ -38,16 +37,16 @@ def _keep_top_k(graph: Graph, logits: str, k: int) -> str:
 
 def _keep_top_p(graph: Graph, shares: str, p: float) -> str:
     one = graph.constant(1, np.int64)
-    size = graph.one(
-        "Slice",
-        graph.one("Shape", shares),
-        graph.constant([-1], np.int64),
-        graph.constant([2], np.int64),
-    )
-    ordered, order = graph.add("TopK", shares, size, outputs=2)
+    ordered, order = graph.add("TopK", shares, _size(graph, shares), outputs=2)
     before = graph.one("CumSum", ordered, one, exclusive=1)
     enough = graph.one("GreaterOrEqual", before, graph.constant(p, np.float64))
     none = graph.constant(0, np.float64)
     kept = graph.one("Where", enough, none, ordered)
     blank = graph.one("Mul", shares, none)
     return graph.one("ScatterElements", blank, order, kept, axis=1)
+
+
+def _size(graph: Graph, values: str) -> str:
+    """V of values (S, V), as a list of one."""
+    last, end = graph.constant([-1], np.int64), graph.constant([2], np.int64)
+    return graph.one("Slice", graph.one("Shape", values), last, end)
