@@ -6,11 +6,13 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import contextlib
+import errno
+import io
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import hypothesis
 import pytest
 import torch
 
+from seqkit import disk
 from seqkit.cli import main
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
@@ -26,13 +29,17 @@ from seqkit.runs import checkpoint
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 
+EARLIER_RUNS = Path(__file__).parent / "runs_0_1_0"
+"""Stopped runs that seqkit 0.1.0 made."""
+
 SENTENCE = "the rain in spain stays mainly in the plain.\n"
-TINY = (
-    *("recipe=shakespeare", "model.hidden_size=24", "model.num_layers=2", "model.dropout=0.1"),
+SMALL = (
+    *("model.hidden_size=24", "model.num_layers=2", "model.dropout=0.1"),
     *("train.batch_size=4", "train.sequence_length=8", "optimizer.warmup_steps=5"),
     *("length=30", "device=cpu", "train.precision=fp32"),
 )
-"""Overrides that make the shakespeare recipe a matter of seconds."""
+"""Overrides that make a recipe for text a matter of seconds."""
+TINY = ("recipe=shakespeare", *SMALL)
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,7 @@ class Result:
 
 
 Run = Callable[..., Result]
+Write = Callable[[str, str], None]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -91,6 +99,31 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Write modules into a folder that is on the path, and forget them after the test."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    known = set(sys.modules)
+
+    def call(name: str, text: str) -> None:
+        file = site / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    yield call
+    for module in set(sys.modules) - known:
+        if str(site) in str(getattr(sys.modules[module], "__file__", "")):
+            del sys.modules[module]
+
+
+def install(write: Write, package: str, groups: str) -> None:
+    """What pip leaves of a package that is called so and has these entry points."""
+    write(f"{package}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {package}\n")
+    write(f"{package}-1.0.dist-info/entry_points.txt", groups)
+
+
 def process(*arguments: str, cwd: Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     """Run `python -m seqkit` as a process of its own; the timeout only ends one that hangs."""
     return subprocess.run(
@@ -135,6 +168,30 @@ def wait_for_steps(run: Path, steps: int) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("the training did not get so far")
+
+
+class FullDisk(io.FileIO):
+    """A file on a disk that takes so many bytes."""
+
+    def __init__(self, path: Path, mode: str, room: int) -> None:
+        super().__init__(path, mode.replace("b", ""))
+        self._left = room
+
+    def write(self, data: object) -> int:
+        self._left -= memoryview(data).nbytes  # type: ignore[arg-type]
+        if self._left < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(data)  # type: ignore[arg-type]
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch, room: int = 0, files: str = "*") -> None:
+    """Let every file whose name matches take so many bytes and no more."""
+    real = disk.open_file
+    monkeypatch.setattr(
+        disk,
+        "open_file",
+        lambda path, mode: FullDisk(path, mode, room) if path.match(files) else real(path, mode),
+    )
 
 
 def pytest_xdist_auto_num_workers() -> int:

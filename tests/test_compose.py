@@ -1,7 +1,5 @@
 """Recipes and overrides: every real one composes, every wrong one is named."""
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from seqkit.config import Config, options
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, Kind
 from seqkit.recipe_files import recipes
+from tests.conftest import Write, install
 
 RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
 
@@ -198,17 +197,12 @@ def test_every_key_has_a_meaning() -> None:
 
 
 @pytest.fixture
-def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Two modules with a recipe each, in a folder that is on the path."""
+def modules(write: Write, tmp_path: Path) -> Path:
+    """Two modules with a recipe each, in a folder that is on the path; a folder for one's own."""
     for name in ("compose_one", "compose_two"):
-        folder = tmp_path / f"of_{name}"
-        folder.mkdir()
-        (folder / f"{name}.yaml").write_text("# Of a module\nmodel:\n  hidden_size: 55\n")
-        (tmp_path / f"{name}.py").write_text(f"RECIPES = 'of_{name}'\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield tmp_path
-    for name in ("compose_one", "compose_two"):
-        sys.modules.pop(name, None)
+        write(f"of_{name}/{name}.yaml", "# Of a module\nmodel:\n  hidden_size: 55\n")
+        write(f"{name}.py", f"RECIPES = 'of_{name}'\n")
+    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -236,14 +230,12 @@ def test_a_recipe_of_ones_own_comes_before_a_modules_and_may_name_another(module
     assert (config.model.hidden_size, config.plugins) == (66, ["compose_one", "compose_two"])
 
 
-def test_a_recipe_that_two_packages_have_is_refused_when_it_is_asked_for(modules: Path) -> None:
+def test_a_recipe_that_two_packages_have_is_refused_when_it_is_asked_for(
+    modules: Path, write: Write
+) -> None:
     for name in ("compose_one", "compose_two"):
-        info = modules / f"{name}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n")
-        (info / "entry_points.txt").write_text(f"[seqkit.recipes]\nx = {name}_pkg\n")
-        (modules / f"{name}_pkg").mkdir()
-        (modules / f"{name}_pkg" / "same.yaml").write_text("# The same name\n")
+        install(write, name, f"[seqkit.recipes]\nx = {name}_pkg\n")
+        write(f"{name}_pkg/same.yaml", "# The same name\n")
     assert composed(["recipe=shakespeare"], []).recipe == "shakespeare"
     with pytest.raises(ConfigError, match=r"recipe same is in the package .* and in the package"):
         composed(["recipe=same"], [])

@@ -13,7 +13,7 @@ import pytest
 
 from seqkit import disk
 from seqkit.errors import OutputError
-from tests.conftest import SENTENCE, TINY, environment
+from tests.conftest import SENTENCE, SMALL, TINY, environment
 
 
 class Full(io.BytesIO):
@@ -190,9 +190,8 @@ assert not others, others
 
 def test_every_write_of_the_program_goes_through_the_door(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(SENTENCE * 40)
-    tiny = [key for key in TINY if not key.startswith("recipe=")]
     sound = ["recipe=wav_generation", "data.sample_rate=1000", "seconds=0.1"]
-    sound += [key for key in tiny if not key.startswith("length=")]
+    sound += [key for key in SMALL if not key.startswith("length=")]
     lines = [
         [*TINY, "data.path=text.txt", "run_dir=a", "train.max_steps=2"],
         ["generate", "checkpoint=a", "length=9", "streams=2", "out=a.txt", "device=cpu"],

@@ -14,7 +14,7 @@ import pytest
 from seqkit import config, errors
 from seqkit.checking import default_of
 from seqkit.compose import FREE_TEXT
-from tests.conftest import TINY, Run
+from tests.conftest import SMALL, Run
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -72,9 +72,8 @@ def test_the_example_of_a_data_set_of_ones_own_works(
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^    python -m seqkit (.*squares.*|evaluate .*plugins.*)$", PAGE, re.M)
     assert len(commands) == 2
-    tiny = [argument for argument in TINY if not argument.startswith("recipe=")]
     try:
-        trained = run(*commands[0].split(), *tiny, "train.max_steps=2")
+        trained = run(*commands[0].split(), *SMALL, "train.max_steps=2")
         assert trained.code == 0, trained.err
         assert "squares: licence: CC0" in trained.err
         scored = run(*commands[1].split(), "device=cpu", "json=true")

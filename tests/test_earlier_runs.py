@@ -17,10 +17,9 @@ import safetensors.torch
 import soundfile
 import torch
 
-from tests.conftest import Run
+from tests.conftest import EARLIER_RUNS, Run
 
-RUNS = Path(__file__).parent / "runs_0_1_0"
-EXPECTED: dict[str, Any] = json.loads((RUNS / "expected.json").read_text())
+EXPECTED: dict[str, Any] = json.loads((EARLIER_RUNS / "expected.json").read_text())
 KINDS = sorted(EXPECTED["runs"])
 SOUND = ("linear", "mu_law")
 
@@ -29,7 +28,7 @@ def command(kind: str) -> list[str]:
     """The command line of a run, its data here."""
     words = [str(word) for word in EXPECTED["runs"][kind]["command"]]
     words = [word.replace("data.quantiser=", "data.codec=") for word in words]  # renamed since
-    return [word.replace("/data/seqkit", str(RUNS / "data")) for word in words]
+    return [word.replace("/data/seqkit", str(EARLIER_RUNS / "data")) for word in words]
 
 
 def same_machine() -> bool:
@@ -42,7 +41,7 @@ def same_machine() -> bool:
 @pytest.mark.parametrize("engine", ["torch", "onnx"])
 def test_they_generate_what_they_did(kind: str, engine: str, run: Run, tmp_path: Path) -> None:
     expected = EXPECTED["runs"][kind]["generated"][engine]
-    words = ["generate", f"checkpoint={RUNS / kind}", "length=60", "seed=3", "device=cpu"]
+    words = ["generate", f"checkpoint={EARLIER_RUNS / kind}", "length=60", "seed=3", "device=cpu"]
     words.append(f"sample.engine={engine}")
     if kind in SOUND:
         made = run(*words, f"out={tmp_path / 'made.wav'}")
@@ -59,7 +58,14 @@ def test_they_score_as_they_did(kind: str, run: Run) -> None:
     expected = EXPECTED["runs"][kind]
     data = next(word for word in command(kind) if word.startswith("data.path="))
     unknown = [] if kind in SOUND else ["data.unknown=nearest"]
-    words = ["evaluate", f"checkpoint={RUNS / kind}", data, "json=true", "device=cpu", *unknown]
+    words = [
+        "evaluate",
+        f"checkpoint={EARLIER_RUNS / kind}",
+        data,
+        "json=true",
+        "device=cpu",
+        *unknown,
+    ]
     scored = run(*words)
     assert scored.code == 0, scored.err
     result = json.loads(scored.out)
@@ -69,11 +75,11 @@ def test_they_score_as_they_did(kind: str, run: Run) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_they_go_on_as_they_did(kind: str, run: Run, tmp_path: Path) -> None:
-    shutil.copytree(RUNS / kind, tmp_path / "run")
+    shutil.copytree(EARLIER_RUNS / kind, tmp_path / "run")
     resumed = run(*command(kind), f"run_dir={tmp_path / 'run'}", "resume=auto")
     assert resumed.code == 0, resumed.err
     made = safetensors.torch.load_file(tmp_path / "run" / "checkpoints" / "last.safetensors")
-    expected = safetensors.torch.load_file(RUNS / kind / "finished.safetensors")
+    expected = safetensors.torch.load_file(EARLIER_RUNS / kind / "finished.safetensors")
     assert made.keys() == expected.keys()
     for name, values in expected.items():
         torch.testing.assert_close(made[name], values, atol=1e-5, rtol=1e-5)

@@ -1,7 +1,6 @@
 """What can be named: seqkit's own, installed packages', the user's; each fault with its name."""
 
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ from seqkit.data.codecs import Characters, MuLaw
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, Kind
 from seqkit.recipe_files import recipes
-
-Write = Callable[..., None]
+from tests.conftest import Write, install
 
 DATASETS = """
 class Squares:
@@ -22,31 +20,6 @@ class Squares:
         raise AssertionError
 DATASETS = {"squares": Squares()}
 """
-
-
-@pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Write modules into a folder that is on the path, and forget them after the test."""
-    site = tmp_path / "site"
-    site.mkdir()
-    monkeypatch.syspath_prepend(str(site))
-    known = set(sys.modules)
-
-    def call(name: str, text: str) -> None:
-        file = site / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
-    yield call
-    for module in set(sys.modules) - known:
-        if str(site) in str(getattr(sys.modules[module], "__file__", "")):
-            del sys.modules[module]
-
-
-def install(write: Write, package: str, groups: str) -> None:
-    """What pip leaves of a package that is called so and has these entry points."""
-    write(f"{package}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {package}\n")
-    write(f"{package}-1.0.dist-info/entry_points.txt", groups)
 
 
 def test_seqkits_own_are_found_by_name() -> None:

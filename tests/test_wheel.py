@@ -11,11 +11,10 @@ import pytest
 import soundfile
 from safetensors import safe_open
 
-from tests.conftest import TINY, environment
+from tests.conftest import SMALL, environment
 from tests.test_docs import examples
 
 ROOT = Path(__file__).parent.parent
-SMALL = [word for word in TINY if not word.startswith("recipe=")]
 
 
 def build(source: Path, wheels: Path) -> Path:

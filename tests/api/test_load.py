@@ -1,10 +1,12 @@
-"""What `seqkit.load` is given wrongly is named before anything is read."""
+"""What `seqkit.load` is given wrongly is named."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import seqkit
+from tests.conftest import EARLIER_RUNS
 
 
 @pytest.mark.parametrize(
@@ -25,3 +27,16 @@ def test_wrong_arguments_are_named(arguments: tuple[Any, ...], words: str) -> No
 def test_a_name_that_no_file_can_have_is_no_checkpoint() -> None:
     with pytest.raises(seqkit.CheckpointError, match="no such checkpoint"):
         seqkit.load("a\0b")
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("no checkpoint")
+    for place, words in [
+        (tmp_path / "none", "no such checkpoint"),
+        (tmp_path, "no checkpoint in this folder"),
+        (tmp_path / "text.txt", "not a seqkit checkpoint"),
+    ]:
+        with pytest.raises(seqkit.CheckpointError, match=words):
+            seqkit.load(place)
+    with pytest.raises(seqkit.ConfigError, match="device=tpu"):
+        seqkit.load(EARLIER_RUNS / "mu_law", device="tpu")

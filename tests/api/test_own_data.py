@@ -10,16 +10,9 @@ import pytest
 
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint, load
-from tests.conftest import TINY, Run
+from tests.conftest import SENTENCE, Run
 
 BEST = "checkpoints/best.safetensors"
-
-
-@pytest.fixture
-def trained_here(run: Run, text_file: Path, tmp_path: Path) -> Path:
-    done = run(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
-    assert done.code == 0, done.err
-    return tmp_path / "run" / BEST
 
 
 def forge(file: Path, **data: Any) -> Checkpoint:
@@ -29,34 +22,32 @@ def forge(file: Path, **data: Any) -> Checkpoint:
     return dataclasses.replace(saved, config=config)
 
 
-def test_it_is_found_by_its_path(run: Run, trained_here: Path) -> None:
-    done = run("evaluate", f"checkpoint={trained_here}", "json=true", "device=cpu")
+def test_it_is_found_by_its_path(run: Run, trained: Path) -> None:
+    done = run("evaluate", f"checkpoint={trained}", "json=true", "device=cpu")
     assert done.code == 0, done.err
-    record = load(trained_here, Catalogue()).data
+    record = load(trained / BEST, Catalogue()).data
     assert json.loads(done.out)["data_sha256"] == record["sha256"]
-    assert record["bytes"] == 40 * len("the rain in spain stays mainly in the plain.\n")
+    assert record["bytes"] == 100 * len(SENTENCE)
 
 
 @pytest.mark.parametrize("place", ["/dev/zero", "/proc/self/mem", "pipe", "longer.txt", "none.txt"])
 def test_only_a_file_of_the_recorded_size_is_opened(
-    place: str, run: Run, trained_here: Path, tmp_path: Path
+    place: str, run: Run, trained: Path, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "longer.txt").write_text("the rain " * 500)
+    (tmp_path / "longer.txt").write_text("the rain " * 501)
     path = Path(place) if place.startswith("/") else tmp_path / place
-    forge(trained_here, path=str(path)).save(tmp_path / "foreign.safetensors")
+    forge(trained / BEST, path=str(path)).save(tmp_path / "foreign.safetensors")
     refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
     assert refused.code == 3
     assert "give data.path" in refused.err
     assert refused.err.count("\n") == 1
 
 
-def test_without_a_recorded_size_nothing_is_opened(
-    run: Run, trained_here: Path, tmp_path: Path
-) -> None:
+def test_without_a_recorded_size_nothing_is_opened(run: Run, trained: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the password is Ü")
-    foreign = forge(trained_here, path=str(secret))
+    foreign = forge(trained / BEST, path=str(secret))
     del foreign.data["bytes"]
     foreign.save(tmp_path / "foreign.safetensors")
     refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
@@ -66,10 +57,8 @@ def test_without_a_recorded_size_nothing_is_opened(
     assert "Ü" not in refused.err
 
 
-def test_data_without_a_recorded_digest_is_another(
-    run: Run, trained_here: Path, tmp_path: Path
-) -> None:
-    foreign = forge(trained_here)
+def test_data_without_a_recorded_digest_is_another(run: Run, trained: Path, tmp_path: Path) -> None:
+    foreign = forge(trained / BEST)
     del foreign.data["sha256"]
     foreign.save(tmp_path / "foreign.safetensors")
     refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
@@ -78,11 +67,11 @@ def test_data_without_a_recorded_digest_is_another(
 
 
 def test_a_data_set_that_nobody_offers_is_not_imported(
-    run: Run, trained_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "evil.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
-    saved = forge(trained_here, path="", dataset="evil")
+    saved = forge(trained / BEST, path="", dataset="evil")
     saved.config["plugins"] = ["evil"]
     saved.save(tmp_path / "foreign.safetensors")
     refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
@@ -91,7 +80,7 @@ def test_a_data_set_that_nobody_offers_is_not_imported(
     assert "plugins=evil, as in the training" in refused.err
 
 
-def test_a_part_that_there_was_not_is_named(run: Run, trained_here: Path) -> None:
-    refused = run("evaluate", f"checkpoint={trained_here}", "part=test", "device=cpu")
+def test_a_part_that_there_was_not_is_named(run: Run, trained: Path) -> None:
+    refused = run("evaluate", f"checkpoint={trained}", "part=test", "device=cpu")
     assert refused.code == 3
     assert "without a test part" in refused.err

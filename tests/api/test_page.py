@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import TINY, Run
+from tests.conftest import EARLIER_RUNS, TINY, Run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "library.md").read_text()
 SENTENCE = "ROMEO:\nTo be, or not to be: ACT I. ACT II.\n"
@@ -19,7 +19,7 @@ def test_the_examples_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     Path("novel.txt").write_text(SENTENCE * 100)
     done = run(*TINY, "data.path=novel.txt", "run_dir=runs/a", "train.max_steps=3")
     assert done.code == 0, done.err
-    sound = Path(__file__).parents[1] / "runs_0_1_0" / "mu_law"
+    sound = EARLIER_RUNS / "mu_law"
     shutil.copytree(sound, "runs/b")
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
     assert len(blocks) == 7

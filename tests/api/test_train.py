@@ -15,9 +15,7 @@ import seqkit
 from seqkit.runs import events
 from seqkit.runs.events import Event
 from seqkit.training.events import CheckpointDue
-from tests.conftest import TINY, Run, environment
-
-KEYS = [key for key in TINY if not key.startswith("recipe=")]
+from tests.conftest import SMALL, TINY, Run, Write, environment
 
 
 def test_a_run_is_that_of_the_command(run: Run, text_file: Path, tmp_path: Path) -> None:
@@ -29,7 +27,7 @@ def test_a_run_is_that_of_the_command(run: Run, text_file: Path, tmp_path: Path)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         trained = seqkit.train(
-            "shakespeare", *KEYS, *more, f"run_dir={tmp_path / 'b'}", data=text_file,
+            "shakespeare", *SMALL, *more, f"run_dir={tmp_path / 'b'}", data=text_file,
             on_event=told.append,
         )  # fmt: skip
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
@@ -51,7 +49,7 @@ def test_a_run_is_that_of_the_command(run: Run, text_file: Path, tmp_path: Path)
 
 
 def test_a_finished_run_is_returned_as_it_is(text_file: Path, tmp_path: Path) -> None:
-    keys = [*KEYS, "train.max_steps=3", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    keys = [*SMALL, "train.max_steps=3", f"run_dir={tmp_path / 'a'}", "resume=auto"]
     first = seqkit.train("shakespeare", *keys, data=text_file)
     told: list[Event] = []
     again = seqkit.train("shakespeare", *keys, data=text_file, on_event=told.append)
@@ -107,7 +105,7 @@ def test_hydra_of_the_callers_own_is_left_as_it_was(text_file: Path, tmp_path: P
         "from hydra.core.global_hydra import GlobalHydra\n"
         "with hydra.initialize(version_base=None, config_path=None):\n"
         "    before = GlobalHydra.instance().hydra\n"
-        f"    keys = {[*KEYS, 'train.max_steps=1', 'run_dir=run']}\n"
+        f"    keys = {[*SMALL, 'train.max_steps=1', 'run_dir=run']}\n"
         f"    seqkit.train('shakespeare', *keys, data='{text_file}')\n"
         "    assert GlobalHydra.instance().hydra is before\n"
     )
@@ -122,29 +120,27 @@ def test_a_checkpoint_of_python_is_one_of_the_command(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
     made = seqkit.train(
-        "shakespeare", *KEYS, "train.max_steps=2", f"run_dir={tmp_path / 'a'}", data=text_file
+        "shakespeare", *SMALL, "train.max_steps=2", f"run_dir={tmp_path / 'a'}", data=text_file
     )
     done = run("evaluate", f"checkpoint={made.path}", "device=cpu")
     assert done.code == 0, done.err
 
 
-def test_plug_ins_of_a_recipe_come_along(
-    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "my_shifted.py").write_text(
+def test_plug_ins_of_a_recipe_come_along(text_file: Path, tmp_path: Path, write: Write) -> None:
+    write(
+        "my_shifted.py",
         "from seqkit.data.codecs import Characters\n"
         "class Shifted(Characters):\n"
         "    name = 'shifted'\n"
         "    def to_spec(self):\n"
         "        return {**super().to_spec(), 'name': 'shifted'}\n"
-        "CODECS = {'shifted': Shifted}\n"
+        "CODECS = {'shifted': Shifted}\n",
     )
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes" / "mine.yaml").write_text(
         "defaults: [shakespeare]\nplugins: [my_shifted]\ndata: {codec: shifted}\n"
     )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    keys = [*KEYS, "train.max_steps=2", f"run_dir={tmp_path / 'run'}"]
+    keys = [*SMALL, "train.max_steps=2", f"run_dir={tmp_path / 'run'}"]
     run = seqkit.train("mine", *keys, data=text_file, config_dirs=[tmp_path / "recipes"])
     assert run.plugins == ("my_shifted",)
     assert len(run.load("cpu").generate(length=5)) == 5
@@ -156,7 +152,9 @@ def test_the_caller_finds_things_as_they_were(
     monkeypatch.chdir(tmp_path)
     torch.use_deterministic_algorithms(True)
     try:
-        run = seqkit.train("shakespeare", *KEYS, "train.max_steps=2", "run_dir=run", data=text_file)
+        run = seqkit.train(
+            "shakespeare", *SMALL, "train.max_steps=2", "run_dir=run", data=text_file
+        )
         assert torch.are_deterministic_algorithms_enabled()
     finally:
         torch.use_deterministic_algorithms(False)
@@ -168,7 +166,7 @@ def test_the_caller_finds_things_as_they_were(
 
 
 def test_an_observer_that_fails_leaves_a_run_that_goes_on(text_file: Path, tmp_path: Path) -> None:
-    keys = [*KEYS, "train.max_steps=6", "train.checkpoint_every=2", f"run_dir={tmp_path / 'a'}"]
+    keys = [*SMALL, "train.max_steps=6", "train.checkpoint_every=2", f"run_dir={tmp_path / 'a'}"]
 
     def fail(event: Event) -> None:
         if isinstance(event, CheckpointDue) and event.step == 4:
@@ -186,7 +184,7 @@ def test_trainings_of_the_same_second_get_folders_of_their_own(
     text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("seqkit.runs.folder.time.strftime", lambda form: "now")
-    keys = [*KEYS, "train.max_steps=1", f"runs={tmp_path}"]
+    keys = [*SMALL, "train.max_steps=1", f"runs={tmp_path}"]
     runs = [seqkit.train("shakespeare", *keys, data=text_file) for _ in range(3)]
     assert [run.path.name for run in runs] == ["now", "now_2", "now_3"]
 
@@ -201,6 +199,6 @@ def test_damaged_files_and_impossible_names_are_told(text_file: Path, tmp_path: 
     with pytest.raises(seqkit.CheckpointError, match=r"summary\.json: damaged"):
         _ = seqkit.Run(tmp_path).summary
     with pytest.raises(seqkit.OutputError, match="no such name can be"):
-        seqkit.train("shakespeare", *KEYS, "run_dir=" + "x" * 300, data=text_file)
+        seqkit.train("shakespeare", *SMALL, "run_dir=" + "x" * 300, data=text_file)
     with pytest.raises(seqkit.ConfigError, match="run_dir: it contains a NUL"):
-        seqkit.train("shakespeare", *KEYS, "run_dir=a\0b", data=text_file)
+        seqkit.train("shakespeare", *SMALL, "run_dir=a\0b", data=text_file)

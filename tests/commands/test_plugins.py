@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SENTENCE, TINY, Run
+from tests.conftest import SENTENCE, SMALL, Run
 
 MODULE = """
 from pathlib import Path
@@ -43,8 +43,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def train(run: Run, *words: str) -> None:
-    tiny = [word for word in TINY if not word.startswith("recipe=")]
-    done = run("train", *words, *tiny, "run_dir=run", "train.max_steps=2")
+    done = run("train", *words, *SMALL, "run_dir=run", "train.max_steps=2")
     assert done.code == 0, done.err
 
 

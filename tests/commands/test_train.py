@@ -1,21 +1,27 @@
 """Training as a user runs it: what comes out, and what is refused."""
 
-import errno
 import json
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import pytest
 import torch
 
-from seqkit import disk
 from seqkit.symbols import Integers
-from tests.conftest import SENTENCE, TINY, Run, environment, start, wait_for_steps, weights
+from tests.conftest import (
+    SENTENCE,
+    TINY,
+    Run,
+    environment,
+    fill_disk,
+    start,
+    wait_for_steps,
+    weights,
+)
 
 
 def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
@@ -217,12 +223,7 @@ def test_what_could_not_sample_later_is_refused_at_once(
 def test_a_sample_that_fails_ends_no_training(
     run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(path: Path, mode: str) -> IO[bytes]:
-        if path.name.startswith(".step_"):
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return path.open(mode)
-
-    monkeypatch.setattr(disk, "open_file", full)
+    fill_disk(monkeypatch, files=".step_*")
     done = run(
         *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4",
         "train.validate_every=2",

@@ -9,12 +9,7 @@ import pytest
 from seqkit.data.codecs import Bytes
 from seqkit.data.corpus import Corpus, Part
 from seqkit.errors import ConfigError
-
-
-def part(*lengths: int) -> Part:
-    total = sum(lengths)
-    starts = np.cumsum([0, *lengths[:-1]]).astype(np.int64)
-    return Part(np.arange(total, dtype=np.uint16) + 100, starts)
+from tests.data.test_lanes import part
 
 
 @pytest.mark.parametrize(

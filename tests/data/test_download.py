@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from seqkit import disk
 from seqkit.data import download as downloads
 from seqkit.data.datasets import Folders
 from seqkit.data.datasets.tiny_shakespeare import FILE
 from seqkit.data.download import Archive, Download
 from seqkit.errors import DataError, OutputError
+from tests.conftest import fill_disk
 
 CONTENT = b"words, words, words\n" * 10
 
@@ -50,17 +50,6 @@ def site() -> Iterator[str]:
     server.patience.set()  # type: ignore[attr-defined]
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture
-def notices() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def folders(tmp_path: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch) -> Folders:
-    monkeypatch.setenv("SEQKIT_DATA_DIR", str(tmp_path / "data"))
-    return Folders(tmp_path / "cache", notices.append)
 
 
 def download(url: str) -> Download:
@@ -157,11 +146,7 @@ def test_a_full_disk_leaves_nothing_of_an_archive(
     good = packed({f"repo-1/recordings/{name}": data for name, data in CLIPS.items()})
     monkeypatch.setattr(downloads, "_open", lambda url: io.BytesIO(good))
 
-    class Full(io.BytesIO):
-        def write(self, content: object) -> int:
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(disk, "open_file", lambda path, mode: Full())
+    fill_disk(monkeypatch)
     with pytest.raises(OutputError, match="no space left"):
         archive("x").locate(folders)
     assert not list((folders.cache / "downloads" / "c").iterdir())

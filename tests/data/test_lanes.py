@@ -15,10 +15,10 @@ from seqkit.symbols import IGNORED
 START = 99
 
 
-def part(*lengths: int, dtype: type = np.uint16) -> Part:
+def part(*lengths: int) -> Part:
     total = sum(lengths)
     starts = np.cumsum([0, *lengths[:-1]]).astype(np.int64)
-    return Part(np.arange(total, dtype=dtype) + dtype(100), starts)
+    return Part(np.arange(total, dtype=np.uint16) + np.uint16(100), starts)
 
 
 def column(window: Window, name: str) -> torch.Tensor:

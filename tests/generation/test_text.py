@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit import disk
 from seqkit.data.codecs import Bytes, Characters
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
 from seqkit.generation.text import Text
+from tests.conftest import fill_disk
 
 CODEC = Characters("\nabcdeé", 0)
 TEXT = medium_of(CODEC)
@@ -50,22 +50,15 @@ def test_a_sample_is_saved_and_shown(tmp_path: Path) -> None:
     assert TEXT.preview(symbols, file) == "abé\n\nc"
 
 
-def test_a_file_that_fails_is_the_one_that_is_named(tmp_path: Path) -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("no device that is always full")
-    with pytest.MonkeyPatch.context() as patch:
-        real = disk.open_file
-        patch.setattr(
-            disk,
-            "open_file",
-            lambda path, mode: full.open("wb", 0) if "first" in path.name else real(path, mode),
-        )
-        with (
-            pytest.raises(OutputError, match=r"first\.txt: no space left"),
-            TEXT.open(tmp_path / "first.txt", False) as write,
-            TEXT.open(tmp_path / "second.txt", False) as other,
-        ):
-            other(np.array([1]))
-            write(np.array([1]))
+def test_a_file_that_fails_is_the_one_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk(monkeypatch, files="*first*")
+    with (
+        pytest.raises(OutputError, match=r"first\.txt: no space left"),
+        TEXT.open(tmp_path / "first.txt", False) as write,
+        TEXT.open(tmp_path / "second.txt", False) as other,
+    ):
+        other(np.array([1]))
+        write(np.array([1]))
     assert not list(tmp_path.iterdir())

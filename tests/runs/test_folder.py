@@ -1,10 +1,8 @@
 """A run's folder: locked, cut back on resume, and never without a whole checkpoint."""
 
-import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 import pytest
 import torch
@@ -18,6 +16,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
+from tests.conftest import fill_disk
 
 
 def checkpoint(step: int) -> Checkpoint:
@@ -169,10 +168,7 @@ def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.M
     with folder.claimed():
         folder.make()
 
-        def full(path: Path, mode: str) -> IO[bytes]:
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
-
-        monkeypatch.setattr(disk, "open_file", full)
+        fill_disk(monkeypatch)
         writes: list[Callable[[], None]] = [
             lambda: folder.record("train", {"step": 1}),
             lambda: folder.note("text"),

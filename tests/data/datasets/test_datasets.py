@@ -1,6 +1,5 @@
 """Data sets are found by name."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,13 +8,7 @@ from seqkit.data import datasets, download
 from seqkit.data.datasets import Folders, Located
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
-
-
-@pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folders:
-    monkeypatch.setenv("SEQKIT_DATA_DIR", str(tmp_path / "data"))
-    notices: list[str] = []
-    return Folders(tmp_path / "cache", notices.append)
+from tests.conftest import Write
 
 
 @pytest.mark.parametrize("name", ["nothing", "tiny shakespeare"])
@@ -37,17 +30,14 @@ def test_a_dotted_path_is_told_the_way_of_plug_ins(folders: Folders) -> None:
         ("raise DataError('gone')", "^gone$"),
     ],
 )
-def test_a_faulty_data_set_is_named(
-    body: str, said: str, tmp_path: Path, folders: Folders, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "faulty_sets.py").write_text(
+def test_a_faulty_data_set_is_named(body: str, said: str, folders: Folders, write: Write) -> None:
+    write(
+        "faulty_sets.py",
         "from types import SimpleNamespace\n"
         "from seqkit.errors import DataError\n"
         f"def locate(folders):\n    {body}\n"
-        "DATASETS = {'letters': SimpleNamespace(locate=locate)}\n"
+        "DATASETS = {'letters': SimpleNamespace(locate=locate)}\n",
     )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "faulty_sets", raising=False)
     with pytest.raises((ConfigError, DataError), match=said):
         datasets.locate("letters", Catalogue(["faulty_sets"]), folders)
 

@@ -1,9 +1,7 @@
 """What is written can be read: at every moment, or when it is closed."""
 
 import contextlib
-import errno
 import io
-import os
 import wave as waves
 from pathlib import Path
 
@@ -11,9 +9,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit import disk
 from seqkit.data.sound import reader, writer
 from seqkit.errors import OutputError
+from tests.conftest import fill_disk
 from tests.data.sound.test_reader import RATE, tone
 
 
@@ -64,30 +62,12 @@ def test_the_header_is_the_standard_one(tmp_path: Path) -> None:
     assert (tmp_path / "a.wav").read_bytes() == expected.getvalue()
 
 
-class FullDisk(io.FileIO):
-    """A file on a disk that takes so many bytes."""
-
-    left = 20_000
-
-    def write(self, data: object) -> int:
-        size = memoryview(data).nbytes  # type: ignore[arg-type]
-        self.left -= size
-        if self.left < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return super().write(data)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("suffix", writer.WRITTEN)
 @pytest.mark.parametrize("left", [20_000, 5_000, 60])
 def test_a_full_disk_is_told(
     suffix: str, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def open_file(path: Path, mode: str) -> io.FileIO:
-        file = FullDisk(path, mode.replace("b", ""))
-        file.left = left
-        return file
-
-    monkeypatch.setattr(disk, "open_file", open_file)
+    fill_disk(monkeypatch, left)
     noise = np.random.default_rng(1).uniform(-1, 1, 10_000).astype(np.float32)
     with pytest.raises(OutputError, match=rf"a\{suffix}: no space left"):
         output = writer.create(tmp_path / f"a{suffix}", RATE)
