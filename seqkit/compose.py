@@ -63,14 +63,19 @@ class RecipeSource(FileConfigSource):
         return name is not None and super().is_config(name)
 
     def load_config(self, config_path: str) -> ConfigResult:
+        name = self._name(config_path) or config_path
+        file = f"{self.path}/{name}.yaml"
         try:
-            found = super().load_config(self._name(config_path) or config_path)
+            found = super().load_config(name)
         except UnicodeDecodeError as error:
-            raise ConfigError(f"{self.path}/{config_path}.yaml: not UTF-8") from error
+            raise ConfigError(f"{file}: not UTF-8") from error
         except yaml.YAMLError as error:
             where = getattr(error, "problem_mark", None)
             line = f", line {where.line + 1}" if where else ""
-            raise ConfigError(f"{self.path}/{config_path}.yaml{line}: not valid YAML") from error
+            reason = getattr(error, "problem", None) or "it cannot be parsed"
+            raise ConfigError(f"{file}{line}: not valid YAML: {reason}") from error
+        except RecursionError as error:
+            raise ConfigError(f"{file}: an alias in it names what it stands in") from error
         found.header["package"] = found.header.get("package") or "_global_"
         return found
 
@@ -120,8 +125,13 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
         try:
             composed = hydra_compose("config", overrides)
             config = OmegaConf.to_object(composed)
-        except (HydraException, OmegaConfBaseException) as error:
+        except (HydraException, OmegaConfBaseException, ValueError) as error:
             raise ConfigError(_explain(error)) from error
+        except RecursionError as error:
+            raise ConfigError(
+                f"recipe={named.get('recipe')}: its defaults lead back to a recipe that they came "
+                "from: give a recipe of your own another name than the one that it starts from"
+            ) from error
     assert isinstance(config, Config)
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
     for key, value in free.items():

@@ -192,7 +192,7 @@ def _entries_of(kind: Kind, module: ModuleType, name: str) -> list[Entry]:
 
 
 def _in_folder(folder: Path, source: str) -> list[Entry]:
-    files = sorted(folder.glob("*.yaml"))
+    files = sorted(file for file in folder.glob("*.yaml") if file.is_file())
     return [Entry(file.stem, source, partial(_given, file)) for file in files]
 
 

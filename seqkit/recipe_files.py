@@ -17,7 +17,8 @@ def recipes(catalogue: Catalogue, config_dirs: Iterable[Path]) -> dict[str, str]
         except ConfigError as error:
             found[name] = str(error)
     for folder in reversed(user_recipe_folders(config_dirs)):
-        found |= {file.stem: _description(file) for file in folder.glob("*.yaml")}
+        files = (file for file in folder.glob("*.yaml") if file.is_file())
+        found |= {file.stem: _description(file) for file in files}
     return dict(sorted(found.items()))
 
 

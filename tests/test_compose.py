@@ -146,6 +146,9 @@ def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
         ("data:\n  quantiser: linear\n", "data.quantiser is called data.codec now"),
         ("plugins: [no_such_module_here]\n", "plugins=no_such_module_here: cannot be imported"),
         ("model: [", "line 1: not valid YAML"),
+        ("seed: 1\nseed: 2\n", r"/mine\.yaml, line 2: not valid YAML: .*seed"),
+        ("defaults: shakespeare", "must be a list"),
+        ("a: &a [*a]", r"/mine\.yaml: an alias in it"),
         ("model:\n  hidden_size: 0\n", "model.hidden_size=0"),
     ],
 )
@@ -194,6 +197,29 @@ def test_a_sweep_is_every_combination() -> None:
 def test_every_key_has_a_meaning() -> None:
     assert all(item.metadata["help"] for _, item in options())
     assert isinstance(composed(["recipe=shakespeare"], []), Config)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("shakespeare", "defaults: [shakespeare]", "another name than the one that it starts from"),
+        ("ring", "defaults: [mine]", "recipe=ring: its defaults lead back"),
+        ("mine", "defaults: [ring]", "recipe=mine: its defaults lead back"),
+    ],
+)
+def test_a_recipe_that_builds_on_itself_is_named(
+    name: str, text: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.yaml").write_text("defaults: [ring]")
+    (tmp_path / "ring.yaml").write_text("defaults: [mine]")
+    (tmp_path / f"{name}.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        composed([f"recipe={name}"], [tmp_path])
+
+
+def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
+    (tmp_path / "folder.yaml").mkdir()
+    assert "folder" not in recipes(Catalogue(), [tmp_path])
 
 
 @pytest.fixture
