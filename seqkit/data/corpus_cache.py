@@ -116,16 +116,22 @@ def find_codec(
         derive: finds the codec.
 
     Raises:
-        DataError: the files changed meanwhile, and what `derive` raises.
+        DataError: the files changed meanwhile, the codec is faulty, and what `derive` raises.
     """
     memory = source.cache / "codecs" / f"{source.key(settings)}.json"
     if spec := _read_json(memory):
         with contextlib.suppress(ValueError, ConfigError):  # damaged: derived anew
             return codecs.from_spec(spec, catalogue)
     codec = derive()
+    with codecs.failures(type(codec), "to_spec"):
+        content = json.dumps(codec.to_spec()).encode()
+    if not 0 <= codec.start < codec.size:
+        raise DataError(
+            f"the codec {codec.name}: its start, {codec.start}, is none of its {codec.size} symbols"
+        )
     source.check_unchanged()
     with disk.atomic_write(memory) as stream:
-        stream.write(json.dumps(codec.to_spec()).encode())
+        stream.write(content)
     return codec
 
 

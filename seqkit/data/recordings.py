@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.config import DataConfig
+from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus_cache import Encoded
 from seqkit.data.datasets import Located
@@ -53,7 +54,9 @@ class Recordings:
             DataError: a file cannot be read, or none holds sound.
         """
         rate = self.config.sample_rate or self._common_rate()
-        return kind(self.config.levels, rate, self._gain(rate))
+        gain = self._gain(rate)
+        with codecs.failures(kind, "constructor"):
+            return kind(self.config.levels, rate, gain)
 
     def encode(self, codec: Quantiser, stream: OutputFile) -> Encoded:
         """Write the symbols of all files that can be used.
@@ -137,7 +140,8 @@ class Recordings:
         clipped, signal, noise = 0, 0.0, 0.0
         try:
             for wave in self._waves(file, codec.sample_rate):
-                symbols = codec.encode(wave)
+                with codecs.failures(type(codec), "encode"):
+                    symbols = codec.encode(wave)
                 stream.write(symbols.tobytes())
                 count += wave.size
                 magnitude = np.abs(wave)

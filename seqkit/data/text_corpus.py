@@ -95,10 +95,11 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
             wanted = Bytes if raw else Characters
         assert issubclass(wanted, TextCodec)
         pieces = (piece for file in files for piece in _pieces(file, wanted.kind, config.encoding))
-        try:
-            return wanted.fit(pieces, config.max_vocabulary)
-        except ValueError as error:
-            raise DataError(f"{source.located.path}: {error}") from error
+        with codecs.failures(wanted, "fit"):
+            try:
+                return wanted.fit(pieces, config.max_vocabulary)
+            except ValueError as error:
+                raise DataError(f"{source.located.path}: {error}") from error
 
     found = corpus_cache.find_codec(source, settings, catalogue, derive)
     assert isinstance(found, TextCodec)
@@ -188,19 +189,25 @@ class _Reading:
         offset = written = 0
         for piece in _pieces(file, codec.kind, self.config.encoding):
             try:
-                symbols = np.asarray(codec.encode(piece, unknown))
+                with codecs.failures(type(codec), "encode"):
+                    symbols = np.asarray(codec.encode(piece, unknown))
             except UnknownSymbolError as error:
                 raise DataError(
                     f"{file}: {UnknownSymbolError(error.character, offset + error.offset)}: "
                     "see data.unknown=skip|nearest"
                 ) from error
+            if symbols.size and symbols.dtype.kind not in "iu":
+                raise DataError(
+                    f"{file}: the codec {codec.name} gave {symbols.dtype} in place of integers"
+                )
             if symbols.size and not 0 <= symbols.min() <= symbols.max() < codec.size:
                 raise DataError(
                     f"{file}: the codec {codec.name} gave a symbol outside its {codec.size}"
                 )
             stream.write(symbols.astype(dtype, copy=False).tobytes())
             if unknown == "skip":
-                self.skipped += len(piece) - len(codec.decode(symbols))
+                with codecs.failures(type(codec), "decode"):
+                    self.skipped += len(piece) - len(codec.decode(symbols))
             offset += len(piece)
             written += symbols.size
         return written

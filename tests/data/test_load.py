@@ -17,6 +17,7 @@ from seqkit.data.load import load_corpus, recorded_path_problem
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import Symbols
+from tests.conftest import Write
 
 WORDS = "sing a song of sixpence\n"
 
@@ -201,3 +202,41 @@ def test_a_symbol_outside_a_codecs_own_is_refused(text: Path) -> None:
 
     with pytest.raises(DataError, match=r"song\.txt: the codec faulty gave a symbol outside"):
         load(text, Faulty.from_text(WORDS))
+
+
+FAULTY = """
+import numpy as np
+from seqkit.data.codecs import Characters, MuLaw
+
+class Faulty(Characters):
+    name = "faulty"
+    {body}
+
+class FaultySound(MuLaw):
+    name = "faulty_sound"
+    {body}
+
+CODECS = {{"faulty": Faulty, "faulty_sound": FaultySound}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "said"),
+    [
+        ("faulty", "fit = classmethod(lambda cls, pieces, most=0: 1 / 0)", "its fit failed: Zero"),
+        ("faulty", "def encode(self, *_): return {}['x']", "its encode failed: KeyError: 'x'"),
+        ("faulty", "def encode(self, *_): return np.zeros(5)", "float64 in place of integers"),
+        ("faulty", "def to_spec(self): return {1, 2}", "its to_spec failed: TypeError"),
+        ("faulty", "start = 99", "its start, 99, is none of its 13 symbols"),
+        ("faulty_sound", "def _decode(self): return {}['x']", "its constructor failed: KeyError"),
+        ("faulty_sound", "def encode(self, wave): return {}['x'] if len(wave) > 1 else [0]",
+         "its encode failed: KeyError: 'x'"),
+    ],
+)  # fmt: skip
+def test_a_codec_that_fails_is_named(
+    name: str, body: str, said: str, text: Path, sound: Path, write: Write
+) -> None:
+    write("faulty_codecs.py", FAULTY.format(body=body))
+    data = DataConfig(path=str(sound if name == "faulty_sound" else text), codec=name)
+    with pytest.raises(DataError, match=said):
+        load_corpus(data, catalogue=Catalogue(["faulty_codecs"]), notice=lambda text: None)

@@ -5,15 +5,17 @@ A codec turns text, bytes or a wave into integers 0 … V-1 and back. `kind` say
 training as in generation. `to_spec()` is a JSON object from which `from_spec` rebuilds the codec.
 """
 
+import contextlib
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from seqkit.data.codecs.base import TextCodec
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
+from seqkit.errors import DataError, SeqkitError
 from seqkit.plugins import Catalogue
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "TextCodec",
     "UnknownSymbolError",
     "code_points",
+    "failures",
     "find",
     "fingerprint",
     "from_spec",
@@ -59,6 +62,22 @@ def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:
         raise
     except Exception as error:  # of a plug-in
         raise ValueError(f"codec {name}: {type(error).__name__}: {error}") from error
+
+
+@contextlib.contextmanager
+def failures(kind: type[Codec], what: str) -> Iterator[None]:
+    """Name the codec, and `what` of it, in place of an exception that its own code raises.
+
+    Raises:
+        DataError: instead of anything that is no SeqkitError.
+    """
+    try:
+        yield
+    except SeqkitError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        raise DataError(f"the codec {kind.name}: its {what} failed: {reason}") from error
 
 
 def fingerprint(kind: type[Codec]) -> str:
