@@ -79,13 +79,15 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
     """
     folder = _run_folder(config)
     with folder.claimed():
-        if folder.holds_run and config.resume == "never" and not config.overwrite:
+        if folder.is_used and config.resume == "never" and not config.overwrite:
             raise OutputError(
                 f"run_dir={folder.path} holds a run: resume=auto goes on with it, "
                 "overwrite=true replaces it"
             )
         goes_on = config.resume != "never" and folder.holds_run
         saved = folder.load_last(catalogue, notice) if goes_on else None
+        if goes_on and saved is None:
+            notice(f"{folder.path}: no checkpoint to go on from is left: the run starts again")
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:

@@ -7,6 +7,7 @@ digest's own 64 characters zeroed, stands beside it. Reading one imports and exe
 import dataclasses
 import hashlib
 import json
+import stat
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,6 +98,8 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         CheckpointError: missing, unreadable, damaged, foreign or of a newer format.
     """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a device or a pipe might never end
+            raise CheckpointError(f"{path}: not a regular file, so no checkpoint")
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: no such checkpoint") from error

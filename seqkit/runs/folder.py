@@ -42,7 +42,12 @@ class RunFolder:
     @property
     def holds_run(self) -> bool:
         """Whether a training wrote to this folder before; a timed one is always new."""
-        return not self._timed and self.files.config.exists() and self.files.checkpoints.is_dir()
+        return not self._timed and self.files.config.exists()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a run, or checkpoints without their run, would be replaced by a new one."""
+        return self.holds_run or (not self._timed and self.files.has_checkpoints)
 
     @property
     def finished_at(self) -> int | None:
@@ -123,7 +128,7 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""
-        if self.holds_run:
+        if self.is_used:
             for file in self.files.written:
                 disk.remove(file)
 

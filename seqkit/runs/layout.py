@@ -54,6 +54,11 @@ class RunFiles:
         """The folder of checkpoints."""
         return self.path / "checkpoints"
 
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether there are any."""
+        return any(self.checkpoints.glob(f"*{_SUFFIX}"))
+
     def checkpoint(self, name: str) -> Path:
         """`last`, `previous` or `best`; `next` while a new `last` is written."""
         return self.checkpoints / f"{name}{_SUFFIX}"

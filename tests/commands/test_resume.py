@@ -1,6 +1,7 @@
 """Runs that were stopped, or finished, go on as if nothing had happened, or are left alone."""
 
 import json
+import shutil
 import signal
 from pathlib import Path
 
@@ -204,6 +205,37 @@ def test_a_run_that_was_being_replaced_is_not_gone_on_with(
     again = run(*arguments, "resume=auto")
     assert again.code == 0, again.err
     assert "training: " in again.err
+
+
+def test_checkpoints_without_their_run_are_not_replaced_unasked(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3"]
+    assert run(*arguments).code == 0
+    (tmp_path / "a" / "config.yaml").unlink()
+    best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
+    refused = run(*arguments, "seed=5")
+    assert refused.code == 6
+    assert "overwrite=true replaces it" in refused.err
+    assert (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes() == best
+    assert run(*arguments, "seed=5", "overwrite=true").code == 0
+
+
+@pytest.mark.parametrize("lost", ["checkpoints", "last and previous"])
+def test_a_run_without_a_checkpoint_to_go_on_from_starts_again(
+    lost: str, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3"]
+    assert run(*arguments).code == 0
+    if lost == "checkpoints":
+        shutil.rmtree(tmp_path / "a" / "checkpoints")
+    else:
+        (tmp_path / "a" / "checkpoints" / "last.safetensors").unlink()
+        (tmp_path / "a" / "checkpoints" / "previous.safetensors").unlink(missing_ok=True)
+    again = run(*arguments, "resume=auto")
+    assert again.code == 0, again.err
+    assert "no checkpoint to go on from is left: the run starts again" in again.err
+    assert weights(tmp_path / "a")
 
 
 def test_damaged_metrics_are_cut_back(run: Run, text_file: Path, tmp_path: Path) -> None:
