@@ -83,6 +83,9 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
             raise OutputError(
                 f"run_dir={folder.path} holds a run: resume=auto goes on with it, "
                 "overwrite=true replaces it"
+                if folder.holds_run
+                else f"run_dir={folder.path} holds checkpoints, but no config.yaml of their run: "
+                "give another run_dir, or overwrite=true"
             )
         goes_on = config.resume != "never" and folder.holds_run
         saved = folder.load_last(catalogue, notice) if goes_on else None

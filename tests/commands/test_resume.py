@@ -216,7 +216,7 @@ def test_checkpoints_without_their_run_are_not_replaced_unasked(
     best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
     refused = run(*arguments, "seed=5")
     assert refused.code == 6
-    assert "overwrite=true replaces it" in refused.err
+    assert "holds checkpoints, but no config.yaml" in refused.err
     assert (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes() == best
     assert run(*arguments, "seed=5", "overwrite=true").code == 0
 
