@@ -210,6 +210,6 @@ def _keys_help(command: str) -> str:
     for name, item in options():
         if commands.reads(command, name):
             default = default_of(item)
-            shown = "" if default is None or default == "" else f" [{default}]"
+            shown = "" if default in (None, "", []) else f" [{default}]"
             lines.append(f"  {name:26}{item.metadata['help']}{shown}")
     return "\n".join(lines)

@@ -34,13 +34,14 @@ from seqkit.config import Config
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, take_modules
 from seqkit.recipe_files import recipe_folders, user_recipe_folders
-from seqkit.renamed_keys import RENAMED
+from seqkit.renamed_keys import RENAMED, with_listed_path
 
 FREE_TEXT = (
     *("checkpoint", "data.path", "init_from", "out", "run_dir", "runs"),
     *("prompt", "prompt_audio", "prompt_file"),
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
+_REPEATED = "data.path"  # one of them, each value of which counts; of the others the last one does
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
 
@@ -77,6 +78,9 @@ class RecipeSource(FileConfigSource):
         except RecursionError as error:
             raise ConfigError(f"{file}: an alias in it names what it stands in") from error
         found.header["package"] = found.header.get("package") or "_global_"
+        content = OmegaConf.to_container(found.config)
+        if isinstance(content, dict) and isinstance(content.get("data"), dict):
+            found.config = OmegaConf.create({**content, "data": with_listed_path(content["data"])})
         return found
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
@@ -134,13 +138,7 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
             ) from error
     assert isinstance(config, Config)
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
-    for key, value in free.items():
-        if "\0" in value:
-            raise ConfigError(f"{key}: it contains a NUL character")
-        if not value and key != "prompt":
-            raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
-        holder, _, name = key.rpartition(".")
-        setattr(getattr(config, holder) if holder else config, name, value)
+    _set_free_text(config, free)
     config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
     if config.plugins != modules:  # a recipe names some, too
         catalogue = catalogue.extended(config.plugins)
@@ -149,28 +147,33 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
 
 
 def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
-    """The arguments of every run of a sweep: all combinations of what was given as a list."""
+    """The arguments of every run of a sweep: all combinations of what was given as a list.
+
+    Each `data.path` that is given makes runs of its own.
+    """
     arguments, modules = take_modules(arguments)
     overrides, free = _separate(arguments)
-    kept = [f"{key}={value}" for key, value in free.items()]
+    kept = [f"{key}={value}" for key, value in free if key != _REPEATED]
     kept += [f"plugins={module}" for module in modules]
+    repeated = [[f"{key}={value}"] for key, value in free if key == _REPEATED]
     with _hydra(Catalogue(modules), config_dirs):
         try:
             batches = BasicSweeper.split_arguments(_parse(overrides), None)
         except HydraException as error:
             raise ConfigError(_explain(error)) from error
-    return [list(run) + kept for batch in batches for run in batch]
+    runs = [run for batch in batches for run in batch]
+    return [[*run, *kept, *path] for run in runs for path in repeated or [[]]]
 
 
 def given_keys(arguments: list[str]) -> list[str]:
-    """The keys that were typed, without values."""
-    return [argument.partition("=")[0] for argument in arguments]
+    """The keys that were typed, without values, each once."""
+    return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
 
 
-def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
-    """Hydra's overrides, and the values of free text by key; every key is checked."""
+def _separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Hydra's overrides, and each key of free text with its value; every key is checked."""
     known = [name for name, _ in schema.options()]
-    overrides, free = [], {}
+    overrides, free = [], []
     for argument in arguments:
         key, sign, value = argument.partition("=")
         if not sign:
@@ -178,7 +181,7 @@ def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
         if key[:1] in "+~" and not key.lstrip("+~").startswith("hydra."):
             raise ConfigError(f"{key}=: keys are set as key=value, without + or ~")
         if key in FREE_TEXT:
-            free[key] = value
+            free.append((key, value))
             continue
         if key in RENAMED:
             raise ConfigError(_renamed(key))
@@ -188,6 +191,19 @@ def _separate(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
             )
         overrides.append(argument)
     return overrides, free
+
+
+def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
+    """Put the values of free text into the config, in the place of a recipe's."""
+    for key, value in free:
+        if "\0" in value:
+            raise ConfigError(f"{key}: it contains a NUL character")
+        if not value and key != "prompt":
+            raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
+        if key != _REPEATED:
+            setattr(config, key, value)
+    if paths := [value for key, value in free if key == _REPEATED]:
+        config.data.path = paths
 
 
 def _parse(overrides: list[str]) -> list[Override]:

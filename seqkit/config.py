@@ -22,7 +22,9 @@ class DataConfig:
 
     kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes", "audio"))
     dataset: str = option("", "the data set used when data.path is not given (docs/datasets.md)")
-    path: str = option("", "a file, or a folder; each file is one document")
+    path: list[str] = option(
+        [], "a file, or a folder; each file is one document; may be given several times"
+    )
     split: list[float] = option(
         [0.9, 0.1, 0.0],
         "fractions for training, validation and test: by position, or by whole files of sound",

@@ -115,10 +115,28 @@ def test_free_text_is_literal(values: dict[str, str], prompt: str, text: str) ->
 def test_awkward_text_is_literal(value: str) -> None:
     arguments = ["recipe=shakespeare", f"prompt={value}", f"data.path={value}"]
     config = composed(arguments, [])
-    assert (config.prompt, config.data.path) == (value, value)
+    assert (config.prompt, config.data.path) == (value, [value])
     (run,) = compose.sweep(arguments, [])
     again = composed(run, [])
-    assert (again.prompt, again.data.path) == (value, value)
+    assert (again.prompt, again.data.path) == (value, [value])
+
+
+def test_several_paths_are_kept_in_their_order() -> None:
+    words = ["recipe=shakespeare", "data.path=a,b", "seed=1,2", "data.path= c=[d]\n"]
+    assert composed([*words[:2], words[3]], []).data.path == ["a,b", " c=[d]\n"]
+    runs = [composed(run, []) for run in compose.sweep(words, [])]  # each path has its own runs
+    assert [(run.seed, run.data.path) for run in runs] == [
+        (seed, [path]) for seed in (1, 2) for path in ("a,b", " c=[d]\n")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "paths"), [("a, b", ["a, b"]), ("[a, 'b,c']", ["a", "b,c"]), ("''", [])]
+)
+def test_a_recipe_names_a_path_or_a_list(tmp_path: Path, written: str, paths: list[str]) -> None:
+    (tmp_path / "mine.yaml").write_text(f"data:\n  path: {written}\n")
+    assert composed(["recipe=mine"], [tmp_path]).data.path == paths
+    assert composed(["recipe=mine", "data.path=c"], [tmp_path]).data.path == ["c"]
 
 
 def test_a_later_argument_wins() -> None:

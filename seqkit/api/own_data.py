@@ -27,7 +27,7 @@ def own_part(
     """
     data = _recorded_config(saved)
     if data.path:
-        problem = recorded_path_problem(Path(data.path), saved.codec, saved.data)
+        problem = recorded_path_problem([*map(Path, data.path)], saved.codec, saved.data)
     else:
         known = data.dataset in catalogue.names("datasets")
         problem = None if known else _unknown_dataset(data.dataset, saved.config)
@@ -36,7 +36,7 @@ def own_part(
     corpus = load_corpus(data, catalogue=catalogue, notice=notice, codec=saved.codec)
     if corpus.sha256 != saved.data.get("sha256"):
         raise DataError(
-            f"{data.path or corpus.name} is not what the checkpoint was trained on "
+            f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
             "(another sha256): give data.path to evaluate other data"
         )
     _, validation, test = corpus.split(data.split)

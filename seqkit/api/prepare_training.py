@@ -134,8 +134,7 @@ def _set_up(
     """Data, network and trainer; `saved` is the run to go on with."""
     origin = saved or _initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
-    if config.data.path:
-        config.data.path = str(Path(config.data.path).absolute())
+    config.data.path = [str(Path(path).absolute()) for path in config.data.path]
     corpus = load_corpus(
         config.data,
         catalogue=catalogue,

@@ -56,7 +56,7 @@ class Run:
 def train(
     recipe: str,
     *overrides: str,
-    data: str | os.PathLike[str] | None = None,
+    data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     on_event: Callable[[Event], object] | None = None,
     plugins: Sequence[str] = (),
     config_dirs: Sequence[str | os.PathLike[str]] = (),
@@ -69,7 +69,7 @@ def train(
     Args:
         recipe: the name of a recipe.
         overrides: key=value, as on the command line.
-        data: a file or folder to learn from: `data.path`.
+        data: a file or folder to learn from, or several: `data.path`.
         on_event: called with each event of the run, see `seqkit.runs.events`.
         plugins: modules that bring data sets, codecs or recipes.
         config_dirs: folders with recipes of your own: `--config-dir`.
@@ -83,9 +83,9 @@ def train(
     if on_event is not None and not callable(on_event):
         raise ConfigError(f"on_event={on_event!r}: expected a function, got no callable")
     words = [f"recipe={recipe}", *overrides]
-    if data is not None:
-        check_type("data", data, str | os.PathLike)
-        words.append(f"data.path={os.fspath(data)}")
+    places = [] if data is None else [data] if isinstance(data, str | os.PathLike) else data
+    check_list("data", places, str | os.PathLike)
+    words += [f"data.path={os.fspath(place)}" for place in places]
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
     config, catalogue = compose.compose(

@@ -56,7 +56,7 @@ def load(
     assert codec is None or codec.kind == "audio"
     if codec is not None:
         _check_same(config, codec)
-    files = corpus_cache.listing(located.path, files_in, "file of sound")
+    files = corpus_cache.listing(located, files_in, "file of sound")
     source = corpus_cache.scan(located, files, cache)
     settings = {
         "kind": "audio",

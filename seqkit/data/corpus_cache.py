@@ -46,9 +46,9 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Source:
-    """Files below a folder, or one file, and what identifies their content.
+    """Files below folders, or files alone, and what identifies their content.
 
-    files: by their path within the folder, with / between folders.
+    files: by name, as `listing` names them.
     located: what the data set says of itself.
     cache: the folder for encoded data.
     """
@@ -62,7 +62,7 @@ class Source:
     @property
     def sha256(self) -> str:
         """Of the file, or of the folder's listing as `sha256sum` prints it."""
-        if not self.located.path.is_dir():
+        if not self.located.others and not self.located.path.is_dir():
             return next(iter(self.hashes.values()))
         listing = "".join(f"{digest}  {name}\n" for name, digest in self.hashes.items())
         return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
@@ -75,30 +75,25 @@ class Source:
 
     def check_unchanged(self) -> None:
         """Raise DataError if a file changed since it was hashed."""
-        root = self.located.path
-        if _hashes(root, self.files, self.cache)[0] != self.hashes:
-            raise DataError(f"{root}: changed while it was read: start again")
+        if _hashes(self.located, self.files, self.cache)[0] != self.hashes:
+            raise DataError(f"{self.located}: changed while it was read: start again")
 
 
-def scan(located: Located, files: list[Path], cache: Path) -> Source:
+def scan(located: Located, files: Mapping[str, Path], cache: Path) -> Source:
     """Hash the files, or take the hashes remembered by path, size and time stamp.
 
     Raises:
         DataError: a file cannot be read, or a part of the data set's own has no file.
     """
-    root = located.path
-    named = {
-        file.relative_to(root).as_posix() if file != root else file.name: file for file in files
-    }
-    parts = {located.part_of(name) for name in named}
+    parts = {located.part_of(name) for name in files}
     for part, pattern in ((1, located.validation), (2, located.test)):
         if pattern and part not in parts:
             raise DataError(
-                f"{root}: no file matches {pattern}, which {located.name} names as its own "
+                f"{located}: no file matches {pattern}, which {located.name} names as its own "
                 f"{('validation', 'test')[part - 1]} part"
             )
-    hashes, size = _hashes(root, named, cache)
-    return Source(located, named, hashes, size, cache)
+    hashes, size = _hashes(located, files, cache)
+    return Source(located, files, hashes, size, cache)
 
 
 def find_codec(
@@ -184,12 +179,27 @@ def blocks(file: Path) -> Iterator[bytes]:
         raise DataError(f"{file}: cannot be read: {disk.describe(error)}") from error
 
 
-def listing(path: Path, inside: Callable[[Path], Iterator[Path]], what: str) -> list[Path]:
-    """A file, or the files of a folder that `inside` yields, sorted.
+def listing(
+    located: Located, inside: Callable[[Path], Iterator[Path]], what: str
+) -> dict[str, Path]:
+    """Files, and those of folders that `inside` yields, sorted: each by a name of its own.
+
+    The name is the path within the folder, with / between folders; where several paths are given,
+    it comes after the path's number, as in 2/chapter.txt.
 
     Raises:
         DataError: there are none; `what` says of which kind.
     """
+    named = {}
+    for number, path in enumerate(located.paths, 1):
+        prefix = f"{number}/" if located.others else ""
+        for file in _files_of(path, inside, what):
+            name = file.name if file == path else file.relative_to(path).as_posix()
+            named[prefix + name] = file
+    return named
+
+
+def _files_of(path: Path, inside: Callable[[Path], Iterator[Path]], what: str) -> list[Path]:
     try:
         if path.is_dir():
             files = sorted(inside(path))
@@ -204,11 +214,10 @@ def listing(path: Path, inside: Callable[[Path], Iterator[Path]], what: str) -> 
         raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
 
 
-def _hashes(root: Path, files: Mapping[str, Path], cache: Path) -> tuple[dict[str, str], int]:
+def _hashes(located: Located, files: Mapping[str, Path], cache: Path) -> tuple[dict[str, str], int]:
     """The sha256 of every file, and how many bytes they have together."""
-    memory = (
-        cache / "hashes" / (hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:32] + ".json")
-    )
+    place = b"\0".join(os.fsencode(root.resolve()) for root in located.paths)
+    memory = cache / "hashes" / (hashlib.sha256(place).hexdigest()[:32] + ".json")
     known = _read_json(memory) or {}
     entries: dict[str, list[Any]] = {}
     for name, file in files.items():

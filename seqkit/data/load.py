@@ -43,7 +43,7 @@ def load_corpus(
         audio_corpus.check_gain(data, trained)
     cache = disk.cache_dir()
     located = _locate(data, catalogue, Folders(cache, notice))
-    if kind == "auto" and audio_corpus.holds_sound(located.path):
+    if kind == "auto" and all(map(audio_corpus.holds_sound, located.paths)):
         kind = "audio"
     load = audio_corpus.load if kind == "audio" else text_corpus.load
     corpus = load(data, located, cache=cache, catalogue=catalogue, codec=codec)
@@ -52,7 +52,7 @@ def load_corpus(
     return corpus
 
 
-def recorded_path_problem(path: Path, codec: Codec, record: Mapping[str, Any]) -> str | None:
+def recorded_path_problem(paths: list[Path], codec: Codec, record: Mapping[str, Any]) -> str | None:
     """Why data that a checkpoint names by path must not be opened; None if it may be.
 
     A checkpoint may come from anywhere, and name a device or somebody's private files. Only a
@@ -60,33 +60,35 @@ def recorded_path_problem(path: Path, codec: Codec, record: Mapping[str, Any]) -
     here. Checkpoints of 0.1.0 recorded no size: theirs is never read unasked.
 
     Args:
-        path: the `data.path` in the checkpoint's config.
+        paths: the `data.path` in the checkpoint's config.
         codec: the checkpoint's own.
         record: what `Corpus.record()` said in the training.
     """
-    try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            files = (audio_corpus if codec.kind == "audio" else text_corpus).files_in(path)
-        elif not stat.S_ISREG(mode):
-            return f"{path} is neither a file nor a folder"
-        elif not path.stat().st_size:  # as those that a system makes up when they are read
-            return f"{path} is empty"
-        else:
-            files = iter([path])
-        recorded = record.get("bytes")
-        if recorded is None:
-            return f"the checkpoint does not say how large {path} was"
-        size = 0
-        for file in files:
-            size += file.stat().st_size
-            if size > recorded:  # there may be a whole disk below
-                break
-    except (OSError, ValueError) as error:
-        reason = disk.describe(error) if isinstance(error, OSError) else str(error)
-        return f"{path} cannot be read: {reason}"
+    recorded = record.get("bytes")
+    size = 0
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+            if stat.S_ISDIR(mode):
+                files = (audio_corpus if codec.kind == "audio" else text_corpus).files_in(path)
+            elif not stat.S_ISREG(mode):
+                return f"{path} is neither a file nor a folder"
+            elif not path.stat().st_size:  # as those that a system makes up when they are read
+                return f"{path} is empty"
+            else:
+                files = iter([path])
+            if recorded is None:
+                return f"the checkpoint does not say how large {path} was"
+            for file in files:
+                size += file.stat().st_size
+                if size > recorded:  # there may be a whole disk below
+                    break
+        except (OSError, ValueError) as error:
+            reason = disk.describe(error) if isinstance(error, OSError) else str(error)
+            return f"{path} cannot be read: {reason}"
     if size != recorded:
-        return f"{path} does not have the {recorded} bytes that the checkpoint was trained on"
+        shown, verb = " and ".join(map(str, paths)), "does" if len(paths) == 1 else "do"
+        return f"{shown} {verb} not have the {recorded} bytes that the checkpoint was trained on"
     return None
 
 
@@ -117,8 +119,11 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
-        path = Path(data.path)
-        return Located(path, path.name or str(path))
+        path, *others = map(Path, data.path)
+        name = path.name or str(path)
+        if others:
+            name += f" and {len(others)} more"
+        return Located(path, name, others=tuple(others))
     if data.dataset:
         return datasets.locate(data.dataset, catalogue, folders)
     raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")

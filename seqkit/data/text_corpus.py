@@ -48,7 +48,7 @@ def load(
         ConfigError: an encoding or a codec that does not exist.
     """
     _check_encoding(config.encoding)
-    source = corpus_cache.scan(located, _files_of(located.path), cache)
+    source = corpus_cache.scan(located, _files_of(located), cache)
     assert codec is None or codec.kind != "audio"
     if codec is None:
         codec = _fitting_codec(config, source, catalogue)
@@ -66,11 +66,11 @@ def files_in(folder: Path) -> Iterator[Path]:
     return (file for file in folder.rglob("*") if file.suffix == ".txt" and file.is_file())
 
 
-def _files_of(path: Path) -> list[Path]:
-    files = corpus_cache.listing(path, files_in, ".txt file")
-    files = [file for file in files if file.stat().st_size]
+def _files_of(located: Located) -> dict[str, Path]:
+    files = corpus_cache.listing(located, files_in, ".txt file")
+    files = {name: file for name, file in files.items() if file.stat().st_size}
     if not files:
-        raise DataError(f"{path}: the text is empty")
+        raise DataError(f"{located}: the text is empty")
     return files
 
 
@@ -99,7 +99,7 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
             try:
                 return wanted.fit(pieces, config.max_vocabulary)
             except ValueError as error:
-                raise DataError(f"{source.located.path}: {error}") from error
+                raise DataError(f"{source.located}: {error}") from error
 
     found = corpus_cache.find_codec(source, settings, catalogue, derive)
     assert isinstance(found, TextCodec)
@@ -172,7 +172,7 @@ class _Reading:
             part_starts.setdefault(located.part_of(name), written)
             written += self._write(files[name], stream)
         if not written:
-            raise DataError(f"{located.path}: nothing is left of the text: all of it was skipped")
+            raise DataError(f"{located}: nothing is left of the text: all of it was skipped")
         left_out = f"{self.skipped} characters outside the vocabulary were left out"
         return Encoded(
             starts,

@@ -21,9 +21,9 @@ _ARITHMETIC_KEYS = {"model.dropout", "model.backend", "model.cell_clip"}
 
 def may_have_more(config: Config, saved: Checkpoint) -> bool:
     """Whether a finished run has to be looked at again: its end, or the data's path, is another."""
-    before = saved.config.get("data", {}).get("path", "")
-    path = str(Path(config.data.path).absolute()) if config.data.path else ""
-    return path != before or bool(_changed(config, saved, _END_KEYS))
+    before = saved.config.get("data", {}).get("path", [])
+    paths = [str(Path(path).absolute()) for path in config.data.path]
+    return paths != before or bool(_changed(config, saved, _END_KEYS))
 
 
 def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True) -> str | None:

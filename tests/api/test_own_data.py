@@ -30,6 +30,16 @@ def test_it_is_found_by_its_path(run: Run, trained: Path) -> None:
     assert record["bytes"] == 100 * len(SENTENCE)
 
 
+def test_a_path_that_an_older_version_recorded_is_found(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    (path,) = load(trained / BEST, Catalogue()).config["data"]["path"]
+    forge(trained / BEST, path=path).save(tmp_path / "older.safetensors")
+    assert load(tmp_path / "older.safetensors", Catalogue()).config["data"]["path"] == [path]
+    done = run("evaluate", f"checkpoint={tmp_path / 'older.safetensors'}", "device=cpu")
+    assert done.code == 0, done.err
+
+
 @pytest.mark.parametrize("place", ["/dev/zero", "/proc/self/mem", "pipe", "longer.txt", "none.txt"])
 def test_only_a_file_of_the_recorded_size_is_opened(
     place: str, run: Run, trained: Path, tmp_path: Path
@@ -37,7 +47,7 @@ def test_only_a_file_of_the_recorded_size_is_opened(
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "longer.txt").write_text("the rain " * 501)
     path = Path(place) if place.startswith("/") else tmp_path / place
-    forge(trained / BEST, path=str(path)).save(tmp_path / "foreign.safetensors")
+    forge(trained / BEST, path=[str(path)]).save(tmp_path / "foreign.safetensors")
     refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
     assert refused.code == 3
     assert "give data.path" in refused.err
@@ -47,7 +57,7 @@ def test_only_a_file_of_the_recorded_size_is_opened(
 def test_without_a_recorded_size_nothing_is_opened(run: Run, trained: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the password is Ü")
-    foreign = forge(trained / BEST, path=str(secret))
+    foreign = forge(trained / BEST, path=[str(secret)])
     del foreign.data["bytes"]
     foreign.save(tmp_path / "foreign.safetensors")
     refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
@@ -71,7 +81,7 @@ def test_a_data_set_that_nobody_offers_is_not_imported(
 ) -> None:
     (tmp_path / "evil.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
-    saved = forge(trained / BEST, path="", dataset="evil")
+    saved = forge(trained / BEST, path=[], dataset="evil")
     saved.config["plugins"] = ["evil"]
     saved.save(tmp_path / "foreign.safetensors")
     refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")

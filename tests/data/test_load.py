@@ -45,13 +45,14 @@ def sound(tmp_path: Path) -> Path:
 
 
 def load(
-    path: Path,
+    path: Path | list[Path],
     codec: Codec | None = None,
     trained: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Corpus:
+    paths = path if isinstance(path, list) else [path]
     return load_corpus(
-        DataConfig(path=str(path), **settings),
+        DataConfig(path=[str(one) for one in paths], **settings),
         catalogue=Catalogue(),
         notice=lambda text: None,
         codec=codec,
@@ -70,7 +71,7 @@ def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None
 @pytest.mark.parametrize("name", ["bytes", "characters", "linear", "mu_law"])
 def test_a_codec_is_chosen_by_name(name: str, text: Path, sound: Path) -> None:
     place = sound if name in ("linear", "mu_law") else text
-    data = DataConfig(path=str(place), codec=name)
+    data = DataConfig(path=[str(place)], codec=name)
     found = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
     assert found.codec.name == name
 
@@ -91,7 +92,7 @@ def test_a_codec_is_chosen_by_name(name: str, text: Path, sound: Path) -> None:
 def test_what_does_not_fit_is_refused(
     codec: Codec | None, settings: dict[str, object], said: str, text: Path
 ) -> None:
-    data = DataConfig(path=str(text), **settings)  # type: ignore[arg-type]
+    data = DataConfig(path=[str(text)], **settings)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=said):
         load_corpus(data, catalogue=Catalogue(), notice=lambda text: None, codec=codec)
 
@@ -142,31 +143,50 @@ def test_a_recorded_file_is_opened_only_as_it_was(text: Path) -> None:
     corpus = load(text)
     codec, record = corpus.codec, corpus.record()
     assert record["bytes"] == len(WORDS) * 5
-    assert recorded_path_problem(text, codec, record) is None
-    said = recorded_path_problem(text, codec, {"sha256": record["sha256"]})  # of 0.1.0
+    assert recorded_path_problem([text], codec, record) is None
+    said = recorded_path_problem([text], codec, {"sha256": record["sha256"]})  # of 0.1.0
     assert said == f"the checkpoint does not say how large {text} was"
     pipe = text.with_name("pipe")
     os.mkfifo(pipe)
     for place in (pipe, Path("/dev/zero")):
-        said = recorded_path_problem(place, codec, record)
+        said = recorded_path_problem([place], codec, record)
         assert said == f"{place} is neither a file nor a folder"
-    assert "cannot be read: no such" in str(recorded_path_problem(Path("/no/such"), codec, record))
-    assert "cannot be read" in str(recorded_path_problem(Path("a\0b"), codec, record))
+    missing = recorded_path_problem([Path("/no/such")], codec, record)
+    assert "cannot be read: no such" in str(missing)
+    assert "cannot be read" in str(recorded_path_problem([Path("a\0b")], codec, record))
     empty = text.with_name("empty")
     empty.touch()
-    assert "is empty" in str(recorded_path_problem(empty, codec, {"bytes": 0}))
+    assert "is empty" in str(recorded_path_problem([empty], codec, {"bytes": 0}))
     text.write_text("x" * (len(WORDS) * 5 + 1))
-    assert "does not have the 120 bytes" in str(recorded_path_problem(text, codec, record))
+    assert "does not have the 120 bytes" in str(recorded_path_problem([text], codec, record))
+
+
+def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "songs"
+    folder.mkdir()
+    (folder / "song.txt").write_text("rye\n")
+    paths = [folder, text, folder / "song.txt"]
+    corpus = load(paths)
+    assert corpus.codec.decode(corpus.whole.symbols) == "rye\n" + WORDS * 5 + "rye\n"
+    assert corpus.whole.starts.tolist() == [0, 4, 124]
+    assert corpus.name == "songs and 2 more"
+    assert corpus.bytes == 128
+    assert recorded_path_problem(paths, corpus.codec, corpus.record()) is None
+    problem = recorded_path_problem(paths[:2], corpus.codec, corpus.record())
+    assert "songs and " in str(problem) and "do not have the 128 bytes" in str(problem)
+    assert load(paths).sha256 == corpus.sha256 != load([text, *paths]).sha256
+    with pytest.raises(DataError, match="none: no such file"):
+        load([text, tmp_path / "none"])
 
 
 def test_a_recorded_folder_is_opened_only_as_it_was(sound: Path) -> None:
     corpus = load(sound)
     codec, record = corpus.codec, corpus.record()
     (sound / "notes.txt").write_text("not sound")
-    assert recorded_path_problem(sound, codec, record) is None
-    assert "does not have" in str(recorded_path_problem(sound, Bytes(), record))
+    assert recorded_path_problem([sound], codec, record) is None
+    assert "does not have" in str(recorded_path_problem([sound], Bytes(), record))
     (sound / "more.wav").write_bytes(b"RIFF")
-    assert "does not have" in str(recorded_path_problem(sound, codec, record))
+    assert "does not have" in str(recorded_path_problem([sound], codec, record))
 
 
 CODEC = """
@@ -187,7 +207,7 @@ def test_data_is_encoded_again_when_a_plug_ins_codec_changes(
     for turn in ("", "[::-1]"):
         (tmp_path / "turned_codec.py").write_text(CODEC.format(turn=turn))
         monkeypatch.delitem(sys.modules, "turned_codec", raising=False)
-        data = DataConfig(path=str(text), codec="turned")
+        data = DataConfig(path=[str(text)], codec="turned")
         corpus = load_corpus(data, catalogue=Catalogue(["turned_codec"]), notice=lambda text: None)
         found.append(corpus.codec.decode(corpus.whole.symbols))
     assert found == [WORDS * 5, (WORDS * 5)[::-1]]
@@ -237,6 +257,6 @@ def test_a_codec_that_fails_is_named(
     name: str, body: str, said: str, text: Path, sound: Path, write: Write
 ) -> None:
     write("faulty_codecs.py", FAULTY.format(body=body))
-    data = DataConfig(path=str(sound if name == "faulty_sound" else text), codec=name)
+    data = DataConfig(path=[str(sound if name == "faulty_sound" else text)], codec=name)
     with pytest.raises(DataError, match=said):
         load_corpus(data, catalogue=Catalogue(["faulty_codecs"]), notice=lambda text: None)

@@ -17,6 +17,7 @@ from seqkit.plugins import Catalogue
 class Located:
     """Where a data set's file or folder is, and what is known of it.
 
+    others: more files and folders of it, which come after `path`.
     validation, test: patterns for the files of its own validation and test part, such as
         "*_[0-4].wav"; one with a / is for the path within the folder, such as "test/*".
     licence, citation: kept in checkpoints, and shown when a training starts.
@@ -28,6 +29,15 @@ class Located:
     test: str = ""
     licence: str = ""
     citation: str = ""
+    others: tuple[Path, ...] = ()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files and folders, in their order."""
+        return (self.path, *self.others)
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.paths))
 
     def part_of(self, name: str) -> int:
         """The part that a file belongs to: 0 training, 1 validation, 2 test.
