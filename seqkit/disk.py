@@ -48,7 +48,7 @@ class OutputFile:
         self._stream = stream
         self._path = path
 
-    def write(self, content: bytes) -> int:
+    def write(self, content: bytes | memoryview) -> int:
         """Append bytes: how many. Raises OutputError."""
         with _failures(self._path):
             return self._stream.write(content)

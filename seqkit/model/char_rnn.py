@@ -164,6 +164,14 @@ class CharRNN(nn.Module):
         return self.network()(symbols, state, masks, resets)
 
 
+def count_parameters(config: ModelConfig) -> int:
+    """How many elements all parameters of a network have."""
+    v, h = config.vocabulary_size, config.hidden_size
+    biases = 2 * cells.GATES[config.cell] * h * config.num_layers
+    embedding = v * config.embedding_size if config.input == "embedding" else 0
+    return embedding + count_layer_weights(config) + biases + (h + 1) * v
+
+
 def count_layer_weights(config: ModelConfig) -> int:
     """How many elements the matrices w and u of all layers have."""
     rows = cells.GATES[config.cell] * config.hidden_size

@@ -18,13 +18,13 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from seqkit import disk
+from seqkit import disk, memory
 from seqkit.checking import check_section, check_type
 from seqkit.config import Config, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.errors import CheckpointError, ConfigError
-from seqkit.model.char_rnn import CharRNN
+from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.plugins import Catalogue
 from seqkit.renamed_keys import upgrade
 
@@ -75,7 +75,8 @@ class Checkpoint:
         place = _digest_place(content)
         digest = hashlib.sha256(content).hexdigest().encode()
         with disk.atomic_write(path) as stream:
-            stream.write(content[:place] + digest + content[place + 64 :])
+            for part in _with_digest(content, place, digest):
+                stream.write(part)
 
     def build(self, device: torch.device) -> CharRNN:
         """The network with its weights, on a device."""
@@ -100,6 +101,8 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a device or a pipe might never end
             raise CheckpointError(f"{path}: not a regular file, so no checkpoint")
+        free = memory.free_bytes(memory.HOST)
+        memory.require(2 * path.stat().st_size, free, f"reading {path}", str)
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: no such checkpoint") from error
@@ -126,6 +129,9 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             for name, value in tensors.items()
             if name.startswith(_WEIGHTS)
         }
+        count, expected = sum(own.numel() for own in weights.values()), count_parameters(model)
+        if count != expected:  # before a network is made that may be larger than any memory
+            raise ValueError(f"{count} weights do not fit a network of {expected}")
         others = {name: value for name, value in tensors.items() if not name.startswith(_WEIGHTS)}
         return Checkpoint(
             model=model,
@@ -199,6 +205,11 @@ def _digest_place(content: bytes) -> int:
     return place + len(mark) if place >= 0 else -1
 
 
+def _with_digest(content: bytes, place: int, digest: bytes) -> list[bytes | memoryview]:
+    """A file with its digest at `place`, in parts: it is too large for a copy."""
+    return [content[:place], digest, memoryview(content)[place + 64 :]]
+
+
 def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
     foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
     try:
@@ -208,8 +219,10 @@ def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
     except _NOT_OURS as error:
         raise foreign from error
     place = _digest_place(content)
-    zeroed = content[:place] + _ZEROS.encode() + content[place + 64 :]
-    if place < 0 or hashlib.sha256(zeroed).hexdigest() != digest:
+    zeroed = hashlib.sha256()
+    for part in _with_digest(content, place, _ZEROS.encode()):
+        zeroed.update(part)
+    if place < 0 or zeroed.hexdigest() != digest:
         raise CheckpointError(
             f"{path}: the checkpoint is damaged, its digest does not match: use another one, "
             "previous.safetensors for instance"

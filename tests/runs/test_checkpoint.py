@@ -148,6 +148,16 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
         checkpoint.load(tmp_path / "a.safetensors", Catalogue()).build(torch.device("cpu"))
 
 
+def test_a_network_that_the_weights_do_not_make_up_is_refused_before_it_is_made(
+    tmp_path: Path,
+) -> None:
+    original = example()
+    original.model = dataclasses.replace(original.model, hidden_size=300_000, num_layers=1000)
+    original.save(tmp_path / "a.safetensors")
+    with pytest.raises(CheckpointError, match=r"do not fit a network of \d+"):
+        checkpoint.load(tmp_path / "a.safetensors", Catalogue())
+
+
 def test_a_run_folder_means_its_best(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
     folder.mkdir()
