@@ -26,7 +26,7 @@ from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import find_checkpoint
 from seqkit.symbols import Symbols
-from seqkit.training import kernel_choice
+from seqkit.training import footprint, kernel_choice
 from seqkit.training.trainer import Trainer, saved_execution
 
 Notice = Callable[[str], None]
@@ -45,6 +45,8 @@ class Training:
     trainer: Trainer
     execution: Execution
     catalogue: Catalogue
+    memory_advice: Callable[[], str]
+    """What to try when memory does not suffice."""
 
     @property
     def device(self) -> torch.device:
@@ -60,12 +62,6 @@ class Training:
     def length(self) -> int:
         """Symbols of the closing sample."""
         return self.medium.length(self.config.length, self.config.seconds)
-
-    def memory_advice(self) -> str:
-        """What to try when memory does not suffice."""
-        return _smaller(
-            self.config, self.trainer.model.config, self.execution.precision, self.device
-        )
 
 
 @contextlib.contextmanager
@@ -153,7 +149,9 @@ def _set_up(
     settings = config.train
     lanes = Lanes(training, corpus.codec.start, settings.batch_size, settings.sequence_length)
     _tell_of_lanes(lanes, settings.batch_size, model_config, notice)
-    with device.memory_errors(lambda: _smaller(config, model_config, precisions[0], chosen)):
+    shape = footprint.shape_of(config, model_config, lanes.batch_size, precisions[0], chosen)
+    advice = footprint.require(shape, chosen, new=origin is None)
+    with device.memory_errors(advice):
         model = _network(config, model_config, origin, chosen, notice)
         execution = _execution(config, model, lanes, precisions, saved, notice)
         trainer = Trainer(
@@ -178,6 +176,7 @@ def _set_up(
         trainer=trainer,
         execution=execution,
         catalogue=catalogue,
+        memory_advice=advice,
     )
 
 
@@ -272,15 +271,6 @@ def _execution(
     if choice.execution != before and (choice.milliseconds or before):
         notice(f"kernels: {choice}")
     return choice.execution
-
-
-def _smaller(config: Config, model: ModelConfig, precision: str, chosen: torch.device) -> str:
-    """What to try when memory does not suffice."""
-    if chosen.type == "cuda":
-        lanes = kernel_choice.fitting_lanes(model, config.train.sequence_length, precision, chosen)
-        if lanes := min(lanes, config.train.batch_size // 2):
-            return f"By estimate train.batch_size={lanes} fits."
-    return "Try a smaller train.batch_size or model.hidden_size."
 
 
 def _finished(config: Config, step: int | None) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from seqkit import memory
 from seqkit.bench.rows import Row, random_symbols, window
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
@@ -33,11 +34,12 @@ from seqkit.model.char_rnn import CharRNN, count_layer_weights
 from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
-from seqkit.training import kernel_choice
+from seqkit.training import footprint, kernel_choice
 from seqkit.training.kernel_choice import ExecutionChoice
 from seqkit.training.trainer import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
+_TRAININGS = 4  # rows that keep weights, gradients and moments: two of seqkit's, two of `plain`
 
 
 def rows(
@@ -79,6 +81,18 @@ def rows(
         built["unrolled_launched"] = unrolled_network
     symbols = config.train.batch_size * config.train.sequence_length
     return {name: Row(build, symbols) for name, build in built.items()}, choice
+
+
+def require_memory(config: Config, device: torch.device, precision: str) -> None:
+    """Refuse a shape whose rows, which are all there at a time, cannot fit.
+
+    Raises:
+        DeviceError: with what would fit.
+    """
+    shape = footprint.shape_of(config, config.model, config.train.batch_size, precision, device)
+    free, needed = memory.free_bytes(device), shape.step + (_TRAININGS - 1) * shape.kept
+    smaller = partial(footprint.advice, shape, free, new=True)
+    memory.require(needed, free, f"shape={config.shape}", smaller, device)
 
 
 def operations(config: Config, row: str) -> float:

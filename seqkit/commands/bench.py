@@ -11,6 +11,7 @@ from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import ConfigError
+from seqkit.generation.footprint import require_streams
 from seqkit.kernels.timing import ROUNDS, Timing, interleave
 from seqkit.plugins import Catalogue
 
@@ -33,6 +34,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     advice = "Try fewer streams." if generates else "Try a smaller train.batch_size."
     with device.memory_errors(lambda: advice):
         if generates:
+            require_streams(config.model, config.streams, chosen)
             rows = generation.rows(config, chosen, notice)
             timings = _time(rows, chosen, console)
             result = report.generation_result(
@@ -41,6 +43,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         else:
             device.set_deterministic(config.train.deterministic)
             precisions = device.candidate_precisions(config.train.precision, chosen)
+            training.require_memory(config, chosen, precisions[0])
             rows, choice = training.rows(config, chosen, precisions, disk.cache_dir(), notice)
             rows |= plain.rows(config, chosen)
             timings = _time(rows, chosen, console)

@@ -36,6 +36,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         segments = protocols.windowed(part, config.window)
     else:
         segments = protocols.streaming(part)
+    scoring.require_memory(saved.model, segments, chosen)
     with (
         device.memory_errors(lambda: "Try device=cpu."),
         console.progress("evaluate", len(part)) as bar,

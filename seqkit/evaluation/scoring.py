@@ -12,14 +12,17 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from seqkit import memory
+from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.device import DTYPES
 from seqkit.evaluation.protocols import LANES
-from seqkit.model.char_rnn import CharRNN
+from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.loss import cross_entropy
 from seqkit.symbols import IGNORED, Floats, Integers
 
 _STEPS = 128  # T of one call
+_UNIT_BYTES, _LOGIT_BYTES = 8, 8  # for each of its steps and lanes: outputs, logits and shares
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,19 @@ class Score:
     def bits_per_symbol(self) -> float:
         """Mean bits per symbol."""
         return self.loss / math.log(2)
+
+
+def require_memory(model: ModelConfig, segments: Integers, device: torch.device) -> None:
+    """Refuse an evaluation that cannot fit: the network, and what it computes in one call.
+
+    Raises:
+        DeviceError: more is needed than is free.
+    """
+    places = min(LANES, len(segments)) * _STEPS
+    call = places * (_UNIT_BYTES * model.hidden_size + _LOGIT_BYTES * model.vocabulary_size)
+    advice = "Try device=cpu." if device.type == "cuda" else ""
+    needed, free = 4 * count_parameters(model) + call, memory.free_bytes(device)
+    memory.require(needed, free, "this evaluation", lambda: advice, device)
 
 
 @torch.inference_mode()

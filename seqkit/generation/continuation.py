@@ -10,6 +10,7 @@ from seqkit.data.codecs import Codec
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.footprint import require_streams
 from seqkit.generation.medium import medium_of
 from seqkit.generation.reading import read
 from seqkit.generation.request import Request
@@ -36,7 +37,7 @@ def continue_prompt(
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 
     Raises:
-        ConfigError, DeviceError: the engine that was asked for cannot run.
+        ConfigError, DeviceError: the engine that was asked for cannot run, or not so many streams.
     """
 
     def redraw(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Blocks:
@@ -49,6 +50,7 @@ def continue_prompt(
         other = choose_engine(model, codec.size, alone, lambda text: None)
         return _draw(other, model, codec.size, prompt=symbols, request=alone, begin=state)
 
+    require_streams(model.config, request.streams, model.head.weight.device)
     zero = (model.zero_state(1), codec.start)
     origin = begin or zero
     engine = engine or choose_engine(model, codec.size, request, notice)

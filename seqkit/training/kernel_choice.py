@@ -9,13 +9,11 @@ from pathlib import Path
 import torch
 
 from seqkit import disk
-from seqkit.config import ModelConfig
 from seqkit.data.lanes import Lanes
-from seqkit.device import DTYPES
 from seqkit.errors import OutputError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import interleave
-from seqkit.model.char_rnn import CharRNN, count_layer_weights
+from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, usable_kernels
 from seqkit.model.loss import cross_entropy
 from seqkit.model.padding import TENSOR_CORE, nearest, round_up
@@ -210,21 +208,6 @@ def width_advice(model: CharRNN) -> str | None:
         f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of "
         f"{TENSOR_CORE}; the nearest is {nearest(hidden, TENSOR_CORE)}"
     )
-
-
-def fitting_lanes(
-    config: ModelConfig, sequence_length: int, precision: str, device: torch.device
-) -> int:
-    """The number of lanes that a GPU's memory holds in training, by estimate; 0 for none.
-
-    A fused layer keeps about 13 values for each of its units, and the head 10 bytes for each
-    logit, per step and lane; a parameter takes 24 bytes with its gradient, moments and copy.
-    """
-    parameters = count_layer_weights(config) + config.vocabulary_size * config.hidden_size
-    values = 13 * config.num_layers * config.hidden_size + config.input_width
-    a_place = DTYPES[precision].itemsize * values + 10 * config.vocabulary_size
-    left = 0.9 * torch.cuda.get_device_properties(device).total_memory - 24 * parameters
-    return max(0, int(left / (a_place * sequence_length)) // TENSOR_CORE * TENSOR_CORE)
 
 
 def _on_gpu(model: CharRNN) -> bool:

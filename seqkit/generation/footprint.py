@@ -1,0 +1,43 @@
+"""The memory that generation takes, estimated before any of it is allocated."""
+
+import torch
+
+from seqkit import memory
+from seqkit.config import ModelConfig
+from seqkit.model.char_rnn import count_parameters
+
+# Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
+# of each unit (gates), and of each symbol (logits, and probabilities in float64).
+_ON_CPU = (44, 20, 20)
+_ON_GPU = (16, 0, 8)
+_ONNX_COPIES = 16  # bytes for each parameter: the graph, its file, and the session
+
+
+def stream_bytes(model: ModelConfig, on_gpu: bool) -> int:
+    """What each stream takes on its device, at least."""
+    each_layer, each_unit, each_symbol = _ON_GPU if on_gpu else _ON_CPU
+    h = model.hidden_size
+    return (each_layer * model.num_layers + each_unit) * h + each_symbol * model.vocabulary_size
+
+
+def require_streams(model: ModelConfig, streams: int, device: torch.device) -> None:
+    """Refuse streams that cannot fit.
+
+    Raises:
+        DeviceError: with the number that would fit.
+    """
+    free = memory.free_bytes(device)
+    each = stream_bytes(model, device.type == "cuda")
+
+    def fewer() -> str:
+        fitting = memory.largest(lambda count: count * each, free, below=streams)
+        return f"By estimate streams={fitting} fits." if fitting else ""
+
+    memory.require(streams * each, free, f"streams={streams}", fewer, device)
+
+
+def require_onnx(model: ModelConfig) -> None:
+    """Refuse to make an ONNX model of a network that leaves no room for it. Raises DeviceError."""
+    needed = _ONNX_COPIES * count_parameters(model)
+    free = memory.free_bytes(memory.HOST)
+    memory.require(needed, free, "ONNX Runtime", lambda: "Try sample.engine=torch.")

@@ -1,0 +1,132 @@
+"""The memory that a training takes, estimated from its shapes before any of it is allocated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from seqkit import memory
+from seqkit.config import Config, ModelConfig
+from seqkit.device import DTYPES
+from seqkit.model.char_rnn import count_parameters
+from seqkit.model.padding import TENSOR_CORE, round_up
+
+# Bytes that a CPU holds at the end of a forward pass for each unit of each layer, step and lane,
+# in fp32 and in bf16. Measured: oneDNN keeps the gates of an LSTM, and its workspace, in fp32.
+_UNIT_BYTES = {
+    "lstm": {"cudnn": (54, 37), "unrolled": (56, 36)},
+    "gru": {"cudnn": (42, 20), "unrolled": (80, 40)},
+    "rnn_tanh": {"cudnn": (17, 7), "unrolled": (25, 14)},
+    "rnn_relu": {"cudnn": (17, 7), "unrolled": (25, 14)},
+}
+# The same on a GPU, in values of the training's precision; an LSTM's is measured.
+_UNIT_VALUES = {"lstm": 9, "gru": 5, "rnn_tanh": 2, "rnn_relu": 2}
+_WIDE_BYTES = 14  # of oneDNN's workspace, for each input that an LSTM has beyond its hidden size
+_LOGIT_BYTES = 20  # logits, their log_softmax, and the gradients of both
+_LOGIT_BYTES_GPU = 10
+_NARROWER = "Try a smaller network."
+
+
+@dataclass(frozen=True)
+class TrainingShape:
+    """What decides how much memory a training takes; the estimates are lower bounds, in bytes."""
+
+    model: ModelConfig
+    moments: int
+    """Values that the optimizer keeps for each parameter."""
+    lanes: int
+    steps: int
+    """T, the steps of a window."""
+    precision: str
+    on_gpu: bool
+
+    @property
+    def kept(self) -> int:
+        """Weights, gradients and moments, and the copies that run in a lower precision."""
+        copies = 0 if self.precision == "fp32" else DTYPES[self.precision].itemsize
+        return count_parameters(self.model) * (8 + 4 * self.moments + copies)
+
+    @property
+    def step(self) -> int:
+        """What is kept, the activations of a window, and the gradients before they are cast."""
+        lanes = round_up(self.lanes, TENSOR_CORE) if self.on_gpu else self.lanes
+        gradients = DTYPES[self.precision].itemsize * count_parameters(self.model)
+        return self.kept + gradients + lanes * self.steps * self._place
+
+    @property
+    def saving(self) -> int:
+        """What the host needs to save a checkpoint, which is put together in memory."""
+        saved = count_parameters(self.model) * 4 * (1 + self.moments)
+        return (saved if self.on_gpu else self.kept) + 2 * saved
+
+    @property
+    def most(self) -> int:
+        """The most that the training's device needs at a time."""
+        return self.step if self.on_gpu else max(self.step, self.saving)
+
+    @property
+    def _place(self) -> int:
+        """Bytes for each step and lane."""
+        model, size = self.model, DTYPES[self.precision].itemsize
+        units = model.num_layers * model.hidden_size
+        if self.on_gpu:
+            values = _UNIT_VALUES[model.cell] * units + model.input_width
+            return size * values + _LOGIT_BYTES_GPU * model.vocabulary_size
+        unit = _UNIT_BYTES[model.cell][model.backend][self.precision != "fp32"]
+        inputs = 2 * size * model.input_width
+        if (model.cell, model.backend) == ("lstm", "cudnn"):
+            inputs += _WIDE_BYTES * max(0, model.input_width - model.hidden_size)
+        return unit * units + inputs + _LOGIT_BYTES * model.vocabulary_size
+
+    def in_lanes(self, lanes: int) -> "TrainingShape":
+        """The same in other lanes."""
+        return replace(self, lanes=lanes)
+
+    def in_width(self, hidden_size: int) -> "TrainingShape":
+        """The same with other layers."""
+        return replace(self, model=replace(self.model, hidden_size=hidden_size))
+
+
+def shape_of(
+    config: Config, model: ModelConfig, lanes: int, precision: str, device: torch.device
+) -> TrainingShape:
+    """The shape of a training of `model`, which has its vocabulary_size, in B lanes."""
+    return TrainingShape(
+        model=model,
+        moments=2 if config.optimizer.kind == "adamw" else int(config.optimizer.momentum > 0),
+        lanes=lanes,
+        steps=config.train.sequence_length,
+        precision=precision,
+        on_gpu=device.type == "cuda",
+    )
+
+
+def require(shape: TrainingShape, device: torch.device, *, new: bool) -> Callable[[], str]:
+    """Refuse a training that cannot fit. What to try if memory does not suffice all the same.
+
+    `new`: whether the network is; else its size is that of a checkpoint.
+
+    Raises:
+        DeviceError: with what would fit.
+    """
+    free = memory.free_bytes(device)
+
+    def smaller() -> str:
+        return advice(shape, free, new=new)
+
+    memory.require(shape.most, free, "this training", smaller, device)
+    if shape.on_gpu:
+        on_host = memory.free_bytes(memory.HOST)
+        memory.require(shape.saving, on_host, "saving this network", lambda: _NARROWER)
+    return smaller
+
+
+def advice(shape: TrainingShape, free: int | None, *, new: bool) -> str:
+    """What fits into `free` bytes, by estimate: fewer lanes, or a narrower network if it is new."""
+    lanes = memory.largest(lambda n: shape.in_lanes(n).most, free, below=shape.lanes)
+    found = [f"train.batch_size={lanes}"] if lanes else []
+    if new:
+        hidden = shape.model.hidden_size
+        width = memory.largest(lambda n: shape.in_width(n).most, free, below=hidden)
+        found += [f"model.hidden_size={width}"] if width else []
+    return f"By estimate {' or '.join(found)} fits." if found else _NARROWER

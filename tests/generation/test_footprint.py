@@ -1,0 +1,79 @@
+"""The estimates of generation and evaluation, beside what they really take."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit import memory
+from seqkit.config import ModelConfig
+from seqkit.data.corpus import Part
+from seqkit.errors import DeviceError
+from seqkit.evaluation import protocols, scoring
+from seqkit.generation import footprint
+from tests.conftest import environment
+
+_MEASURE = """
+import sys
+from pathlib import Path
+import numpy as np
+from seqkit.config import ModelConfig
+from seqkit.data.codecs import Characters
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.request import Request
+from seqkit.model.char_rnn import CharRNN
+
+def peak():
+    status = Path("/proc/self/status").read_text()  # unlike rusage, not the parent's
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+def generate(layers, hidden, size, streams):
+    codec = Characters("".join(chr(200 + n) for n in range(size)), 0)
+    model = CharRNN(ModelConfig(num_layers=layers, hidden_size=hidden, vocabulary_size=size))
+    request = Request(length=4, streams=streams, engine=sys.argv[1])
+    for _ in continue_prompt(model, codec, np.zeros(0, np.uint8), request, notice=print):
+        pass
+    return peak()
+
+first = generate(1, 8, 5, 2)
+print(generate(*map(int, sys.argv[2:])) - first)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells the peak")
+@pytest.mark.parametrize("engine", ["torch", "onnx"])
+@pytest.mark.parametrize("shape", [(2, 256, 65, 10_000), (1, 8, 1500, 10_000)])
+def test_streams_take_what_is_estimated_or_a_little_more(
+    engine: str, shape: tuple[int, int, int, int]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURE, engine, *map(str, shape)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    layers, hidden, size, streams = shape
+    model = ModelConfig(num_layers=layers, hidden_size=hidden, vocabulary_size=size)
+    estimate = streams * footprint.stream_bytes(model, on_gpu=False)
+    assert estimate < int(done.stdout) < 3 * estimate + 60 * 10**6
+
+
+def test_an_evaluation_of_a_huge_vocabulary_is_refused() -> None:
+    part = Part(np.zeros(10**5, np.uint8), np.zeros(1, np.int64))
+    segments = protocols.windowed(part, 100)
+    wide = ModelConfig(num_layers=1, hidden_size=8, vocabulary_size=10**11)
+    with pytest.raises(DeviceError, match=r"this evaluation needs at least 6\.\d PB"):
+        scoring.require_memory(wide, segments, memory.HOST)
+    small = ModelConfig(num_layers=1, hidden_size=8, vocabulary_size=100)
+    scoring.require_memory(small, segments, torch.device("cpu"))
+
+
+def test_onnx_is_left_out_where_only_pytorch_fits() -> None:
+    footprint.require_onnx(ModelConfig(num_layers=1, hidden_size=8, vocabulary_size=10))
+    huge = ModelConfig(num_layers=1, hidden_size=10**6, vocabulary_size=10)
+    with pytest.raises(DeviceError, match=r"ONNX Runtime needs .* Try sample\.engine=torch"):
+        footprint.require_onnx(huge)

@@ -1,0 +1,118 @@
+"""The estimate of a training's memory, beside what real trainings take."""
+
+import json
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqkit import recipe_files
+from seqkit.compose import compose
+from seqkit.config import ModelConfig
+from seqkit.model.char_rnn import CharRNN, count_parameters
+from seqkit.plugins import Catalogue
+from seqkit.training.footprint import TrainingShape, advice, shape_of
+from tests.conftest import environment
+
+GB = 10**9
+_MEASURE = """
+import sys
+import seqkit
+from pathlib import Path
+
+def peak():
+    status = Path("/proc/self/status").read_text()  # unlike rusage, not the parent's
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+def train(run, *keys):
+    seqkit.train("shakespeare", *keys, f"run_dir={run}", "train.max_steps=2", "length=1",
+        "train.validate_every=0", "data.split=[0.998,0.002,0.0]", "model.dropout=0",
+        "device=cpu", "sample.engine=torch", data=sys.argv[1])
+    return peak()
+
+first = train("first", "model.hidden_size=8", "train.batch_size=1", "train.sequence_length=8")
+print(train("second", *sys.argv[2:]) - first)
+"""
+
+
+def growth(folder: Path, *keys: str) -> int:
+    """By how many bytes the memory of a process grows in a training."""
+    text = folder / "text.txt"
+    text.write_text("to be or not to be\n" * 15_000)
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURE, str(text), *keys],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells the peak")
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"num_layers": 2, "hidden_size": 1000, "batch_size": 1, "sequence_length": 4},  # weights
+        {"num_layers": 4, "hidden_size": 128, "batch_size": 64, "sequence_length": 256},
+        {"num_layers": 1, "hidden_size": 8, "vocabulary_size": 2000, "batch_size": 64,
+         "sequence_length": 128},
+        {"cell": "gru", "num_layers": 2, "hidden_size": 256, "batch_size": 64,
+         "sequence_length": 256},
+    ],
+    ids=["weights", "layers", "logits", "gru"],
+)  # fmt: skip
+def test_a_real_training_takes_what_is_estimated_or_a_little_more(
+    shape: dict[str, object], precision: str, tmp_path: Path
+) -> None:
+    of_model = {field.name for field in fields(ModelConfig)}
+    keys = [f"{'model' if k in of_model else 'train'}.{k}={value}" for k, value in shape.items()]
+    keys += [f"train.precision={precision}", "data.kind=text"]
+    config = compose(["recipe=shakespeare", *keys], []).config
+    config.model.vocabulary_size = config.model.vocabulary_size or 8
+    lanes = config.train.batch_size
+    estimate = shape_of(config, config.model, lanes, precision, torch.device("cpu")).most
+    taken = growth(tmp_path, *keys)
+    slack = 60 * 10**6  # what the first training left free, and the second one used again
+    assert estimate - slack < taken < 1.7 * estimate + slack
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh"])
+@pytest.mark.parametrize("embedded", [False, True])
+def test_parameters_are_counted_without_making_them(cell: str, embedded: bool) -> None:
+    config = ModelConfig(
+        cell=cell, num_layers=3, hidden_size=5, vocabulary_size=7, embedding_size=4,
+        input="embedding" if embedded else "one_hot",
+    )  # fmt: skip
+    made = sum(own.numel() for own in CharRNN(config).parameters())
+    assert count_parameters(config) == made
+
+
+def test_advice_fits_and_is_the_largest_of_its_kind() -> None:
+    model = ModelConfig(num_layers=2, hidden_size=4096, vocabulary_size=256)
+    shape = TrainingShape(model, 2, 512, 256, "fp32", on_gpu=False)
+    found = advice(shape, 60 * GB, new=True)
+    keys = dict(word.split("=") for word in found.split() if "=" in word)
+    assert list(keys) == ["train.batch_size", "model.hidden_size"]
+    lanes = int(keys["train.batch_size"])
+    assert shape.in_lanes(lanes).most < 0.6 * 60 * GB < shape.in_lanes(lanes + 1).most
+    width = int(keys["model.hidden_size"])
+    assert shape.in_width(width).most < 0.6 * 60 * GB < shape.in_width(width + 1).most
+    assert "hidden_size" not in advice(shape, 60 * GB, new=False)
+    assert "smaller network" in advice(shape, 10**6, new=True)
+
+
+@pytest.mark.parametrize("name", sorted(recipe_files.recipes(Catalogue([]), [])))
+def test_a_shipped_recipe_fits_where_it_runs(name: str) -> None:
+    config = compose([f"recipe={name}"], []).config
+    config.model.vocabulary_size = config.model.vocabulary_size or 256
+    for precision in ("fp32", "bf16"):
+        lanes = config.train.batch_size
+        shape = shape_of(config, config.model, lanes, precision, torch.device("cpu"))
+        small = name in ("shakespeare", "toy_sentence", "wav_generation")
+        assert shape.most < (GB if small else 8 * GB), json.dumps(vars(shape), default=vars)
