@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
-from seqkit import commands, plugins, recipe_files
+from seqkit import commands, plugins, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.config import Config, options, to_yaml
@@ -58,7 +57,6 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _exit_code(lambda: _main(given))
     except BrokenPipeError:
-        _stop_printing()
         return 0
 
 
@@ -91,10 +89,10 @@ def _main(arguments: list[str]) -> int:
     given = _parser().parse_intermixed_args(arguments)
     words: list[str] = given.words
     if given.version:
-        print(seqkit.__version__)
+        stdout.write(seqkit.__version__)
         return 0
     if not arguments or (given.help and (not words or "=" in words[0])):
-        print(_help(given.config_dir, words))
+        stdout.write(_help(given.config_dir, words))
         return 0
     command = "train"
     if words and "=" not in words[0]:
@@ -103,7 +101,7 @@ def _main(arguments: list[str]) -> int:
             hint = nearest(command, list(COMMANDS))
             raise ConfigError(f"unknown command {command}{hint} There are: {', '.join(COMMANDS)}")
         if given.help:
-            print(_keys_help(command))
+            stdout.write(_keys_help(command))
             return 0
     from seqkit import compose  # Hydra takes a tenth of a second
 
@@ -113,7 +111,7 @@ def _main(arguments: list[str]) -> int:
         return _multirun(command, words, given.config_dir)
     composed = compose.compose(words, given.config_dir)
     if given.cfg:
-        print(to_yaml(composed.config), end="")
+        stdout.write(to_yaml(composed.config).rstrip("\n"))
         return 0
     return _run(command, composed, words)
 
@@ -165,7 +163,6 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
         try:
             code = _exit_code(partial(_run, command, composed._replace(config=config), run))
         except BrokenPipeError:  # nobody reads the samples; the other runs are wanted all the same
-            _stop_printing()
             code = 0
         if code in (75, 130):
             return code
@@ -182,11 +179,6 @@ def _sweep_folder(config: Config) -> Path:
     folder = RunFolder.timed(Path(config.runs), config.recipe or "multirun")
     folder.check_writable()
     return make_numbered(folder.path)
-
-
-def _stop_printing() -> None:
-    """Send stdout nowhere: whoever read it has enough, and Python flushes it again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _report(message: str, label: str = "error") -> None:

@@ -13,6 +13,8 @@ from rich.console import Console as RichConsole
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from seqkit import stdout
+
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 _STEPS_TO_JUDGE = 10  # before the time left is told: the first steps are slow
 _SECONDS_TO_JUDGE = 1.0
@@ -122,22 +124,29 @@ class Product:
         self._flushed = time.monotonic()
 
     def write(self, text: str | bytes) -> None:
-        """Bytes as they are, text as UTF-8; on a terminal control characters are escaped."""
+        """Bytes as they are, text as UTF-8; on a terminal control characters are escaped.
+
+        Raises:
+            BrokenPipeError: nobody reads any more.
+            OutputError: stdout cannot be written.
+        """
         if self.terminal:
             text = escape(self._decoder.decode(text) if isinstance(text, bytes) else text)
-        self._stream.write(to_bytes(text))
+        with stdout.failures():
+            self._stream.write(to_bytes(text))
         if self.terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
             self.flush()
 
     def end(self) -> None:
         """The last of it; a terminal's prompt goes to a new line."""
         if self.terminal:
-            self._stream.write(b"\n")
+            self.write(b"\n")
         self.flush()
 
     def flush(self) -> None:
-        """Hand over what was written."""
-        self._stream.flush()
+        """Hand over what was written. Raises as `write`."""
+        with stdout.failures():
+            self._stream.flush()
         self._flushed = time.monotonic()
 
 

@@ -120,7 +120,7 @@ def test_a_refusal_has_both_numbers() -> None:
     [
         (["model.num_layers=1000", "model.hidden_size=3000"], "model.hidden_size="),
         (["model.hidden_size=300000"], "model.hidden_size="),
-        (["model.vocabulary_size=1000000", "train.batch_size=4000"], "train.batch_size="),
+        (["model.vocabulary_size=1000000", "train.batch_size=3000"], "train.batch_size="),
     ],
 )
 def test_a_training_that_cannot_fit_is_refused_before_anything_is_made(

@@ -1,0 +1,58 @@
+"""stdout that is full, and streams that are closed: no traceback, and the code that fits."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import TINY, environment
+
+COMMANDS = {
+    "help": "--help",
+    "keys": "generate --help",
+    "version": "--version",
+    "config": "recipe=shakespeare --cfg",
+    "inspect": "inspect checkpoint={run}",
+    "evaluate": "evaluate checkpoint={run} data.path={text} device=cpu",
+    "generate": "generate checkpoint={run} length=5 device=cpu",
+    "streams": "generate checkpoint={run} length=5 streams=3 device=cpu",
+    "train": " ".join([*TINY, "data.path={text}", "train.max_steps=1", "run_dir={new}"]),
+}
+
+
+def shell(
+    name: str, redirection: str, trained: Path, text_file: Path, tmp_path: Path
+) -> subprocess.CompletedProcess[str]:
+    words = COMMANDS[name].format(run=trained, text=text_file, new=tmp_path / "new")
+    return subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -m seqkit {words} {redirection}'],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux only")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_full_disk_behind_stdout_is_named_once(
+    name: str, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    done = shell(name, ">/dev/full", trained, text_file, tmp_path)
+    assert done.returncode == 6, done.stderr
+    assert done.stderr.count("cannot write stdout: no space left on device") == 1
+    assert done.stderr.count("seqkit: error") == 1
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("name", ["version", "config", "evaluate", "streams", "train"])
+def test_closed_streams_do_no_harm(
+    redirection: str, name: str, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    done = shell(name, redirection, trained, text_file, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
