@@ -2,7 +2,9 @@
 
 import sys
 
-from seqkit.cli import main
-
 if __name__ == "__main__":
+    try:
+        from seqkit.cli import main
+    except KeyboardInterrupt:  # before there is anything that could say it
+        sys.exit(130)
     sys.exit(main())

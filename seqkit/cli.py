@@ -13,6 +13,7 @@ import seqkit
 from seqkit import commands, plugins, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
+from seqkit.commands.interrupts import ended_by_signals
 from seqkit.config import Config, options, to_yaml
 from seqkit.errors import ConfigError, SeqkitError
 from seqkit.plugins import Catalogue
@@ -61,9 +62,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _exit_code(run: Callable[[], int]) -> int:
-    """What an expected failure in `run` comes to, said in a line on stderr."""
+    """What an expected failure in `run`, or a signal, comes to, said in a line on stderr."""
     try:
-        return run()
+        with ended_by_signals():
+            return run()
     except SeqkitError as error:
         _report(str(error))
         return error.exit_code

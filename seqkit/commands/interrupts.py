@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 from seqkit.errors import StoppedError
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
+_BOUNCE = 1.0  # seconds; a Ctrl-C sooner after the first is the same one, not a second
 _Item = TypeVar("_Item")
 
 
@@ -40,10 +42,14 @@ class Interrupts:
     """
 
     def __init__(self, at_once: bool = True) -> None:
-        """Without `at_once` a signal is only noted in `received`, until a Ctrl-C insists."""
+        """Without `at_once` a signal is only noted in `received`, until a Ctrl-C insists.
+
+        One within a second of the first Ctrl-C does not: it may be a key that bounced.
+        """
         self.received: signal.Signals | None = None
         """The first signal."""
         self._at_once = at_once
+        self._first_ctrl_c: float | None = None
         self._held = 0
         self._due = False  # a signal is to be raised when `held` is left
         self._raised = False
@@ -102,7 +108,9 @@ class Interrupts:
         first = self.received is None
         if first:
             self.received = signal.Signals(number)
-        insists = not first and number == signal.SIGINT
+        insists = not first and number == signal.SIGINT and not self._bounced()
+        if number == signal.SIGINT and self._first_ctrl_c is None:
+            self._first_ctrl_c = time.monotonic()
         if self._raised or not (first if self._at_once else insists):
             return
         if self._held:
@@ -110,3 +118,7 @@ class Interrupts:
         else:
             self._raised = True
             raise KeyboardInterrupt
+
+    def _bounced(self) -> bool:
+        """Whether a Ctrl-C came just before, as when a key bounces or is held down."""
+        return self._first_ctrl_c is not None and time.monotonic() < self._first_ctrl_c + _BOUNCE

@@ -1,12 +1,17 @@
 """Signals come through where the work can be interrupted, and nowhere else."""
 
 import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from seqkit.commands.interrupts import Interrupts
+from tests.conftest import environment, start, wait_for_steps
 
 ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1]
 
@@ -91,6 +96,52 @@ def test_a_training_notes_the_first_and_gives_in_to_a_second_ctrl_c() -> None:
         assert interrupts.received == signal.SIGTERM
         with pytest.raises(KeyboardInterrupt), interrupts.held():
             signal.raise_signal(signal.SIGINT)
+
+
+def test_a_ctrl_c_that_bounces_is_one_ctrl_c() -> None:
+    with Interrupts(at_once=False) as interrupts:
+        for _ in range(3):
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(1.05)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert interrupts.received == signal.SIGINT
+
+
+def test_two_ctrl_c_in_a_moment_still_save(text_file: Path, tmp_path: Path) -> None:
+    training = start(tmp_path / "a", text_file, "train.max_steps=100000")
+    wait_for_steps(tmp_path / "a", 20)
+    training.send_signal(signal.SIGINT)
+    time.sleep(0.01)
+    training.send_signal(signal.SIGINT)
+    _, said = training.communicate()
+    assert training.returncode == 130
+    assert "the state is saved" in said
+    assert (tmp_path / "a" / "checkpoints" / "last.safetensors").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+@pytest.mark.parametrize("command", ["train", "evaluate", "bench", "export", "inspect"])
+def test_a_signal_before_the_work_begins_is_one_line(
+    command: str, number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    plug_in = f"import os, signal\nos.kill(os.getpid(), signal.{number.name})\n"
+    (tmp_path / "signals_itself.py").write_text(plug_in)
+    done = subprocess.run(
+        [sys.executable, "-m", "seqkit", command, "plugins=signals_itself"],
+        cwd=tmp_path,
+        env={**environment(), "PYTHONPATH": f"{environment()['PYTHONPATH']}:{tmp_path}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert done.stderr.startswith("seqkit: error: ")
+    assert done.stderr.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir() if file.suffix != ".py"] in (
+        [],
+        ["__pycache__"],
+    )
 
 
 def test_handlers_are_put_back_and_ignored_signals_stay_ignored() -> None:
