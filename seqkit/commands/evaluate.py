@@ -16,8 +16,8 @@ from seqkit.plugins import Catalogue
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print loss and bits per symbol of `data.path`, or of the checkpoint's own validation part."""
-    saved = load_checkpoint(config.checkpoint, catalogue)
     out = outputs.result_file(config)
+    saved = load_checkpoint(config.checkpoint, catalogue)
     chosen = device.choose_device(config.device)
     if config.data.path:
         corpus = load_corpus(

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from seqkit.generation.medium import Medium
 from seqkit.symbols import Integers, Symbols
 
 _OTHER_FILES = 256  # that the process may have open
+_FEWEST_OTHER_FILES = 64
 
 
 def free_files(config: Config) -> list[Path]:
@@ -40,6 +42,8 @@ def free_files(config: Config) -> list[Path]:
             raise disk.exists_error(file)
         if not file.parent.is_dir():
             raise OutputError(f"{file}: there is no folder {file.parent}")
+    if not os.access(out.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{out}: {out.parent.absolute()} is a folder that cannot be written to")
     return files
 
 
@@ -103,6 +107,9 @@ def write_files(
     """Write each stream to its file while it is made, after the prompt.
 
     A signal ends the symbols; the files are finished before it is raised.
+
+    Raises:
+        OutputError: a file cannot be written; or, before any is made, they are too many.
     """
     _allow_open_files(len(files))
     pace = _Pace(medium, len(files))
@@ -159,13 +166,22 @@ def print_streams(
 
 
 def _allow_open_files(count: int) -> None:
-    """Ask the system for so many open files, where it has a limit that the user may raise."""
+    """Ask the system for so many open files, where it has a limit that the user may raise.
+
+    Raises:
+        OutputError: it does not allow so many.
+    """
     with contextlib.suppress(ImportError, OSError, ValueError):  # POSIX only
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = count + _OTHER_FILES
         if hard != resource.RLIM_INFINITY:
+            if count > (most := max(1, hard - _FEWEST_OTHER_FILES)):
+                raise OutputError(
+                    f"streams={count}: this system lets a process open {hard} files: "
+                    f"give at most streams={most}"
+                )
             wanted = min(wanted, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,5 +1,8 @@
 """Files and streams of generation: written while symbols are made, and kept when they end early."""
 
+import os
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +17,7 @@ from seqkit.data.codecs import Characters, Codec, MuLaw
 from seqkit.errors import OutputError
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
+from tests.conftest import Run, environment
 
 CODEC = Characters("abcdé€", 0)
 
@@ -136,3 +140,41 @@ def test_more_streams_than_the_usual_limit_of_open_files(tmp_path: Path) -> None
     assert all(len(file.read_text()) == 1002 for file in files)
     expected = next(blocks(1, 300))[:, 299]
     assert files[299].read_text() == "bc" + CODEC.decode(expected)
+
+
+def test_streams_beyond_the_limit_of_open_files_are_refused_before_any_is_made(
+    trained: Path, tmp_path: Path
+) -> None:
+    resource = pytest.importorskip("resource")
+    arguments = [f"checkpoint={trained}", "out=a.txt", "length=5", "device=cpu"]
+    done = subprocess.run(
+        [sys.executable, "-m", "seqkit", "generate", *arguments, "streams=100"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)),
+    )
+    assert done.returncode == 6
+    assert "lets a process open 128 files: give at most streams=64" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["evaluate", "export", "bench"])
+def test_the_folder_of_out_is_looked_at_before_the_work(
+    command: str, run: Run, tmp_path: Path
+) -> None:
+    keys = ["shape=toy"] if command == "bench" else ["checkpoint=nowhere"]
+    refused = run(command, *keys, f"out={tmp_path / 'none' / 'a'}")
+    assert refused.code == 6
+    assert "there is no folder" in refused.err
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_named(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o500)
+    refused = run("evaluate", "checkpoint=nowhere", f"out={folder / 'a'}")
+    assert refused.code == 6
+    assert "cannot be written to" in refused.err
