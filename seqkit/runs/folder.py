@@ -210,7 +210,13 @@ class RunFolder:
                 disk.rename(other, other.with_suffix(".damaged"))
             return found
         if damaged:
-            raise damaged[0][1]
+            first = str(damaged[0][1]).partition(": use another")[0]
+            others = "".join(f"; nor is {file.name} of use" for file, _ in damaged[1:])
+            best = self.files.checkpoint("best")
+            weights = f", or give another run_dir and init_from={best}" if best.exists() else ""
+            raise CheckpointError(
+                f"the run cannot go on: {first}{others}: start again with overwrite=true{weights}"
+            )
         return None
 
 
