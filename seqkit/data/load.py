@@ -11,6 +11,7 @@ from seqkit.data import audio_corpus, codecs, datasets, text_corpus
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
+from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 
@@ -49,6 +50,8 @@ def load_corpus(
     corpus = load(data, located, cache=cache, catalogue=catalogue, codec=codec)
     for note in corpus.notes:
         notice(note)
+    if kind == "audio" and torchaudio() is None:
+        notice("torchaudio cannot be imported: seqkit computes the same values without it")
     return corpus
 
 

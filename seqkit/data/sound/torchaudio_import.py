@@ -13,6 +13,9 @@ from types import ModuleType
 def torchaudio() -> ModuleType | None:
     """The library, or None where importing it fails, in whatever way."""
     try:
-        return importlib.import_module("torchaudio")
+        library = importlib.import_module("torchaudio")
+        for part in ("functional", "transforms"):  # a folder of that name has neither
+            importlib.import_module(f"torchaudio.{part}")
     except Exception:  # a build for another torch fails in ways of its own
         return None
+    return library
