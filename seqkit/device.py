@@ -23,13 +23,18 @@ def choose_device(name: str) -> torch.device:
 
     Raises:
         ConfigError: any other name.
-        DeviceError: no such GPU.
+        DeviceError: no such GPU, or one whose results cannot be trusted.
     """
     if name == "auto":
         if torch.cuda.is_available():
             return _on(torch.device("cuda", 0))
         return torch.device("cpu")
     kind, _, number = name.partition(":")
+    if kind == "mps":
+        raise DeviceError(
+            f"device={name}: PyTorch's LSTM has given wrong results on Apple's GPUs, without an "
+            "error: give device=cpu"
+        )
     if kind == "cpu" and not number:
         return torch.device("cpu")
     if kind != "cuda" or (":" in name and not number.isdecimal()):

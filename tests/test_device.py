@@ -6,6 +6,7 @@ import platform
 import pytest
 
 from seqkit import device
+from seqkit.errors import DeviceError
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc that is told")
@@ -26,3 +27,9 @@ def test_the_c_library_is_told_to_keep_memory(monkeypatch: pytest.MonkeyPatch) -
         told.clear()
         device._keep_memory()
         assert [option for option, _ in told] == options
+
+
+@pytest.mark.parametrize("name", ["mps", "mps:0"])
+def test_a_mac_s_gpu_is_refused_with_the_reason(name: str) -> None:
+    with pytest.raises(DeviceError, match=r"wrong results .* give device=cpu"):
+        device.choose_device(name)
