@@ -107,8 +107,9 @@ class CharRNN(nn.Module):
 
         layers = [LayerWeights(*map(cast, cells.weights_of(layer))) for layer in self.layers]
         head_weight, head_bias = cast(self.head.weight), cast(self.head.bias)
-        packed = (dtype or kernel == "stacked") and self.head.weight.is_cuda
-        if packed and (missing := round_up(len(head_bias), TENSOR_CORE) - len(head_bias)):
+        cuda = self.head.weight.is_cuda
+        packed = dtype is not None or (cuda and kernel == "stacked")
+        if packed and cuda and (missing := round_up(len(head_bias), TENSOR_CORE) - len(head_bias)):
             head_weight = F.pad(head_weight, (0, 0, 0, missing))
             head_bias = F.pad(head_bias, (0, missing), value=_NEVER)
         if packed and kernel != "unrolled":

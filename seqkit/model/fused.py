@@ -1,7 +1,7 @@
 """Fused calls: all T steps of a layer, or of a stack, in one call by cuDNN or oneDNN.
 
-They take the weights of `cells.unrolled` and give the same values and gradients. On a GPU they are
-fastest on weights that are packed: see `pack`.
+They take the weights of `cells.unrolled` and give the same values and gradients. They are fastest
+on weights that are packed: see `pack`.
 
 An LSTM handles separators within the call. One more input channel is 1 at a separator, with weights
 so negative that the gates i, f and o are shut: that zeroes h and c and stops every gradient. The
@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.model.cells import LayerWeights, Outputs
-from seqkit.model.padding import CUDNN_INPUT, round_up
+from seqkit.model.padding import BF16_INPUT, CUDNN_INPUT, round_up
 
 _SHUT = -10_000.0  # the sigmoid of this and of anything near it is zero in every float format
 
@@ -35,7 +35,7 @@ def fused_layer(
     """
     if resets is not None and cell != "lstm":
         return _in_pieces(cell, weights, x, h, c, resets)
-    width = packed_width(x.shape[-1], resets is not None, x.device)
+    width = packed_width(x.shape[-1], resets is not None, x)
     if weights.w.shape[1] != width:
         weights = pack([weights], cell, resets is not None)[0]
     y, h, c = fused_stack(cell, [weights], _widen(x, width, resets), h[None], c[None])
@@ -64,21 +64,29 @@ def fused_stack(
     return Outputs(y, h, c)
 
 
-def packed_width(width: int, separators: bool, device: torch.device) -> int:
-    """The columns of a packed w for `width` input channels, and one for separators if need be."""
+def packed_width(width: int, separators: bool, like: Tensor) -> int:
+    """The columns of a packed w for `width` input channels, and one for separators if need be.
+
+    `like` has the device and the dtype of w.
+    """
     width += separators
-    return round_up(width, CUDNN_INPUT) if device.type == "cuda" else width
+    if like.is_cuda:
+        return round_up(width, CUDNN_INPUT)
+    return round_up(width, BF16_INPUT) if like.dtype == torch.bfloat16 else width
 
 
 def pack(layers: Sequence[LayerWeights], cell: str, separators: bool) -> list[LayerWeights]:
-    """Lay out the weights of the layers that one call runs, as cuDNN wants them; differentiable.
+    """Lay out the weights of the layers that one call runs as it wants them; differentiable.
 
-    One buffer holds w and u of every layer, then b and d of every layer. The bottom w is padded to
-    `packed_width`. With `separators` (one LSTM layer) its first added column shuts the gates.
+    The bottom w is padded to `packed_width`. With `separators` (one LSTM layer) its first added
+    column shuts the gates. On a GPU one buffer holds w and u of every layer, then b and d of every
+    layer; on a CPU nothing is copied where nothing is padded.
     """
     bottom = layers[0]
     columns = bottom.w.shape[1]
-    missing = packed_width(columns, separators, bottom.w.device) - columns
+    missing = packed_width(columns, separators, bottom.w) - columns
+    if not missing and not bottom.w.is_cuda:
+        return list(layers)
     w = F.pad(bottom.w, (0, missing))
     if separators:
         w = w + _shutter(bottom, columns, missing)
@@ -103,10 +111,10 @@ def _shutter(layer: LayerWeights, columns: int, missing: int) -> Tensor:
 
 def _widen(x: Tensor, width: int, resets: Tensor | None) -> Tensor:
     """Inputs with the channel for separators, if there are any, and zeros up to `width`."""
+    missing = width - x.shape[-1]
     if resets is not None:
         # The rest of a separator's input does not matter: it only adds to gates that stay shut.
-        x = torch.cat([x, resets[..., None].to(x.dtype)], -1)
-    missing = width - x.shape[-1]
+        return torch.cat([x, F.pad(resets[..., None].to(x.dtype), (0, missing - 1))], -1)
     return F.pad(x, (0, missing)) if missing else x
 
 

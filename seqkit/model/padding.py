@@ -1,4 +1,4 @@
-"""Sizes rounded to whole tiles, the units in which GPU kernels work."""
+"""Sizes rounded to whole tiles, the units in which fast kernels work."""
 
 from torch import Tensor
 
@@ -7,6 +7,9 @@ TENSOR_CORE = 8
 
 CUDNN_INPUT = 128
 """cuDNN's fastest LSTM kernels want inputs whose width is a multiple of this."""
+
+BF16_INPUT = 32
+"""Processors multiply bfloat16 in rows of so many, which is 64 bytes."""
 
 
 def round_up(size: int, tile: int) -> int:
