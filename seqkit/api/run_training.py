@@ -28,6 +28,7 @@ from seqkit.runs.observers import (
     Samples,
 )
 from seqkit.symbols import Integers
+from seqkit.threads import SharedCores
 from seqkit.training.events import Stepped
 
 
@@ -72,13 +73,15 @@ def _run(
     followers.add(_writers(training, followers.tell, notice))
     followers.add(observers)
     followers.tell(_started(training))
-    for event in trainer.run():
-        followers.tell(event)
-        if isinstance(event, Stepped) and (reason := stop()):
-            folder.save(_checkpoint(training))
-            stopped = Stopped(event.step, reason, folder.path, training.catalogue.modules)
-            followers.tell(stopped)
-            raise StoppedError(describe(stopped))
+    with SharedCores(training.device, fixed=config.train.deterministic) as cores:
+        for event in trainer.run():
+            cores.adapt()
+            followers.tell(event)
+            if isinstance(event, Stepped) and (reason := stop()):
+                folder.save(_checkpoint(training))
+                stopped = Stopped(event.step, reason, folder.path, training.catalogue.modules)
+                followers.tell(stopped)
+                raise StoppedError(describe(stopped))
     folder.write_summary(_summary(training))
     progress = trainer.progress
     followers.tell(

@@ -8,6 +8,7 @@ from torch import Tensor
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Integers
+from seqkit.threads import SharedCores
 
 _BLOCK = 1024  # symbols that are fed in one call
 
@@ -28,7 +29,10 @@ def read(
         Of each block of n symbols, the logits (n, V) of what follows each, fp32, and the state
         (L, 1, H) after the last.
     """
-    for first in range(0, len(symbols), _BLOCK):
-        fed = torch.from_numpy(symbols[first : first + _BLOCK, None])
-        logits, state = model(fed.to(model.head.weight.device), state)
-        yield logits[:, 0, :size].float(), state
+    device = model.head.weight.device
+    with SharedCores(device) as cores:
+        for first in range(0, len(symbols), _BLOCK):
+            cores.adapt()
+            fed = torch.from_numpy(symbols[first : first + _BLOCK, None])
+            logits, state = model(fed.to(device), state)
+            yield logits[:, 0, :size].float(), state

@@ -16,6 +16,7 @@ from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
+from seqkit.threads import SharedCores
 
 _TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
 
@@ -97,7 +98,10 @@ class TorchEngine:
     ) -> Iterator[Integers]:
         """See Engine."""
         stepwise = Stepwise(self._advance)
-        return stepwise.sample(symbols, self._step.split(state), draws, sampling)
+        with SharedCores(self._device) as cores:
+            for block in stepwise.sample(symbols, self._step.split(state), draws, sampling):
+                yield block
+                cores.adapt()
 
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
         """See Engine."""
