@@ -10,7 +10,7 @@ from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
 from seqkit.data.load import load_corpus
-from seqkit.evaluation import baselines, protocols, scoring
+from seqkit.evaluation import baselines, protocols, scoring, streaming
 from seqkit.plugins import Catalogue
 
 
@@ -32,22 +32,21 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
         part, corpus = own_part(saved, config.part, catalogue, console.notice)
-    if config.protocol == "windowed":
-        segments = protocols.windowed(part, config.window)
-    else:
-        segments = protocols.streaming(part)
-    scoring.require_memory(saved.model, segments, chosen)
+    scoring.require_memory(saved.model, len(part), chosen)
     with (
         device.memory_errors(lambda: "Try device=cpu."),
         console.progress("evaluate", len(part)) as bar,
     ):
-        score = scoring.evaluate(
-            saved.build(chosen),
-            part,
-            start=saved.codec.start,
-            segments=segments,
-            watch=lambda done: bar.update(done, "symbols"),
-        )
+        model, start = saved.build(chosen), saved.codec.start
+
+        def watch(done: int) -> None:
+            bar.update(done, "symbols")
+
+        if config.protocol == "windowed":
+            windows = protocols.windowed(part, config.window)
+            score = scoring.evaluate(model, part, start=start, segments=windows, watch=watch)
+        else:
+            score = streaming.evaluate(model, part, start=start, watch=watch)
     result: dict[str, object] = {
         "loss": score.loss,
         "bits_per_symbol": score.bits_per_symbol,

@@ -1,5 +1,7 @@
 """`generate`: a checkpoint continues a prompt."""
 
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from seqkit import device
@@ -8,12 +10,15 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.continuation import REMEMBERED, continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import prompt_of, request_of
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import as_trained
 from seqkit.runs.layout import find_checkpoint, samples_folder
+from seqkit.symbols import Symbols
+
+_LONG = 10_000  # symbols of a prompt whose reading is shown
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -43,7 +48,10 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     with device.memory_errors(lambda: advice):
         request = request_of(config, length)
         model = saved.build(chosen)
-        blocks = continue_prompt(model, saved.codec, prompt, request, notice=console.notice)
+        with _reading(prompt, console) as watch:
+            blocks = continue_prompt(
+                model, saved.codec, prompt, request, notice=console.notice, watch=watch
+            )
         # What can fail has happened by now, before any file is opened.
         if to_stdout and config.streams == 1:
             outputs.print_stream(blocks, medium, prompt, length, console)
@@ -66,3 +74,14 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         )
     if config.out is None:
         outputs.print_lines(map(str, files))
+
+
+@contextlib.contextmanager
+def _reading(prompt: Symbols, console: Console) -> Iterator[Callable[[int], None]]:
+    """What follows the reading of a prompt: a progress bar for one that takes a while."""
+    total = min(len(prompt), REMEMBERED)
+    if total < _LONG:
+        yield lambda done: None
+        return
+    with console.progress("read the prompt", total) as bar:
+        yield lambda done: bar.update(min(done, total), "symbols")

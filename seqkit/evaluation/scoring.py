@@ -19,10 +19,16 @@ from seqkit.device import DTYPES
 from seqkit.evaluation.protocols import LANES
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.loss import cross_entropy
+from seqkit.model.network import State
 from seqkit.symbols import IGNORED, Floats, Integers
+from seqkit.threads import SharedCores
 
-_STEPS = 128  # T of one call
-_UNIT_BYTES, _LOGIT_BYTES = 8, 8  # for each of its steps and lanes: outputs, logits and shares
+CHUNK = 4096
+"""Steps of one call, at most."""
+
+_SYMBOLS = 8192  # of one call, in all lanes
+_FEW = 3  # lanes that a CPU runs faster one after the other than side by side
+_UNIT_BYTES, _LOGIT_BYTES = 8, 8  # for each of a call's symbols: outputs, logits and shares
 
 
 @dataclass(frozen=True)
@@ -43,14 +49,15 @@ class Score:
         return self.loss / math.log(2)
 
 
-def require_memory(model: ModelConfig, segments: Integers, device: torch.device) -> None:
-    """Refuse an evaluation that cannot fit: the network, and what it computes in one call.
+def require_memory(model: ModelConfig, symbols: int, device: torch.device) -> None:
+    """Refuse an evaluation of so many symbols that cannot fit: the network, and one call of it.
 
     Raises:
         DeviceError: more is needed than is free.
     """
-    places = min(LANES, len(segments)) * _STEPS
-    call = places * (_UNIT_BYTES * model.hidden_size + _LOGIT_BYTES * model.vocabulary_size)
+    call = min(_SYMBOLS, symbols) * (
+        _UNIT_BYTES * model.hidden_size + _LOGIT_BYTES * model.vocabulary_size
+    )
     advice = "Try device=cpu." if device.type == "cuda" else ""
     needed, free = 4 * count_parameters(model) + call, memory.free_bytes(device)
     memory.require(needed, free, "this evaluation", lambda: advice, device)
@@ -77,7 +84,8 @@ def evaluate(
         watch: called after every chunk with the symbols scored so far.
     """
     total, done = 0.0, 0
-    for chunk in _chunks(model, part, start, segments, precision):
+    given = chunks(model, part, start=start, segments=segments, precision=precision)
+    for chunk in given:
         total += float(chunk.nats.sum())  # on the device: one number is read back
         done += int(chunk.counted.sum())
         watch(done)
@@ -92,41 +100,71 @@ def nats(
 
     The arguments are those of `evaluate`. Every place comes once, in no order that means anything.
     """
-    for chunk in _chunks(model, part, start, segments, precision):
+    for chunk in chunks(model, part, start=start, segments=segments, precision=precision):
         yield chunk.places[chunk.counted], chunk.nats.cpu().numpy()[chunk.counted]
 
 
 @dataclass(frozen=True)
-class _Chunk:
-    """Some steps of some lanes, all (T, B); nats are 0 where `counted` is false."""
+class Chunk:
+    """Some steps of some segments that ran side by side.
 
+    segments (B,): their rows in the table.
+    places, counted, nats (T, B): of each symbol the place in the part, whether it counts, and its
+        nats, 0 where it does not.
+    state: after the last step, (L, B, H).
+    """
+
+    segments: Integers
     places: Integers
     counted: npt.NDArray[np.bool_]
     nats: Tensor
+    state: State
 
 
-def _chunks(
-    model: CharRNN, part: Part, start: int, segments: Integers, precision: str
-) -> Iterator[_Chunk]:
-    """Run the segments, the longest first, so that lanes that run together end together."""
+@torch.inference_mode()
+def chunks(
+    model: CharRNN,
+    part: Part,
+    *,
+    start: int,
+    segments: Integers,
+    precision: str,
+    begin_state: State | None = None,
+) -> Iterator[Chunk]:
+    """Run segments, those side by side that take about as long.
+
+    A chunk has as many steps as a power of two says, and no more than `CHUNK`. The arguments are
+    those of `evaluate`; `begin_state` is that of the only segment, (L, 1, H), by default zeros.
+    """
     network = model.network(dtype=DTYPES[precision])
     device = model.head.weight.device
     last = len(part) - 1
+    with SharedCores(device) as cores:
+        for group in _groups(segments, device):
+            warm, begin, end = segments[group].T
+            document = np.searchsorted(part.starts, warm, side="right") - 1
+            first = part.starts[document] == warm
+            state = begin_state or model.zero_state(len(group))
+            length = int((end - warm).max())
+            steps = min(1 << (_SYMBOLS // len(group)).bit_length() - 1, CHUNK)
+            for offset in range(0, length, steps):
+                cores.adapt()
+                places = warm + np.arange(offset, min(offset + steps, length))[:, None]
+                inputs = part.symbols[np.clip(places - 1, 0, last)].astype(np.int64)
+                if offset == 0:
+                    inputs[0, first] = start
+                counted = (places >= begin) & (places < end)
+                targets = part.symbols[np.minimum(places, last)].astype(np.int64)
+                targets[~counted] = IGNORED
+                logits, state = network(torch.from_numpy(inputs).to(device), state)
+                each = cross_entropy(logits, torch.from_numpy(targets).to(device), "none")
+                yield Chunk(group, places, counted, each, state)
+
+
+def _groups(segments: Integers, device: torch.device) -> Iterator[Integers]:
+    """The rows that run side by side, the longest first, so that they end together."""
     order = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")
-    for group in range(0, len(order), LANES):
-        warm, begin, end = segments[order[group : group + LANES]].T
-        document = np.searchsorted(part.starts, warm, side="right") - 1
-        first = part.starts[document] == warm
-        state = model.zero_state(len(warm))
-        length = int((end - warm).max())
-        for offset in range(0, length, _STEPS):
-            places = warm + np.arange(offset, min(offset + _STEPS, length))[:, None]
-            inputs = part.symbols[np.clip(places - 1, 0, last)].astype(np.int64)
-            if offset == 0:
-                inputs[0, first] = start
-            counted = (places >= begin) & (places < end)
-            targets = part.symbols[np.minimum(places, last)].astype(np.int64)
-            targets[~counted] = IGNORED
-            logits, state = network(torch.from_numpy(inputs).to(device), state)
-            each = cross_entropy(logits, torch.from_numpy(targets).to(device), "none")
-            yield _Chunk(places, counted, each)
+    for first in range(0, len(order), LANES):
+        group = order[first : first + LANES]
+        together = len(group) > _FEW or device.type == "cuda"
+        yield from [group] if together else np.split(group, len(group))

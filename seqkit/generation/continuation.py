@@ -1,7 +1,6 @@
 """A model continues a prompt."""
 
 import dataclasses
-from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -18,6 +17,9 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
 
+REMEMBERED = 100_000
+"""Symbols of a prompt that are read, the last ones: far more than a state remembers."""
+
 
 def continue_prompt(
     model: CharRNN,
@@ -26,10 +28,14 @@ def continue_prompt(
     request: Request,
     *,
     notice: Callable[[str], None],
+    watch: Callable[[int], None] = lambda done: None,
     begin: tuple[State, int] | None = None,
     engine: Engine | None = None,
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched.
+
+    Of a prompt of more than `REMEMBERED` symbols only the last ones are read, which `notice` is
+    told. `watch` is called with the number of symbols that were read so far.
 
     `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
     codec's start symbol. `engine` is one that nothing else uses meanwhile; by default a new one.
@@ -48,15 +54,23 @@ def continue_prompt(
         state = origin if whole else zero
         # The engine's notices were given the first time.
         other = choose_engine(model, codec.size, alone, lambda text: None)
+        symbols = symbols[-REMEMBERED:]
         return _draw(other, model, codec.size, prompt=symbols, request=alone, begin=state)
 
     require_streams(model.config, request.streams, model.head.weight.device)
     zero = (model.zero_state(1), codec.start)
     origin = begin or zero
     engine = engine or choose_engine(model, codec.size, request, notice)
-    blocks = _draw(engine, model, codec.size, prompt=prompt, request=request, begin=origin)
-    watch = medium_of(codec).watch
-    return watch(blocks, redraw=redraw, prompt=prompt, retry=request.retry, notice=notice)
+    read = prompt[-REMEMBERED:]
+    if len(read) < len(prompt):
+        notice(
+            f"of the {len(prompt):,} symbols of the prompt the model reads the last {len(read):,}"
+        )
+    blocks = _draw(
+        *(engine, model, codec.size), prompt=read, request=request, begin=origin, watch=watch
+    )
+    listen = medium_of(codec).watch
+    return listen(blocks, redraw=redraw, prompt=prompt, retry=request.retry, notice=notice)
 
 
 def _draw(
@@ -67,21 +81,31 @@ def _draw(
     prompt: Symbols,
     request: Request,
     begin: tuple[State, int],
+    watch: Callable[[int], None] = lambda done: None,
 ) -> Blocks:
-    logits, state = feed_prompt(model, size, begin, prompt, request.streams)
+    logits, state = feed_prompt(model, size, begin, prompt, request.streams, watch)
     return generate_blocks(engine, logits, state, request.length, request.sampling)
 
 
 def feed_prompt(
-    model: CharRNN, size: int, begin: tuple[State, int], prompt: Symbols, streams: int
+    model: CharRNN,
+    size: int,
+    begin: tuple[State, int],
+    prompt: Symbols,
+    streams: int,
+    watch: Callable[[int], None] = lambda done: None,
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
     `begin` is the state before the first symbol, and that symbol. `size` is the codec's V; logits
-    that the model has beyond it are left out.
+    that the model has beyond it are left out. `watch` is called with the symbols read so far.
     """
     state, first_symbol = begin
     symbols = np.concatenate([[first_symbol], prompt]).astype(np.int64)
-    [(logits, after)] = deque(read(model, size, symbols, state), maxlen=1)  # the last block
+    done = 0
+    for block in read(model, size, symbols, state):
+        done += len(block[0])
+        watch(done)
+    logits, after = block
     spread = State(*(values.repeat(1, streams, 1) for values in after))
     return logits[-1:].repeat(streams, 1).cpu().numpy(), spread

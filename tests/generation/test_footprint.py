@@ -4,15 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from seqkit import memory
 from seqkit.config import ModelConfig
-from seqkit.data.corpus import Part
 from seqkit.errors import DeviceError
-from seqkit.evaluation import protocols, scoring
+from seqkit.evaluation import scoring
 from seqkit.generation import footprint
 from tests.conftest import environment
 
@@ -63,13 +61,11 @@ def test_streams_take_what_is_estimated_or_a_little_more(
 
 
 def test_an_evaluation_of_a_huge_vocabulary_is_refused() -> None:
-    part = Part(np.zeros(10**5, np.uint8), np.zeros(1, np.int64))
-    segments = protocols.windowed(part, 100)
     wide = ModelConfig(num_layers=1, hidden_size=8, vocabulary_size=10**11)
     with pytest.raises(DeviceError, match=r"this evaluation needs at least 6\.\d PB"):
-        scoring.require_memory(wide, segments, memory.HOST)
+        scoring.require_memory(wide, 10**5, memory.HOST)
     small = ModelConfig(num_layers=1, hidden_size=8, vocabulary_size=100)
-    scoring.require_memory(small, segments, torch.device("cpu"))
+    scoring.require_memory(small, 10**5, torch.device("cpu"))
 
 
 def test_onnx_is_left_out_where_only_pytorch_fits() -> None:

@@ -1,0 +1,133 @@
+"""Streaming evaluation of a few long documents, in pieces that run side by side.
+
+A step of one lane takes about as long as a step of eight. So each document is cut into pieces, and
+every piece but the first is warmed up on the symbols before it. A network forgets where it began,
+so that a piece starts from the state in which the one before it ended. That is checked: a piece of
+which it is not true is run again from that very state. Networks of text forget, some of sound do
+not: a trial at the beginning shows whether to cut at all.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from seqkit.data.corpus import Part
+from seqkit.evaluation import protocols, scoring
+from seqkit.evaluation.protocols import LANES
+from seqkit.evaluation.scoring import CHUNK, Chunk, Score
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
+from seqkit.symbols import Integers
+
+_ENOUGH = 8  # documents that keep all lanes of a call busy by themselves
+_PIECE = 4 * CHUNK  # symbols of a piece, at least
+_NEAR = 1e-3  # between two h, and between two c in relation to their size
+
+
+@torch.inference_mode()
+def evaluate(
+    model: CharRNN,
+    part: Part,
+    *,
+    start: int,
+    precision: str = "fp32",
+    watch: Callable[[int], None] = lambda done: None,
+) -> Score:
+    """The score of a part whose documents are streamed from the zero state to their ends.
+
+    The arguments are those of `scoring.evaluate`.
+    """
+    given = (model, part)
+    table, documents = pieces(part), protocols.streaming(part)
+    if len(table) > len(documents):
+        longest = documents[np.argmax(documents[:, 2] - documents[:, 0])]
+        if _forgets(*given, longest, start, precision):
+            return _in_pieces(*given, table, start, precision, watch)
+    return scoring.evaluate(
+        *given, start=start, segments=documents, precision=precision, watch=watch
+    )
+
+
+def _in_pieces(
+    model: CharRNN,
+    part: Part,
+    table: Integers,
+    start: int,
+    precision: str,
+    watch: Callable[[int], None],
+) -> Score:
+    """The score of a table made by `pieces`, each of which goes on where the one before ended."""
+    warm, begin, end = table.T
+    nats = np.zeros(len(table))
+    assumed: dict[int, State] = {}  # by the row of the table: at `begin`
+    final: dict[int, State] = {}  # and at `end`
+    done = 0
+    for chunk in scoring.chunks(model, part, start=start, segments=table, precision=precision):
+        nats[chunk.segments] += chunk.nats.sum(0, dtype=torch.float64).cpu().numpy()
+        assumed |= _states_at(chunk, begin)
+        final |= _states_at(chunk, end)
+        done += int(chunk.counted.sum())
+        watch(done)
+    for row in np.flatnonzero(warm < begin).tolist():  # in the order of the text
+        if _near(assumed[row], final[row - 1]):
+            continue
+        nats[row] = 0.0
+        again = np.array([[begin[row], begin[row], end[row]]])
+        for chunk in scoring.chunks(
+            *(model, part),
+            start=start,
+            segments=again,
+            precision=precision,
+            begin_state=final[row - 1],
+        ):
+            nats[row] += float(chunk.nats.sum(dtype=torch.float64))
+            final[row] = chunk.state
+    return Score(float(nats.sum()), done)
+
+
+def pieces(part: Part) -> Integers:
+    """The segments, in the order of the part, of documents that are cut where they are few.
+
+    A piece but a document's first is warmed up on `CHUNK` symbols; its length is a multiple of
+    that, and at most `LANES` pieces are made of a document.
+    """
+    documents = protocols.streaming(part)
+    if len(documents) >= _ENOUGH:
+        return documents
+    size = max(_PIECE, -(-len(part) // LANES // CHUNK) * CHUNK)
+    rows = []
+    for first, _, end in documents.tolist():
+        begins = np.arange(first, end, size, dtype=np.int64)
+        rows.append(
+            np.stack(
+                [np.maximum(begins - CHUNK, first), begins, np.minimum(begins + size, end)], axis=1
+            )
+        )
+    return np.concatenate(rows)
+
+
+def _forgets(model: CharRNN, part: Part, document: Integers, start: int, precision: str) -> bool:
+    """Whether a piece of this document that is warmed up comes to the state that it should."""
+    first, middle = document[0], document[0] + CHUNK
+    trial = np.array([[first, first, middle + CHUNK], [middle, middle, middle + CHUNK]])
+    states: dict[int, State] = {}
+    for chunk in scoring.chunks(model, part, start=start, segments=trial, precision=precision):
+        states |= _states_at(chunk, trial[:, 2])
+    return _near(states[1], states[0])
+
+
+def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
+    """The state (L, 1, H) of each row of the table that has just come to its place in `places`."""
+    reached = chunk.places[-1] + 1 == places[chunk.segments]
+    return {
+        int(chunk.segments[lane]): State(*(values[:, lane : lane + 1] for values in chunk.state))
+        for lane in np.flatnonzero(reached).tolist()
+    }
+
+
+def _near(assumed: State, true: State) -> bool:
+    """Whether the next symbols are predicted alike from both; a saturated c may be large."""
+    h = (assumed.h - true.h).abs()
+    c = (assumed.c - true.c).abs() / (1 + true.c.abs())
+    return bool(h.max() < _NEAR) and bool(c.max() < _NEAR)
