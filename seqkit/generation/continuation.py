@@ -83,7 +83,7 @@ def _draw(
     begin: tuple[State, int],
     watch: Callable[[int], None] = lambda done: None,
 ) -> Blocks:
-    logits, state = feed_prompt(model, size, begin, prompt, request.streams, watch)
+    logits, state = feed_prompt(model, size, begin, prompt, request.streams, watch=watch)
     return generate_blocks(engine, logits, state, request.length, request.sampling)
 
 
@@ -93,6 +93,7 @@ def feed_prompt(
     begin: tuple[State, int],
     prompt: Symbols,
     streams: int,
+    *,
     watch: Callable[[int], None] = lambda done: None,
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
