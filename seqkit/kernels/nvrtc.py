@@ -13,6 +13,32 @@ import torch
 from seqkit.errors import DeviceError
 
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_LARGE_CLUSTERS = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+_CLUSTER = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+
+
+class _Attribute(ctypes.Structure):
+    """CUlaunchAttribute, as far as it is used here: the size of a cluster."""
+
+    _fields_ = (
+        ("id", ctypes.c_int),
+        ("padding", ctypes.c_char * 4),
+        ("cluster", ctypes.c_uint * 3),
+        ("rest", ctypes.c_char * 52),
+    )
+
+
+class _Shape(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(_Attribute)),
+        ("count", ctypes.c_uint),
+    )
 
 
 class Kernel:
@@ -25,6 +51,7 @@ class Kernel:
         sources: Sequence[Path | str],
         constants: Mapping[str, int],
         device: torch.device,
+        exact: bool = False,
     ) -> None:
         """Compile the kernel `name`.
 
@@ -33,6 +60,7 @@ class Kernel:
             sources: files, or CUDA C++ as text; they are compiled as one, in this order.
             constants: macros to define.
             device: the GPU to compile for and load onto.
+            exact: use instructions that only this architecture has, and no later one (sm_90a).
 
         Raises:
             DeviceError: this PyTorch has no NVRTC, the code does not compile, or the GPU refuses
@@ -41,7 +69,7 @@ class Kernel:
         with torch.cuda.device(device):
             torch.cuda.current_stream().synchronize()  # makes PyTorch's context the current one
             self._libraries()
-            code = self._compile(name, sources, constants, device)
+            code = self._compile(name, sources, constants, _architecture(device, exact))
             module = ctypes.c_void_p()
             self._function = ctypes.c_void_p()
             self._check(self._cuda.cuModuleLoadData(ctypes.byref(module), code))
@@ -51,12 +79,29 @@ class Kernel:
                 )
             )
 
-    def reserve(self, shared: int) -> None:
+    def reserve(self, shared: int, *, large_clusters: bool = False) -> None:
         """Allow launches with up to `shared` bytes of dynamic shared memory a block.
 
-        Raises DeviceError.
+        `large_clusters`: allow clusters of more than 8 blocks, too.
+
+        Raises:
+            DeviceError: the GPU has less, or no such clusters.
         """
         self._check(self._cuda.cuFuncSetAttribute(self._function, _DYNAMIC_SHARED, shared))
+        if large_clusters:
+            self._check(self._cuda.cuFuncSetAttribute(self._function, _LARGE_CLUSTERS, 1))
+
+    def clusters_at_once(self, *, cluster: int, threads: int, shared: int) -> int:
+        """How many clusters of so many blocks the GPU runs at the same time; 0 if it cannot.
+
+        `threads` and `shared` are those of a block.
+        """
+        count = ctypes.c_int()
+        shape = _shape(cluster, threads, shared, cluster)
+        failed = self._cuda.cuOccupancyMaxActiveClusters(
+            ctypes.byref(count), self._function, ctypes.byref(shape)
+        )
+        return 0 if failed else count.value
 
     def launch(
         self,
@@ -66,6 +111,7 @@ class Kernel:
         threads: int,
         shared: int = 0,
         cooperative: bool = False,
+        cluster: int = 0,
     ) -> None:
         """Queue a launch on PyTorch's current stream.
 
@@ -75,12 +121,17 @@ class Kernel:
             threads: in a block.
             shared: bytes of dynamic shared memory a block; see `reserve`.
             cooperative: refuse the launch unless all blocks fit on the GPU at the same time.
+            cluster: blocks of a thread-block cluster; 0 for none.
 
         Raises:
             DeviceError: the GPU refuses the launch.
         """
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         packed = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.pointer(arguments), ctypes.c_void_p))
+        if cluster:
+            config = ctypes.byref(_shape(blocks, threads, shared, cluster))
+            self._check(self._cuda.cuLaunchKernelEx(config, self._function, packed, None))
+            return
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         shape = (blocks, 1, 1, threads, 1, 1, shared, stream, packed)
         if cooperative:
             self._check(self._cuda.cuLaunchCooperativeKernel(self._function, *shape))
@@ -101,12 +152,11 @@ class Kernel:
         name: str,
         sources: Sequence[Path | str],
         constants: Mapping[str, int],
-        device: torch.device,
+        architecture: str,
     ) -> ctypes.Array[ctypes.c_char]:
         """The machine code (a cubin)."""
         texts = [source.read_text() if isinstance(source, Path) else source for source in sources]
-        major, minor = torch.cuda.get_device_capability(device)
-        options = [f"--gpu-architecture=sm_{major}{minor}", "--std=c++17"]
+        options = [f"--gpu-architecture={architecture}", "--std=c++17"]
         options += [f"-D{key}={int(value)}" for key, value in constants.items()]
         packed = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
@@ -121,7 +171,7 @@ class Kernel:
                 log = ctypes.create_string_buffer(size.value)
                 self._nvrtc.nvrtcGetProgramLog(program, log)
                 first = next((line for line in log.value.decode().splitlines() if line), "no log")
-                raise DeviceError(f"NVRTC cannot compile for sm_{major}{minor}: {first}")
+                raise DeviceError(f"NVRTC cannot compile for {architecture}: {first}")
             self._nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
             code = ctypes.create_string_buffer(size.value)
             self._nvrtc.nvrtcGetCUBIN(program, code)
@@ -135,3 +185,15 @@ class Kernel:
             self._cuda.cuGetErrorString(result, ctypes.byref(text))
             said = (text.value or b"unknown error").decode()
             raise DeviceError(f"the GPU refuses the kernel: {said}")
+
+
+def _architecture(device: torch.device, exact: bool) -> str:
+    major, minor = torch.cuda.get_device_capability(device)
+    return f"sm_{major}{minor}{'a' if exact else ''}"
+
+
+def _shape(blocks: int, threads: int, shared: int, cluster: int) -> _Shape:
+    """Of a launch in clusters on PyTorch's current stream."""
+    attribute = _Attribute(id=_CLUSTER, cluster=(cluster, 1, 1))
+    stream = torch.cuda.current_stream().cuda_stream
+    return _Shape((blocks, 1, 1), (threads, 1, 1), shared, stream, ctypes.pointer(attribute), 1)

@@ -36,3 +36,25 @@ def test_a_kernel_of_a_text_and_a_file_runs(tmp_path: Path) -> None:
 def test_code_that_does_not_compile_is_named() -> None:
     with pytest.raises(DeviceError, match=r"NVRTC cannot compile .*add\.cu"):
         Kernel("add", sources=[STRUCT + "!"], constants={}, device=torch.device("cuda", 0))
+
+
+def test_blocks_run_in_clusters() -> None:
+    """On a GPU of capability 9.0 or above."""
+    device = torch.device("cuda", 0)
+    text = (
+        STRUCT
+        + """
+extern "C" __global__ void place(Arguments arguments) {
+    unsigned rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    arguments.values[blockIdx.x] = rank;
+}
+"""
+    )
+    kernel = Kernel("place", sources=[text], constants={}, device=device, exact=True)
+    kernel.reserve(1024, large_clusters=True)
+    values = torch.zeros(8, device=device)
+    kernel.launch(Arguments(values.data_ptr()), blocks=8, threads=1, cluster=4)
+    assert values.tolist() == [0, 1, 2, 3] * 2
+    assert kernel.clusters_at_once(cluster=4, threads=1, shared=1024) > 1
+    assert kernel.clusters_at_once(cluster=64, threads=1, shared=1024) == 0
