@@ -1,0 +1,1 @@
+"""An LSTM layer whose recurrence stays on the chip: docs/kernels.md."""

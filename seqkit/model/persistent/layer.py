@@ -1,0 +1,98 @@
+"""The persistent layer as a function that PyTorch differentiates."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from seqkit.model.cells import LayerWeights, Outputs
+from seqkit.model.padding import TENSOR_CORE
+from seqkit.model.persistent import launch
+
+
+def persistent_layer(
+    weights: LayerWeights,
+    x: Tensor,
+    h: Tensor,
+    c: Tensor,
+    *,
+    resets: Tensor | None = None,
+) -> Outputs:
+    """All T steps of an LSTM layer, in fp16.
+
+    Args:
+        weights: of the layer; w may have more columns than there are inputs.
+        x: inputs (T, B, X); or symbols (T, B), int64, whose one-hot rows are the inputs.
+        h, c: the state before the first step, (B, H).
+        resets: (T, B), true where the output and the state after the step are zero.
+
+    Raises:
+        DeviceError: the GPU refuses the kernels.
+    """
+    if x.is_floating_point() and (missing := weights.w.shape[1] - x.shape[-1]):
+        x = F.pad(x, (0, missing))
+    y, h, c = _Layer.apply(x, resets, h, c, *weights)
+    return Outputs(y, h, c)
+
+
+class _Layer(torch.autograd.Function):
+    """Everything but the recurrence itself is one product over all T * B places."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        resets: Tensor | None,
+        h: Tensor,
+        c: Tensor,
+        w: Tensor,
+        u: Tensor,
+        b: Tensor,
+        d: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        symbols = None if x.is_floating_point() else x.contiguous()
+        # A row of w.T is what a symbol adds to the gates: no product is needed.
+        inputs = F.linear(x, w) if symbols is None else w.T.contiguous()
+        flags = None if resets is None else resets.contiguous()
+        state = h.contiguous(), c.contiguous()
+        c_last, kept = launch.forward(inputs, symbols, flags, state, (u, b, d))
+        ctx.save_for_backward(x, w, u, kept.h, kept.gates, kept.cells)
+        ctx.tiling = kept.tiling
+        ctx.set_materialize_grads(False)
+        # Copied, because a state that is carried on must not keep the outputs of all steps alive.
+        return kept.h[1:], kept.h[-1].clone(), c_last
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, dy: Tensor | None, dh: Tensor | None, dc: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        x, w, u, hidden, gates, cells = ctx.saved_tensors
+        kept = launch.Kept(ctx.tiling, hidden, gates, cells)
+        dy = torch.zeros_like(hidden[1:]) if dy is None else dy.contiguous()
+        last = (None if value is None else value.contiguous() for value in (dh, dc))
+        found = launch.backward(kept, u, dy, *last)
+        flat = found.gates.flatten(0, 1)
+        if x.is_floating_point():
+            rows = x.flatten(0, 1)
+        else:  # as in Network: a product has a faster gradient than a look-up, without atomics
+            shape = x.numel(), w.shape[1]
+            rows = torch.zeros(shape, dtype=w.dtype, device=w.device)
+            rows.scatter_(1, x.reshape(-1, 1), 1)
+        dx = found.gates @ w if ctx.needs_input_grad[0] else None
+        bias = found.bias.to(w.dtype)
+        dw, du = _summed(flat, rows), _summed(flat, hidden[:-1].flatten(0, 1))
+        return dx, None, found.h, found.c, dw, du, bias, bias
+
+
+def _summed(gates: Tensor, values: Tensor) -> Tensor:
+    """The product gatesᵀ values (4H, X), a sum over all T B rows.
+
+    cuBLAS 13.1 has been seen to leave out the last few of 19,971 rows. It does not where the rows
+    are a multiple of 8, which those of a training are.
+    """
+    if missing := -len(gates) % TENSOR_CORE:
+        gates, values = (F.pad(rows, (0, 0, 0, missing)) for rows in (gates, values))
+    return gates.T @ values

@@ -1,0 +1,231 @@
+"""The persistent layer computes the equations, the same to the bit every time, and never hangs."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from seqkit.errors import DeviceError
+from seqkit.kernels.graph import Recording
+from seqkit.kernels.nvrtc import Kernel
+from seqkit.model import cells, fused
+from seqkit.model.cells import LayerWeights
+from seqkit.model.persistent import launch, tiles
+from seqkit.model.persistent.layer import persistent_layer
+from seqkit.model.persistent.tiles import Tiling, tiling
+
+GPU = torch.device("cuda", 0)
+RESULTS = ["y", "h", "c", "dw", "du", "db", "dd", "dh0", "dc0", "dx"]
+ROUNDED = 1e-3  # of the norm: a few roundings of fp16, 2.4e-4 each
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 15, 66])
+@pytest.mark.parametrize("lanes", [1, 7, 8, 25, 128, 300, 5000])
+def test_every_lane_has_a_place(lanes: int, at_once: int) -> None:
+    found = tiling(lanes, at_once)
+    assert (found.tiles - 1) * found.lanes < lanes <= found.tiles * found.lanes
+    assert 1 <= found.clusters <= min(at_once, found.tiles)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "expected"),
+    [
+        (25, Tiling(8, 4, 4)),
+        (56, Tiling(8, 7, 7)),
+        (112, Tiling(16, 7, 7)),
+        (128, Tiling(24, 6, 6)),
+    ],
+)
+def test_lanes_are_shared_out_to_take_the_least_time(lanes: int, expected: Tiling) -> None:
+    assert tiling(lanes, 7) == expected
+
+
+def test_a_cpu_is_refused() -> None:
+    assert "needs a GPU" in str(launch.refusal(torch.device("cpu"), 512))
+
+
+@pytest.mark.gpu
+def test_another_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert launch.refusal(GPU, 512) is None
+    about = torch.cuda.get_device_properties(GPU)
+    older = type("Older", (), {"major": 8, "minor": 0, "name": about.name})
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: older)
+    assert f"{about.name} has 8.0" in str(launch.refusal(GPU, 512))
+
+
+class Case:
+    """A layer, what it is given, and the gradients of its results."""
+
+    def __init__(self, seed: int, shape: tuple[int, int, int], *, symbols: bool, share: float):
+        steps, lanes, hidden = shape
+        self._generator = torch.Generator(GPU).manual_seed(seed)
+        width = int(torch.randint(1, 20, (), generator=self._generator, device=GPU)) * 8
+        w = self.normal(4 * hidden, width) * (0.5 if symbols else width**-0.5)
+        u = self.normal(4 * hidden, hidden) * hidden**-0.5
+        biases = self.normal(2, 4 * hidden) * 0.2
+        self.weights = LayerWeights(*(v.half() for v in (w, u, *biases)))
+        self.symbols = torch.randint(width, (steps, lanes), generator=self._generator, device=GPU)
+        one_hot = F.one_hot(self.symbols, width).half()
+        self.x = one_hot if symbols else self.normal(steps, lanes, width).half()
+        self.given = self.symbols if symbols else self.x
+        self.h, self.c = self.normal(2, lanes, hidden).half() * 0.5
+        chance = torch.rand(steps, lanes, generator=self._generator, device=GPU)
+        self.resets = chance < share if share else None
+        shapes = (steps, lanes, hidden), (lanes, hidden), (lanes, hidden)
+        self.gradients = [self.normal(*size).half() for size in shapes]
+
+    def normal(self, *shape: int) -> Tensor:
+        return torch.randn(shape, generator=self._generator, device=GPU)
+
+    def persistent(self) -> list[Tensor]:
+        leaves = [value.requires_grad_() for value in (*self.weights, self.h, self.c)]
+        if self.given is self.x:
+            leaves.append(self.x.requires_grad_())
+        out = persistent_layer(self.weights, self.given, self.h, self.c, resets=self.resets)
+        launch.check(GPU)
+        return [*out, *torch.autograd.grad(out, leaves, self.gradients)]
+
+    def cudnn(self) -> list[Tensor]:
+        leaves = [v.requires_grad_() for v in (*self.weights, self.h, self.c, self.x)]
+        out = fused.fused_layer("lstm", self.weights, self.x, self.h, self.c, resets=self.resets)
+        return [*out, *torch.autograd.grad(out, leaves, self.gradients)]
+
+    def exact(self) -> list[Tensor]:
+        """In fp64, by the equations, which tests/model/test_cells.py holds to NumPy's."""
+        values = *self.weights, self.h, self.c, self.x
+        leaves = [value.detach().double().requires_grad_() for value in values]
+        weights, (h, c, x) = LayerWeights(*leaves[:4]), leaves[4:]
+        out = cells.unrolled("lstm", weights, x, h, c, resets=self.resets)
+        given = [gradient.double() for gradient in self.gradients]
+        return [*out, *torch.autograd.grad(out, leaves, given)]
+
+
+def distances(found: list[Tensor], exact: list[Tensor]) -> dict[str, float]:
+    """Of each result, the norm of its error over its norm."""
+    pairs = zip(RESULTS, found, exact, strict=False)
+    errors = {name: ((a - b).norm() / (b.norm() + 1e-12)).detach() for name, a, b in pairs}
+    return {name: float(error) for name, error in errors.items()}
+
+
+def random_shape(generator: torch.Generator) -> tuple[int, int, int]:
+    """T, B and H; T B is bounded, because fp64 keeps every step."""
+    draw = torch.rand(3, generator=generator)
+    steps = int(600 ** draw[0])
+    lanes = min(int(300 ** draw[1]), 20_000 // steps)
+    return max(steps, 1), max(lanes, 1), (int(draw[2] * 8) + 1) * 64
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", range(100))
+def test_it_is_the_equations(seed: int) -> None:
+    shape = random_shape(torch.Generator().manual_seed(seed))
+    case = Case(seed, shape, symbols=seed % 2 == 1, share=0.03 * (seed % 3))
+    exact = case.exact()
+    found = distances(case.persistent(), exact)
+    assert max(found.values()) < ROUNDED, (shape, found)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(1, 1, 64), (2, 300, 128), (3, 9, 512), (600, 30, 384)])
+def test_it_is_as_exact_as_cudnn(shape: tuple[int, int, int]) -> None:
+    case = Case(3, shape, symbols=False, share=0.0)
+    exact = case.exact()
+    ours, theirs = distances(case.persistent(), exact), distances(case.cudnn(), exact)
+    for name in RESULTS:
+        assert ours[name] < 1.5 * theirs[name] + 1e-4, (name, ours, theirs)
+
+
+@pytest.mark.gpu
+def test_every_tile_and_several_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    for tile in tiles.TILES:
+        monkeypatch.setattr(tiles, "TILES", (tile,))
+        for hidden in (64, 320, 512):
+            case = Case(tile, (5, 17 * tile + 3, hidden), symbols=False, share=0.1)
+            found = distances(case.persistent(), case.exact())
+            assert max(found.values()) < ROUNDED, (tile, hidden, found)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("lanes", [3, 50, 203])
+def test_nothing_is_read_before_it_is_written(lanes: int) -> None:
+    case = Case(1, (7, lanes, 256), symbols=True, share=0.1)
+    clean = case.persistent()
+    rows = torch.full((1 << 28,), torch.nan, device=GPU)
+    del rows  # the allocator hands this memory out again as it is
+    torch.use_deterministic_algorithms(True, warn_only=True)  # fills new tensors with NaN
+    try:
+        poisoned = case.persistent()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert all(torch.equal(a, b) for a, b in zip(clean, poisoned, strict=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("lanes", "hidden"), [(25, 512), (128, 512), (50, 128)])
+def test_it_repeats_to_the_bit(lanes: int, hidden: int) -> None:
+    case = Case(2, (20, lanes, hidden), symbols=True, share=0.05)
+    first: list[Tensor] = []
+    differs = torch.zeros((), device=GPU)
+
+    def run() -> None:
+        found = case.persistent()
+        if not first:
+            first.extend(value.clone() for value in found)
+        for a, b in zip(first, found, strict=True):
+            differs.add_((a != b).any())
+
+    for _ in range(1000):
+        run()
+    assert float(differs) == 0
+
+
+@pytest.mark.gpu
+def test_it_can_be_recorded() -> None:
+    case, again = (Case(4, (9, 40, 192), symbols=False, share=0.1) for _ in range(2))
+    expected = again.persistent()
+    leaves = [v.requires_grad_() for v in (*case.weights, case.h, case.c, case.x)]
+    found: list[Tensor] = []
+
+    def run() -> None:
+        out = persistent_layer(case.weights, case.x, case.h, case.c, resets=case.resets)
+        found[:] = [*out, *torch.autograd.grad(out, leaves, case.gradients)]
+
+    replay = Recording(run, GPU)
+    for _ in range(3):
+        replay()
+    launch.check(GPU)
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["forward", "backward"])
+def test_blocks_that_wait_in_vain_give_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one block of each cluster that sends nothing."""
+    folder = Path(launch.__file__).parent
+    common, text = ((folder / f"{file}.cu").read_text() for file in ("common", name))
+    sending = {"forward": "if (!sends ||", "backward": "if (number >= H / 16 ||"}[name]
+    assert text.count(sending) == 1
+    mute = text.replace(sending, sending + " rank == 1 ||")
+    real = launch._kernel
+
+    def with_a_mute_block(wanted: str, device: torch.device, hidden: int, tile: int) -> Kernel:
+        if wanted != name:
+            return real(wanted, device, hidden, tile)
+        constants = {"H": hidden, "LANES": tile, "PATIENCE": 1 << 20}
+        sources = [common, mute]
+        kernel = Kernel(
+            f"lstm_{name}", sources=sources, constants=constants, device=device, exact=True
+        )
+        kernel.reserve(launch._shared(name, hidden, tile), large_clusters=True)
+        return kernel
+
+    case = Case(5, (6, 20, 256), symbols=False, share=0.0)
+    expected = case.persistent()
+    with monkeypatch.context() as patch:
+        patch.setattr(launch, "_kernel", with_a_mute_block)
+        with pytest.raises(DeviceError, match="in vain"):
+            case.persistent()
+            launch.check(GPU)
+    assert all(torch.equal(a, b) for a, b in zip(case.persistent(), expected, strict=True))
