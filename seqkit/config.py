@@ -68,9 +68,10 @@ class ModelConfig:
         "lstm", "the recurrent cell", choices=("lstm", "gru", "rnn_tanh", "rnn_relu")
     )
     backend: str = option(
-        "cudnn",
-        "fused calls (cuDNN's on a GPU), or the cell's equations step by step",
-        choices=("cudnn", "unrolled"),
+        "auto",
+        "what trains the layers: cudnn (on a CPU oneDNN), persistent (seqkit's kernel for Hopper "
+        "GPUs; docs/kernels.md), auto (the fastest of these), or the equations step by step",
+        choices=("auto", "cudnn", "persistent", "unrolled"),
     )
     cell_clip: float = option(
         0.0, "keep the LSTM's c within ± this, with model.backend=unrolled; 0: no limit", minimum=0

@@ -258,6 +258,8 @@ def _execution(
     """How the network runs: as the run did before if it can, else as a search finds it fastest."""
     if advice := kernel_choice.width_advice(model):
         notice(advice)
+    if reason := kernel_choice.why_not_persistent(model):
+        notice(reason)
     before = saved_execution(saved.training) if saved is not None else None
     choice = kernel_choice.choose_execution(
         model,

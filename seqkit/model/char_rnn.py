@@ -19,7 +19,7 @@ from seqkit.config import ModelConfig
 from seqkit.errors import ConfigError
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
-from seqkit.model.execution import usable_kernels
+from seqkit.model.execution import plainest_kernel
 from seqkit.model.network import Network, State
 from seqkit.model.padding import TENSOR_CORE, round_up
 
@@ -100,7 +100,7 @@ class CharRNN(nn.Module):
             separators: whether resets will be given.
         """
         own = self.head.weight.dtype
-        kernel = kernel or usable_kernels(self.config, separators=separators)[0]
+        kernel = kernel or plainest_kernel(self.config)
 
         def cast(values: Tensor) -> Tensor:
             return values.to(dtype or own)
@@ -112,7 +112,11 @@ class CharRNN(nn.Module):
         if packed and cuda and (missing := round_up(len(head_bias), TENSOR_CORE) - len(head_bias)):
             head_weight = F.pad(head_weight, (0, 0, 0, missing))
             head_bias = F.pad(head_bias, (0, missing), value=_NEVER)
-        if packed and kernel != "unrolled":
+        if packed and kernel == "persistent":
+            w = layers[0].w
+            if missing := -w.shape[1] % TENSOR_CORE:
+                layers[0] = layers[0]._replace(w=F.pad(w, (0, missing)))
+        elif packed and kernel != "unrolled":
             cell = self.config.cell
             if kernel == "stacked":
                 layers = fused.pack(layers, cell, False)

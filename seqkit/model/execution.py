@@ -13,10 +13,12 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.device import DTYPES
+from seqkit.model.persistent import tiles
 
 KERNELS = {
     "layerwise": "one call a layer",
     "stacked": "one call for all layers",
+    "persistent": "a persistent kernel a layer",
     "unrolled": "step by step",
 }
 """The kernels that can run the layers, each with what people read of it."""
@@ -27,8 +29,8 @@ class Execution:
     """How a network runs in training.
 
     Attributes:
-        kernel: layerwise (one fused call a layer), stacked (one for all layers) or unrolled (the
-            equations, step by step).
+        kernel: layerwise (one fused call a layer), stacked (one for all layers), persistent
+            (seqkit's own kernel, once a layer) or unrolled (the equations, step by step).
         precision: fp32, bf16 or fp16.
         lanes: B or more. Lanes beyond B are idle: they fill up the tiles that a GPU works in.
     """
@@ -73,13 +75,28 @@ class Execution:
             raise ValueError(f"not an execution: {dict(record)}") from error
 
 
+def plainest_kernel(config: ModelConfig) -> str:
+    """The kernel that runs a network on any device, in any precision."""
+    return "unrolled" if config.backend == "unrolled" else "layerwise"
+
+
+def has_persistent_shape(config: ModelConfig) -> bool:
+    """Whether the persistent kernel runs layers like these: docs/kernels.md."""
+    hidden = config.hidden_size
+    return config.cell == "lstm" and hidden % 64 == 0 and hidden <= tiles.WIDEST
+
+
 def usable_kernels(config: ModelConfig, *, separators: bool) -> list[str]:
-    """The kernels that can train a network, the plainest first.
+    """The kernels that can train a network on some device, the plainest first.
 
     `separators`: whether its lanes have separators between documents.
     """
-    if config.backend == "unrolled":
-        return ["unrolled"]
+    if config.backend in ("persistent", "unrolled"):
+        return [config.backend]
+    found = ["layerwise"]
     # Between the layers of one call there is no place for dropout, nor for a separator's channel.
-    alone = bool(config.dropout) or separators
-    return ["layerwise"] if alone else ["layerwise", "stacked"]
+    if not (config.dropout or separators):
+        found.append("stacked")
+    if config.backend == "auto" and has_persistent_shape(config):
+        found.append("persistent")
+    return found

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from seqkit.config import ModelConfig
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights, Outputs
+from seqkit.model.persistent.layer import persistent_layer
 
 _FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
 
@@ -102,7 +103,9 @@ class Network(NamedTuple):
         return logits, State(h.to(state.h.dtype), c.to(state.c.dtype))
 
     def _inputs(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
-        """One-hot rows or embeddings of the symbols, (T, B, X)."""
+        """One-hot rows or embeddings of the symbols, (T, B, X); or the symbols, where they do."""
+        if self.kernel == "persistent" and self.embedding is None:
+            return symbols
         size, dtype = self.config.vocabulary_size, self.head_weight.dtype
         if self.embedding is not None and size > _FEW:
             return F.embedding(symbols, self.embedding)
@@ -119,11 +122,15 @@ class Network(NamedTuple):
         config = self.config
         last_h, last_c = [], []
         for index, weights in enumerate(self.layers):
-            given = (config.cell, weights, x, h[index], c[index])
-            if self.kernel == "unrolled":
-                out = cells.unrolled(*given, resets=resets, cell_clip=config.clip)
-            else:
-                out = fused.fused_layer(*given, resets=resets)
+            given = (weights, x, h[index], c[index])
+            match self.kernel:
+                case "unrolled":
+                    clip = config.clip
+                    out = cells.unrolled(config.cell, *given, resets=resets, cell_clip=clip)
+                case "persistent":
+                    out = persistent_layer(*given, resets=resets)
+                case _:
+                    out = fused.fused_layer(config.cell, *given, resets=resets)
             x = out.y if masks is None else out.y * masks[index]
             last_h.append(out.h)
             last_c.append(out.c)

@@ -18,6 +18,9 @@ _END_KEYS = {
 _ARITHMETIC_KEYS = {"model.dropout", "model.backend", "model.cell_clip"}
 """Keys of the model that say how it runs, and not which weights it has."""
 
+_ONE_CALL = {"auto", "cudnn", "persistent"}
+"""Values of model.backend that compute the same but for rounding: a run may go on with any."""
+
 
 def may_have_more(config: Config, saved: Checkpoint) -> bool:
     """Whether a finished run has to be looked at again: its end, or the data's path, is another."""
@@ -69,6 +72,8 @@ def _changed(config: Config, saved: Checkpoint, names: Collection[str]) -> list[
             *holders, key = name.split(".")
             for holder in holders:
                 value, before = value[holder], before.get(holder, {})
-            if value[key] != before.get(key, default_of(item)):
+            now, then = value[key], before.get(key, default_of(item))
+            alike = name == "model.backend" and {now, then} <= _ONE_CALL
+            if now != then and not alike:
                 changed.append(name)
     return changed

@@ -14,10 +14,10 @@ from seqkit.model.padding import TENSOR_CORE, round_up
 # Bytes that a CPU holds at the end of a forward pass for each unit of each layer, step and lane,
 # in fp32 and in bf16. Measured: oneDNN keeps the gates of an LSTM, and its workspace, in fp32.
 _UNIT_BYTES = {
-    "lstm": {"cudnn": (54, 37), "unrolled": (56, 36)},
-    "gru": {"cudnn": (42, 20), "unrolled": (80, 40)},
-    "rnn_tanh": {"cudnn": (17, 7), "unrolled": (25, 14)},
-    "rnn_relu": {"cudnn": (17, 7), "unrolled": (25, 14)},
+    "lstm": {"fused": (54, 37), "unrolled": (56, 36)},
+    "gru": {"fused": (42, 20), "unrolled": (80, 40)},
+    "rnn_tanh": {"fused": (17, 7), "unrolled": (25, 14)},
+    "rnn_relu": {"fused": (17, 7), "unrolled": (25, 14)},
 }
 # The same on a GPU, in values of the training's precision; an LSTM's is measured.
 _UNIT_VALUES = {"lstm": 9, "gru": 5, "rnn_tanh": 2, "rnn_relu": 2}
@@ -72,9 +72,10 @@ class TrainingShape:
         if self.on_gpu:
             values = _UNIT_VALUES[model.cell] * units + model.input_width
             return size * values + _LOGIT_BYTES_GPU * model.vocabulary_size
-        unit = _UNIT_BYTES[model.cell][model.backend][self.precision != "fp32"]
+        calls = "unrolled" if model.backend == "unrolled" else "fused"
+        unit = _UNIT_BYTES[model.cell][calls][self.precision != "fp32"]
         inputs = 2 * size * model.input_width
-        if (model.cell, model.backend) == ("lstm", "cudnn"):
+        if (model.cell, calls) == ("lstm", "fused"):
             inputs += _WIDE_BYTES * max(0, model.input_width - model.hidden_size)
         return unit * units + inputs + _LOGIT_BYTES * model.vocabulary_size
 

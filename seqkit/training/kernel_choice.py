@@ -10,13 +10,14 @@ import torch
 
 from seqkit import disk
 from seqkit.data.lanes import Lanes
-from seqkit.errors import OutputError
+from seqkit.errors import ConfigError, DeviceError, OutputError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution, usable_kernels
+from seqkit.model.execution import Execution, has_persistent_shape, usable_kernels
 from seqkit.model.loss import cross_entropy
 from seqkit.model.padding import TENSOR_CORE, nearest, round_up
+from seqkit.model.persistent import launch
 
 _CALLS = 5  # of every candidate
 _FORMAT = 2  # of the file of times
@@ -47,12 +48,21 @@ def candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Exec
         model: on its device.
         lanes: what it is to be trained on.
         precisions: those that are allowed.
+
+    Raises:
+        ConfigError, DeviceError: model.backend=persistent where that kernel cannot run.
     """
-    kernels = usable_kernels(model.config, separators=lanes.has_separators)
-    if model.config.num_layers == 1 or not _on_gpu(model):
-        kernels = kernels[:1]  # there is nothing to stack, or to gain from it
+    config = model.config
+    kernels = usable_kernels(config, separators=lanes.has_separators)
+    if (config.num_layers == 1 or not _on_gpu(model)) and "stacked" in kernels:
+        kernels.remove("stacked")  # there is nothing to stack, or to gain from it
+    if config.backend == "persistent":
+        _check_persistent(model, precisions)
+    elif "persistent" in kernels and _refusal(model):
+        kernels.remove("persistent")
     count = round_up(lanes.batch_size, TENSOR_CORE if _on_gpu(model) else 1)
-    return [Execution(kernel, precision, count) for precision in precisions for kernel in kernels]
+    found = [Execution(kernel, precision, count) for precision in precisions for kernel in kernels]
+    return [execution for execution in found if _computes(execution)]
 
 
 def supported(
@@ -67,7 +77,9 @@ def supported(
     else:
         fits = execution.lanes == lanes.batch_size  # idle lanes only cost time on a CPU
     kernels = usable_kernels(model.config, separators=lanes.has_separators)
-    return fits and execution.kernel in kernels and execution.precision in precisions
+    known = execution.kernel in kernels and execution.precision in precisions
+    runs = execution.kernel != "persistent" or not _refusal(model)
+    return fits and known and runs and _computes(execution)
 
 
 def choose_execution(
@@ -88,6 +100,9 @@ def choose_execution(
         cache: the folder in which measured times are remembered.
         search: measure what has no time yet, which takes a few hundred milliseconds.
         before: what a run that is resumed ran as; kept if it is supported here.
+
+    Raises:
+        ConfigError, DeviceError: model.backend=persistent where that kernel cannot run.
     """
     if before is not None and supported(before, model, lanes, precisions):
         return ExecutionChoice(before, {})
@@ -113,7 +128,7 @@ def measured_times(
 ) -> dict[Execution, float]:
     """Milliseconds of every execution that could be measured, now or earlier.
 
-    An execution that fails (a RuntimeError: out of memory, not supported by this GPU) has no time,
+    An execution that fails (out of memory, not supported by this GPU) has no time,
     and nothing is remembered of it: memory may suffice the next time. Trying it again costs less
     than measuring it would, because it ends where it fails.
 
@@ -132,7 +147,7 @@ def measured_times(
         if name not in known:
             try:
                 known[name] = measure(execution)
-            except RuntimeError:
+            except (RuntimeError, DeviceError):
                 continue
             fresh = True
         times[execution] = known[name]
@@ -174,9 +189,16 @@ def _circumstances(model: CharRNN, lanes: Lanes) -> list[object]:
 
 
 def _milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
-    """The median time of a forward and backward pass. Raises RuntimeError where it cannot run."""
+    """The median time of a forward and backward pass.
+
+    Raises:
+        RuntimeError, DeviceError: it cannot run here.
+    """
+    device = model.head.weight.device
     row = {"": lambda: forward_backward(model, lanes, execution)}
-    timing = interleave(row, model.head.weight.device, rounds=1, calls=_CALLS)[""]
+    timing = interleave(row, device, rounds=1, calls=_CALLS)[""]
+    if execution.kernel == "persistent":
+        launch.check(device)
     return timing.quantile(0.5)
 
 
@@ -199,6 +221,15 @@ def forward_backward(model: CharRNN, lanes: Lanes, execution: Execution) -> Reco
     return Recording(run, device)
 
 
+def why_not_persistent(model: CharRNN) -> str | None:
+    """Why model.backend=auto leaves the persistent kernel out on this GPU; None if it does not."""
+    config = model.config
+    asked = config.backend == "auto" and has_persistent_shape(config) and _on_gpu(model)
+    if asked and (reason := _refusal(model)):
+        return f"cuDNN runs the layers: the persistent kernel {reason}"
+    return None
+
+
 def width_advice(model: CharRNN) -> str | None:
     """A hidden size near the model's that this GPU's fast kernels take; None if its own will do."""
     hidden = model.config.hidden_size
@@ -208,6 +239,29 @@ def width_advice(model: CharRNN) -> str | None:
         f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of "
         f"{TENSOR_CORE}; the nearest is {nearest(hidden, TENSOR_CORE)}"
     )
+
+
+def _check_persistent(model: CharRNN, precisions: Collection[str]) -> None:
+    """Raise ConfigError or DeviceError if the persistent kernel cannot run, though asked for."""
+    config = model.config
+    if not has_persistent_shape(config):
+        raise ConfigError(
+            "model.backend=persistent runs an LSTM whose model.hidden_size is a multiple of 64 up "
+            f"to 512, not {config.cell} with {config.hidden_size}: use model.backend=cudnn"
+        )
+    if "fp16" not in precisions and _on_gpu(model):
+        raise ConfigError("model.backend=persistent computes in fp16: leave train.precision=auto")
+    if reason := _refusal(model):
+        raise DeviceError(f"model.backend=persistent {reason}: use model.backend=cudnn")
+
+
+def _refusal(model: CharRNN) -> str | None:
+    return launch.refusal(model.head.weight.device, model.config.hidden_size)
+
+
+def _computes(execution: Execution) -> bool:
+    """Whether the kernel has this precision."""
+    return execution.kernel != "persistent" or execution.precision == "fp16"
 
 
 def _on_gpu(model: CharRNN) -> bool:

@@ -14,6 +14,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
+from seqkit.model.persistent import launch
 from seqkit.randomness import dropout_keys, dropout_masks
 from seqkit.training.optimizer import Updater
 from seqkit.training.weights import TrainingWeights
@@ -135,7 +136,13 @@ class TrainingStep:
         return found | {"h": self._state.h, "c": self._state.c, "nats": self._nats}
 
     def take_nats(self) -> float:
-        """The nats of all targets since this was last called; it waits for the device."""
+        """The nats of all targets since this was last called; it waits for the device.
+
+        Raises:
+            DeviceError: the persistent kernel gave up. No update was made from what it left, NaN.
+        """
+        if self.weights.network.kernel == "persistent":
+            launch.check(self._device)
         nats = float(self._nats)
         self._nats.zero_()
         return nats

@@ -73,6 +73,18 @@ def test_a_finished_run_says_so_and_can_be_extended(
     assert json.loads((tmp_path / "a" / "summary.json").read_text())["steps"] == 7
 
 
+@pytest.mark.parametrize(("before", "after"), [("cudnn", "auto"), ("auto", "cudnn")])
+def test_a_run_goes_on_with_another_of_the_fused_kernels(
+    before: str, after: str, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    assert run(*arguments, "train.max_steps=4", f"model.backend={before}").code == 0
+    again = [*arguments, "train.max_steps=7"]
+    resumed = run(*again, f"model.backend={after}")
+    assert resumed.code == 0, resumed.err
+    assert run(*again, "model.backend=unrolled", "train.max_steps=9").code == 2
+
+
 def test_other_settings_or_data_are_not_mixed_into_a_run(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:

@@ -262,3 +262,21 @@ def test_a_signal_in_the_closing_sample_ends_it_in_a_line(text_file: Path, tmp_p
     assert 200 <= len(begun + rest) < 100_000_000
     assert err.endswith("stopped by SIGTERM; what was made by then is kept\n")
     assert json.loads((tmp_path / "a" / "summary.json").read_text())["steps"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["model.hidden_size=64"], 5, "needs a GPU of capability 9.0"),
+        (["model.hidden_size=100"], 2, "a multiple of 64 up to 512, not lstm with 100"),
+    ],
+)
+def test_the_persistent_kernel_by_name_is_refused_before_anything_is_written(
+    words: list[str], code: int, said: str, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    folder = f"run_dir={tmp_path / 'a'}"
+    given = [*TINY, f"data.path={text_file}", folder, "device=cpu", "model.backend=persistent"]
+    refused = run(*given, *words)
+    assert refused.code == code
+    assert said in refused.err
+    assert not (tmp_path / "a" / "config.yaml").exists()

@@ -10,9 +10,11 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
+from seqkit.errors import ConfigError, DeviceError
 from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
+from seqkit.model.persistent import launch
 from seqkit.training import kernel_choice
 from seqkit.training.kernel_choice import (
     ExecutionChoice,
@@ -121,7 +123,10 @@ def test_a_choice_names_what_was_measured() -> None:
     assert str(ExecutionChoice(SECOND, TIMES)).startswith(text)
 
 
-@pytest.mark.parametrize(("backend", "kernel"), [("cudnn", "layerwise"), ("unrolled", "unrolled")])
+@pytest.mark.parametrize(
+    ("backend", "kernel"),
+    [("auto", "layerwise"), ("cudnn", "layerwise"), ("unrolled", "unrolled")],
+)
 def test_a_cpu_runs_as_it_is_told(backend: str, kernel: str, tmp_path: Path) -> None:
     model, lanes = setting("cpu", backend=backend)
     expected = Execution(kernel, "bf16", 25)
@@ -184,7 +189,7 @@ def test_a_width_that_misses_the_fast_kernels_is_named(hidden: int, nearest: int
 
 @pytest.mark.gpu
 def test_the_search_takes_the_fastest_and_remembers_it(tmp_path: Path) -> None:
-    model, lanes = setting("cuda")
+    model, lanes = setting("cuda", backend="cudnn")
     precisions = ["fp16", "bf16"]
     choice = choose_execution(model, lanes, precisions=precisions, cache=tmp_path)
     assert len(choice.milliseconds) == 4
@@ -205,7 +210,7 @@ def test_the_search_takes_the_fastest_and_remembers_it(tmp_path: Path) -> None:
 def test_a_search_without_memory_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, lanes = setting("cuda")
+    model, lanes = setting("cuda", backend="cudnn")
 
     def fail(*_: object) -> Recording:
         raise torch.OutOfMemoryError("CUDA out of memory.")
@@ -220,7 +225,77 @@ def test_a_search_without_memory_is_made_again(
 
 @pytest.mark.gpu
 def test_dropout_rules_out_one_call_for_all_layers(tmp_path: Path) -> None:
-    model, lanes = setting("cuda", dropout=0.1)
+    model, lanes = setting("cuda", dropout=0.1, backend="cudnn")
+    choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
+    assert list(choice.milliseconds) == [Execution("layerwise", "fp16", 32)]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "model.backend=persistent needs a GPU of capability 9.0"),
+        ({"hidden": 100}, "a multiple of 64 up to 512, not lstm with 100"),
+        ({"hidden": 1024}, "not lstm with 1024"),
+        ({"cell": "gru"}, "not gru with 128"),
+    ],
+)
+def test_the_persistent_kernel_by_name_is_refused_where_it_cannot_run(
+    change: dict[str, object], words: str, tmp_path: Path
+) -> None:
+    model, lanes = setting("cpu", backend="persistent", **change)  # type: ignore[arg-type]
+    with pytest.raises((ConfigError, DeviceError), match=words):
+        choose_execution(model, lanes, precisions=["fp32"], cache=tmp_path)
+
+
+PERSISTENT = Execution("persistent", "fp16", 32)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("change", "kernels"),
+    [
+        ({}, ["layerwise", "stacked", "persistent"]),
+        ({"dropout": 0.1}, ["layerwise", "persistent"]),
+        ({"documents": 3}, ["layerwise", "persistent"]),
+        ({"num_layers": 1}, ["layerwise", "persistent"]),
+        ({"hidden": 96}, ["layerwise", "stacked"]),
+        ({"cell": "gru"}, ["layerwise", "stacked"]),
+        ({"backend": "cudnn"}, ["layerwise", "stacked"]),
+        ({"backend": "persistent"}, ["persistent"]),
+    ],
+)
+def test_the_persistent_kernel_is_tried_in_fp16_beside_cudnns(
+    change: dict[str, object], kernels: list[str]
+) -> None:
+    model, lanes = setting("cuda", **change)  # type: ignore[arg-type]
+    assert [tried.kernel for tried in candidates(model, lanes, ["fp16"])] == kernels
+    assert PERSISTENT not in candidates(setting("cuda")[0], lanes, ["bf16"])
+    assert supported(PERSISTENT, model, lanes, ["fp16"]) == ("persistent" in kernels)
+    assert kernel_choice.why_not_persistent(model) is None
+
+
+@pytest.mark.gpu
+def test_a_gpu_without_the_persistent_kernel_trains_by_cudnn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden: 0)
+    model, lanes = setting("cuda")
+    assert PERSISTENT not in candidates(model, lanes, ["fp16"])
+    assert "cuDNN runs the layers" in str(kernel_choice.why_not_persistent(model))
+    model, lanes = setting("cuda", backend="persistent")
+    with pytest.raises(DeviceError, match=r"needs clusters of 4 blocks.*use model.backend=cudnn"):
+        choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
+
+
+@pytest.mark.gpu
+def test_a_persistent_kernel_that_fails_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise DeviceError("the GPU refuses the kernel")
+
+    monkeypatch.setattr(launch, "forward", fail)
+    model, lanes = setting("cuda", num_layers=1)
     choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
     assert list(choice.milliseconds) == [Execution("layerwise", "fp16", 32)]
 

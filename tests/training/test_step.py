@@ -7,10 +7,12 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
+from seqkit.errors import DeviceError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
+from seqkit.model.persistent import launch
 from seqkit.training.step import TrainingStep
 
 V, B, T = 11, 6, 10
@@ -24,11 +26,13 @@ def step(
     optimizer: OptimizerConfig | None = None,
     clip_value: float = 0.0,
     clip_norm: float = 5.0,
+    symbols: np.ndarray | None = None,
     **settings: object,
 ) -> tuple[CharRNN, TrainingStep]:
     values = {"num_layers": 2, "hidden_size": 16, "vocabulary_size": V, **settings}
     model = CharRNN(ModelConfig(**values), torch.Generator().manual_seed(1)).to(device)  # type: ignore[arg-type]
-    symbols = np.random.default_rng(2).integers(0, V, B * T * 12).astype(np.uint8)
+    if symbols is None:
+        symbols = np.random.default_rng(2).integers(0, V, B * T * 12).astype(np.uint8)
     starts = np.linspace(0, len(symbols), documents, endpoint=False).astype(np.int64)
     lanes = Lanes(Part(symbols, starts), 0, B, T)
     train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
@@ -132,6 +136,57 @@ def test_what_runs_is_renewed_from_the_parameters(kind: str, precision: str) -> 
         assert torch.equal(used, own.to(used.dtype))
     assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert (len(stepper.weights._copies) == 0) == (precision == "fp32")
+
+
+@GPU
+@pytest.mark.parametrize("documents", [1, 9])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("embedding", ["one_hot", "embedding"])
+def test_the_persistent_kernel_trains_as_cudnn_does(
+    documents: int, dropout: float, embedding: str
+) -> None:
+    settings = {"documents": documents, "dropout": dropout, "input": embedding, "hidden_size": 64}
+    # Adam divides by the gradient's size: where that is all rounding, two kernels would part.
+    settings["optimizer"] = OptimizerConfig(kind="sgd")
+    fp16 = [Execution(kernel, "fp16", 8) for kernel in ("layerwise", "persistent")]
+    cudnn, eager = (trained(*step(way, "cuda", **settings)) for way in fp16)  # type: ignore[arg-type]
+    for a, b in zip(cudnn, eager, strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
+    model, stepper = step(fp16[1], "cuda", **settings)  # type: ignore[arg-type]
+    stepper.capture()
+    for a, b in zip(eager, trained(model, stepper), strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
+
+
+@GPU
+def test_the_persistent_kernel_learns_as_cudnn_does() -> None:
+    """Symbols whose chances depend on the one before, too many to be learnt by heart."""
+    random, symbols = np.random.default_rng(4), [0]
+    chances = random.dirichlet(np.full(V, 0.3), V).cumsum(1)
+    for draw in random.random(B * T * 600):
+        symbols.append(min(int(np.searchsorted(chances[symbols[-1]], draw)), V - 1))
+    text, losses = np.array(symbols, np.uint8), {}
+    for kernel in ("layerwise", "persistent"):
+        way = Execution(kernel, "fp16", 8)
+        _, stepper = step(way, "cuda", symbols=text, hidden_size=128)
+        stepper.capture()
+        for number in range(500):
+            stepper.run(number, 0.003)
+            if number == 399:
+                stepper.take_nats()
+        losses[kernel] = stepper.take_nats()
+    assert losses["persistent"] == pytest.approx(losses["layerwise"], rel=0.005)
+
+
+@GPU
+def test_a_step_says_so_when_the_persistent_kernel_gave_up() -> None:
+    _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64)
+    stepper.run(0, 0.01)
+    stepper.take_nats()
+    launch.error_word(stepper.weights.leaves[0].device).fill_(1)
+    with pytest.raises(DeviceError, match=r"in vain; train with model.backend=cudnn"):
+        stepper.take_nats()
+    stepper.take_nats()  # a training that follows in this process starts afresh
 
 
 @GPU
