@@ -16,6 +16,7 @@ from seqkit.training.kernel_choice import ExecutionChoice
 _SAMPLE_RATE = 16000  # Hz, that real time is measured against
 _TRAINING_RATIOS = (
     ("seqkit", "bare"),
+    ("bare", "bare_persistent"),
     ("plain", "seqkit"),
     ("plain_best", "seqkit"),
     ("unrolled", "seqkit"),  # what model.backend=unrolled costs, on a GPU with its launches

@@ -2,7 +2,8 @@
 
 seqkit                     the whole training step: batch, network, loss, gradient, update
 seqkit_forward_backward    of it the network and its loss, forward and backward
-bare                       of that the recurrent layers alone, forward and backward
+bare                       of that the recurrent layers alone, by cuDNN, forward and backward
+bare_persistent            the same by the persistent kernel (only where it runs)
 unrolled                   the whole step with model.backend=unrolled, launched one by one
 unrolled_forward_backward  the network and its loss unrolled, forward and backward
 unrolled_launched          the same launched one by one (only on a GPU)
@@ -34,8 +35,9 @@ from seqkit.model.char_rnn import CharRNN, count_layer_weights
 from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
+from seqkit.model.persistent.layer import persistent_layer
 from seqkit.training import footprint, kernel_choice
-from seqkit.training.kernel_choice import ExecutionChoice
+from seqkit.training.kernel_choice import ExecutionChoice, supported
 from seqkit.training.trainer import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
@@ -67,18 +69,22 @@ def rows(
     execution, plainest = choice.execution, kernel_choice.candidates(model, lanes, precisions)[0]
     unrolled = dataclasses.replace(config.model, backend="unrolled")
     slow = dataclasses.replace(plainest, kernel="unrolled")
+    plain_execution = _without_persistent(choice, plainest)
     fused_network = partial(_network, config, config.model, device, execution)
     unrolled_network = partial(_network, config, unrolled, device, slow)
     record = partial(recorded, device=device, notice=notice)
     built: dict[str, Build] = {
         "seqkit": partial(_trainer, config, config.model, device, execution, notice),
         "seqkit_forward_backward": partial(record, fused_network),
-        "bare": partial(record, partial(_bare, config, device, execution)),
+        "bare": partial(record, partial(_bare, config, device, plain_execution)),
         "unrolled": partial(_trainer, config, unrolled, device, slow, notice),
         "unrolled_forward_backward": partial(record, unrolled_network),
     }
     if device.type == "cuda":
         built["unrolled_launched"] = unrolled_network
+    persistent = dataclasses.replace(plainest, kernel="persistent", precision="fp16")
+    if supported(persistent, model, lanes, precisions):
+        built["bare_persistent"] = partial(record, partial(_bare, config, device, persistent))
     symbols = config.train.batch_size * config.train.sequence_length
     return {name: Row(build, symbols) for name, build in built.items()}, choice
 
@@ -95,6 +101,14 @@ def require_memory(config: Config, device: torch.device, precision: str) -> None
     memory.require(needed, free, f"shape={config.shape}", smaller, device)
 
 
+def _without_persistent(choice: ExecutionChoice, plainest: Execution) -> Execution:
+    """How cuDNN runs the network: the fastest way that was measured, or the plainest."""
+    times = {e: time for e, time in choice.milliseconds.items() if e.kernel != "persistent"}
+    if plainest.kernel == "persistent":
+        plainest = dataclasses.replace(plainest, kernel="layerwise")
+    return min(times, key=times.__getitem__, default=plainest)
+
+
 def operations(config: Config, row: str) -> float:
     """Floating-point operations of a row: two a weight and symbol, forward, for dw and for dx.
 
@@ -102,7 +116,7 @@ def operations(config: Config, row: str) -> float:
     """
     model = config.model
     count = 6 * count_layer_weights(model)
-    alone = row in ("bare", "nn_lstm")
+    alone = row in ("bare", "bare_persistent", "nn_lstm")
     if alone or model.input == "one_hot":
         count -= 2 * GATES[model.cell] * model.hidden_size * model.input_width
     if not alone:
@@ -155,7 +169,7 @@ def _trainer(
         seed=config.seed,
         execution=execution,
     )
-    if (reason := trainer.prepare()) and settings.backend == "cudnn":
+    if (reason := trainer.prepare()) and settings.backend != "unrolled":
         notice(reason)
     return trainer.update
 
@@ -195,14 +209,19 @@ def recorded(
 
 
 def _bare(config: Config, device: torch.device, execution: Execution) -> Callable[[], object]:
-    """The layers alone, at the true width of their input, on ready inputs in their dtype."""
+    """The layers alone, at the true width of their input, on ready inputs in their dtype.
+
+    The persistent kernel's inputs are symbols where the network's are, as in training.
+    """
     model = _model(config, config.model, device)
     layers = model.leaves(dtype=execution.dtype, kernel=execution.kernel, separators=False).layers
     leaves = [part for layer in layers for part in layer]
     shape = (config.train.sequence_length, execution.lanes, config.model.input_width)
     x = torch.randn(shape, device=device, dtype=leaves[0].dtype)
     h = torch.zeros_like(model.zero_state(execution.lanes).h, dtype=x.dtype)
-    dy = torch.ones((*shape[:2], config.model.hidden_size), device=device, dtype=x.dtype)
+    if execution.kernel == "persistent" and config.model.input == "one_hot":
+        x = window(config, device, execution.lanes)[0]
+    dy = torch.ones((*shape[:2], config.model.hidden_size), device=device, dtype=h.dtype)
     cell = config.model.cell
 
     def step() -> None:
@@ -211,7 +230,11 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
             y = fused.fused_stack(cell, layers, x, h, h).y
         else:
             for index, layer in enumerate(layers):
-                y = fused.fused_layer(cell, layer, y, h[index], h[index]).y
+                state = h[index], h[index]
+                if execution.kernel == "persistent":
+                    y = persistent_layer(layer, y, *state).y
+                else:
+                    y = fused.fused_layer(cell, layer, y, *state).y
         torch.autograd.grad(y, leaves, dy)
 
     return step
