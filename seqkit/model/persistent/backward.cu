@@ -30,7 +30,9 @@ struct Backward {
 };
 
 #define PARTS ((H / 16 + 7) / 8)        // rows of 16 units that a warp multiplies
-#define GROUPS (PARTS == 4 && LANES > 8 ? 2 : 1)  // of the parts, sent as soon as they are made
+// Groups of parts, each sent as soon as it is made. A store takes two fragments, which must not be
+// in two groups; and mma, for 8 lanes, is fastest on all parts in turn.
+#define GROUPS (LANES == 8 || PARTS != 4 ? 1 : OCTETS % 2 ? 2 : 4)
 #define FRAGMENTS (PARTS * OCTETS / GROUPS)  // of 16 units x 8 lanes, in a group
 #define WORDS (128 * OCTETS)            // pairs of cells in a block
 #define PAIRS ((WORDS + THREADS - 1) / THREADS)  // of a thread
@@ -51,6 +53,18 @@ struct Pair {
 __device__ __forceinline__ Pair pair_of(int number) {
   const int thread = number / 4 % 32, fragment = number / 128 * 2 + number / 2 % 2;
   return {fragment / OCTETS * 16 + thread / 4 * 2, fragment % OCTETS, thread % 4 * 2 + number % 2};
+}
+
+// What dh is multiplied by to give its part of dc and do, and dc to give di, df, dg and its part of
+// the dc of the step before.
+struct Factors {
+  float c, o, i, f, g, before;
+};
+
+__device__ __forceinline__ Factors factors_of(float2 i_f, float2 g_o, float c, float c_before) {
+  const float i = i_f.x, f = i_f.y, g = g_o.x, o = g_o.y, squashed = tanh_of(c);
+  return {o * (1.0f - squashed * squashed), squashed * o * (1.0f - o), g * i * (1.0f - i),
+          c_before * f * (1.0f - f), i * (1.0f - g * g), f};
 }
 
 __device__ __forceinline__ void send16(unsigned target, const unsigned (&v)[4], unsigned barrier) {
@@ -199,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
 
       // All that does not need dh is ready before the parts of dh are waited for.
       const unsigned char *stage = memory + KEPT + step % STAGES * STAGE;
-      float2 to_c[PAIRS], to_o[PAIRS], to_i[PAIRS], to_f[PAIRS], to_g[PAIRS], forget[PAIRS];
+      Factors by[PAIRS][2];
 #pragma unroll
       for (int i = 0; i < PAIRS; i++) {
         if (!has(i)) continue;
@@ -209,21 +223,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         const float2 before = unpacked(*(const unsigned *)(stage + OPERAND + at * 2));
         const float2 dy = unpacked(*(const unsigned *)(
             stage + OPERAND + SLICE + (cell.octet * 8 + cell.column) * DY_ROW + cell.unit * 2));
-        auto factors = [](float2 i_f, float2 g_o, float c, float before, float &to_c, float &to_o,
-                          float &to_i, float &to_f, float &to_g) {
-          const float squashed = tanh_of(c);
-          to_c = g_o.y * (1.0f - squashed * squashed);
-          to_o = squashed * g_o.y * (1.0f - g_o.y);
-          to_i = g_o.x * i_f.x * (1.0f - i_f.x);
-          to_f = before * i_f.y * (1.0f - i_f.y);
-          to_g = i_f.x * (1.0f - g_o.x * g_o.x);
-        };
-        const float2 i_f0 = unpacked(gates.x), i_f1 = unpacked(gates.z);
-        factors(i_f0, unpacked(gates.y), c[i].x, before.x, to_c[i].x, to_o[i].x, to_i[i].x,
-                to_f[i].x, to_g[i].x);
-        factors(i_f1, unpacked(gates.w), c[i].y, before.y, to_c[i].y, to_o[i].y, to_i[i].y,
-                to_f[i].y, to_g[i].y);
-        forget[i] = make_float2(i_f0.y, i_f1.y);
+        by[i][0] = factors_of(unpacked(gates.x), unpacked(gates.y), c[i].x, before.x);
+        by[i][1] = factors_of(unpacked(gates.z), unpacked(gates.w), c[i].y, before.y);
         c[i] = before;
         dh[i].x += dy.x, dh[i].y += dy.y;
       }
@@ -234,19 +235,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
       for (int i = 0; i < PAIRS; i++) {
         if (!has(i)) continue;
         const Pair cell = cells[i];
-        const float2 to = make_float2(fmaf(dh[i].x, to_c[i].x, dc[i].x),
-                                      fmaf(dh[i].y, to_c[i].y, dc[i].y));
-        const float2 d[4] = {make_float2(to.x * to_i[i].x, to.y * to_i[i].y),
-                             make_float2(to.x * to_f[i].x, to.y * to_f[i].y),
-                             make_float2(to.x * to_g[i].x, to.y * to_g[i].y),
-                             make_float2(dh[i].x * to_o[i].x, dh[i].y * to_o[i].y)};
-        dc[i] = make_float2(to.x * forget[i].x, to.y * forget[i].y);
+        const Factors one = by[i][0], two = by[i][1];
+        const float dc1 = fmaf(dh[i].x, one.c, dc[i].x), dc2 = fmaf(dh[i].y, two.c, dc[i].y);
+        const unsigned d[4] = {packed(dc1 * one.i, dc2 * two.i), packed(dc1 * one.f, dc2 * two.f),
+                               packed(dc1 * one.g, dc2 * two.g),
+                               packed(dh[i].x * one.o, dh[i].y * two.o)};
+        dc[i] = make_float2(dc1 * one.before, dc2 * two.before);
         dh[i] = make_float2(0.0f, 0.0f);
 #pragma unroll
         for (int gate = 0; gate < 4; gate++) {
           const int block = (gate * UNITS + cell.unit) / 8 * OCTETS + cell.octet;
           *(unsigned *)(memory + dgates + block * 128 + cell.column * 16 + cell.unit % 8 * 2) =
-              packed(d[gate].x, d[gate].y);
+              d[gate];
         }
       }
       publish_to_async();
