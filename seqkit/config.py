@@ -32,7 +32,8 @@ class DataConfig:
     encoding: str = option("utf-8", "the encoding of text files")
     unknown: str = option(
         "error",
-        "a symbol outside the vocabulary: refuse it, skip it, or take the nearest one",
+        "a character outside the vocabulary: refuse it (init_from: add it), skip it, or take "
+        "the nearest one",
         choices=("error", "skip", "nearest"),
     )
     max_vocabulary: int = option(

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from seqkit import device, disk
+from seqkit.api import fine_tuning
 from seqkit.config import Config, ModelConfig, check_model
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
@@ -22,9 +23,7 @@ from seqkit.model.execution import Execution
 from seqkit.plugins import Catalogue
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.layout import find_checkpoint
 from seqkit.symbols import Symbols
 from seqkit.training import footprint, kernel_choice
 from seqkit.training.trainer import Trainer, saved_execution
@@ -128,7 +127,7 @@ def _set_up(
     notice: Notice,
 ) -> Training:
     """Data, network and trainer; `saved` is the run to go on with."""
-    origin = saved or _initial(config, catalogue)
+    origin = saved or fine_tuning.initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     config.data.path = [str(Path(path).absolute()) for path in config.data.path]
     corpus = load_corpus(
@@ -137,7 +136,10 @@ def _set_up(
         notice=notice,
         codec=origin.codec if origin else None,
         trained=origin.config if origin and not saved else None,  # a run's were compared above
+        grow=saved is None and fine_tuning.may_grow(config.data),
     )
+    if origin is not None and saved is None:
+        origin = fine_tuning.grown(origin, corpus.codec, config.seed, notice)
     if saved is not None:
         same_data = saved.data.get("sha256") == corpus.sha256
         if differs := resume.check_settings(config, saved, same_data=same_data):
@@ -191,13 +193,6 @@ def _check_sampling(
     if not medium.printed:
         medium.check_files([Path(f"final{medium.suffix}")], prompt.size + request.length)
     return prompt
-
-
-def _initial(config: Config, catalogue: Catalogue) -> Checkpoint | None:
-    """The checkpoint whose weights a new run starts from, if it is given one."""
-    if config.init_from is None:
-        return None
-    return read_checkpoint(find_checkpoint(Path(config.init_from)), catalogue)
 
 
 def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:

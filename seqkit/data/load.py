@@ -25,6 +25,7 @@ def load_corpus(
     notice: Callable[[str], None],
     codec: Codec | None = None,
     trained: Mapping[str, Any] | None = None,
+    grow: bool = False,
 ) -> Corpus:
     """The corpus at `data.path`, or else of `data.dataset`.
 
@@ -34,6 +35,7 @@ def load_corpus(
         notice: tells the user what was skipped, resampled or downloaded.
         codec: encode with this one, a checkpoint's; by default one as configured.
         trained: the config in that checkpoint, where keys must not ask for another gain.
+        grow: give that codec symbols for what is new in a text.
 
     Raises:
         ConfigError: neither path nor data set, or keys that do not fit the codec.
@@ -46,8 +48,12 @@ def load_corpus(
     located = _locate(data, catalogue, Folders(cache, notice))
     if kind == "auto" and all(map(audio_corpus.holds_sound, located.paths)):
         kind = "audio"
-    load = audio_corpus.load if kind == "audio" else text_corpus.load
-    corpus = load(data, located, cache=cache, catalogue=catalogue, codec=codec)
+    if kind == "audio":
+        corpus = audio_corpus.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
+    else:
+        corpus = text_corpus.load(
+            data, located, cache=cache, catalogue=catalogue, codec=codec, grow=grow
+        )
     for note in corpus.notes:
         notice(note)
     if kind == "audio" and torchaudio() is None:

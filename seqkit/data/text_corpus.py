@@ -30,6 +30,7 @@ def load(
     cache: Path,
     catalogue: Catalogue,
     codec: Codec | None = None,
+    grow: bool = False,
 ) -> Corpus:
     """The corpus of a file, or of a folder whose .txt files (any depth) are one document each.
 
@@ -42,6 +43,7 @@ def load(
         cache: the folder for encoded data.
         catalogue: where `config.codec` is looked for.
         codec: encode with this one; by default one that fits the text.
+        grow: give that codec symbols for what is new in the text.
 
     Raises:
         DataError: nothing to read, bytes that are not text, or characters outside the vocabulary.
@@ -49,9 +51,11 @@ def load(
     """
     _check_encoding(config.encoding)
     source = corpus_cache.scan(located, _files_of(located), cache)
-    assert codec is None or codec.kind != "audio"
+    assert codec is None or isinstance(codec, TextCodec)
     if codec is None:
         codec = _fitting_codec(config, source, catalogue)
+    elif grow:
+        codec = _grown_codec(config, source, catalogue, codec)
     settings = {
         "kind": codec.kind,
         "encoding": config.encoding if codec.kind == "text" else "",
@@ -100,6 +104,31 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
                 return wanted.fit(pieces, config.max_vocabulary)
             except ValueError as error:
                 raise DataError(f"{source.located}: {error}") from error
+
+    found = corpus_cache.find_codec(source, settings, catalogue, derive)
+    assert isinstance(found, TextCodec)
+    return found
+
+
+def _grown_codec(
+    config: DataConfig, source: Source, catalogue: Catalogue, codec: TextCodec
+) -> TextCodec:
+    """A codec with symbols for what is new in the text."""
+    settings = {
+        "grown": codec.to_spec(),
+        "encoding": config.encoding,
+        "max_vocabulary": config.max_vocabulary,
+        "code": codecs.fingerprint(type(codec)),
+    }
+
+    def derive() -> Codec:
+        files = source.files.values()
+        pieces = (piece for file in files for piece in _pieces(file, codec.kind, config.encoding))
+        with codecs.failures(type(codec), "grown"):
+            grown = codec.grown(pieces, config.max_vocabulary)
+            if not isinstance(grown, type(codec)):
+                raise TypeError(f"it gave a {type(grown).__name__}")
+            return grown
 
     found = corpus_cache.find_codec(source, settings, catalogue, derive)
     assert isinstance(found, TextCodec)

@@ -107,7 +107,8 @@ def test_fine_tuning_takes_weights_and_nothing_else(
     for name, value in before.items():
         torch.testing.assert_close(after[name], value, atol=1e-6, rtol=0)
     text.write_text("Ünknown letters\n" * 30)
-    refused = run(*TINY, f"data.path={text}", f"run_dir={tmp_path / 'c'}", f"init_from={trained}")
+    words = [*TINY, f"data.path={text}", f"run_dir={tmp_path / 'c'}", f"init_from={trained}"]
+    refused = run(*words, "data.max_vocabulary=2")  # no room for them
     assert refused.code == 3
     assert "'Ü'" in refused.err
     assert "data.unknown" in refused.err

@@ -85,6 +85,29 @@ def test_only_the_most_frequent_characters_are_kept() -> None:
     assert Characters.from_counts(counts, most=3).vocabulary == "\nad"
 
 
+@given(st.text(min_size=1), st.text())
+def test_a_vocabulary_grows_around_the_symbols_that_it_has(old: str, text: str) -> None:
+    codec = Characters.from_text(old)
+    grown = codec.grown([text[:3], text[3:]])
+    assert grown.vocabulary == Characters.from_text(old + text).vocabulary
+    assert grown.decode(codec.numbers_in(grown)) == codec.vocabulary
+    assert grown.decode([grown.start]) == codec.decode([codec.start])
+    assert (grown is codec) == (not set(text) - set(old))
+
+
+@pytest.mark.parametrize(
+    ("most", "vocabulary"),
+    [(0, "abxyz"), (5, "abxyz"), (4, "abxy"), (3, "aby"), (2, "ab"), (1, "ab")],
+)
+def test_a_vocabulary_grows_by_the_most_frequent_characters(most: int, vocabulary: str) -> None:
+    assert Characters.from_text("ba").grown(["aaayyy", "xxz"], most).vocabulary == vocabulary
+
+
+def test_bytes_need_not_grow() -> None:
+    assert Bytes().grown([b"\xff"]).to_spec() == {"name": "bytes"}
+    assert Bytes().numbers_in(Bytes()).tolist() == list(range(256))
+
+
 @pytest.mark.parametrize(
     "spec",
     [

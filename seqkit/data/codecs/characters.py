@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from seqkit.checking import check_type
 from seqkit.data.codecs.base import TextCodec, checked_symbols
 from seqkit.errors import DataError
-from seqkit.symbols import Symbols, symbol_dtype
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000
 _PLAIN = {
@@ -78,11 +78,8 @@ class Characters(TextCodec):
         `most` keeps only so many characters, the most frequent (0: all). A document starts after
         a newline if there is one, else after the most frequent character.
         """
-        present = np.flatnonzero(counts)
-        if most and present.size > most:
-            order = np.argsort(-counts[present], kind="stable")
-            present = np.sort(present[order[:most]])
-        vocabulary = present.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+        present = _most_frequent(counts, most or counts.size)
+        vocabulary = _text_of(present)
         newline = vocabulary.find("\n")
         start = newline if newline >= 0 else int(np.argmax(counts[present]))
         return cls(vocabulary, start)
@@ -90,10 +87,7 @@ class Characters(TextCodec):
     @classmethod
     def fit(cls, pieces: Iterable[str], most: int = 0) -> "Characters":
         """The codec of all characters of a text; with `most`, of the most frequent ones."""
-        counts = np.zeros(_CODE_POINTS, dtype=np.int64)
-        for piece in pieces:
-            points = np.bincount(code_points(piece), minlength=1)
-            counts[: points.size] += points
+        counts = _counts(pieces)
         if not counts.any():
             raise ValueError("the text is empty")
         return cls.from_counts(counts, most)
@@ -160,6 +154,24 @@ class Characters(TextCodec):
             "start": self._start,
         }
 
+    def grown(self, pieces: Iterable[str], most: int = 0) -> Self:
+        """The codec with the new characters of a text, of which `most` keeps the most frequent.
+
+        A document starts after the same character as before.
+        """
+        counts = _counts(pieces)
+        counts[self._points] = 0
+        new = _most_frequent(counts, max(most - self.size, 0) if most else counts.size)
+        if not new.size:
+            return self
+        points = np.union1d(self._points, new)
+        start = int(np.searchsorted(points, self._points[self._start]))
+        return type(self)(_text_of(points), start)
+
+    def numbers_in(self, grown: Self) -> Symbols:
+        """The symbols (V,) of this codec's characters in one that `grown` gave."""
+        return grown.encode(self.vocabulary)
+
     def _nearest(self, character: str) -> int:
         """The closest known symbol: plain punctuation, base letter, other case, code point."""
         plain = _PLAIN.get(character, character)
@@ -171,6 +183,28 @@ class Characters(TextCodec):
             if len(candidate) == 1 and (index := int(self._table[ord(candidate)])) >= 0:
                 return index
         return int(np.argmin(np.abs(self._points.astype(np.int64) - ord(character))))
+
+
+def _counts(pieces: Iterable[str]) -> npt.NDArray[np.int64]:
+    """How often each code point occurs in a text."""
+    counts = np.zeros(_CODE_POINTS, dtype=np.int64)
+    for piece in pieces:
+        points = np.bincount(code_points(piece), minlength=1)
+        counts[: points.size] += points
+    return counts
+
+
+def _most_frequent(counts: npt.NDArray[np.int64], most: int) -> Integers:
+    """The code points that occur, at most so many, in rising order."""
+    present = np.flatnonzero(counts)
+    if present.size > most:
+        order = np.argsort(-counts[present], kind="stable")
+        present = np.sort(present[order[:most]])
+    return present
+
+
+def _text_of(points: Integers) -> str:
+    return points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 class Bytes(TextCodec):

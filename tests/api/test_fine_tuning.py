@@ -1,0 +1,245 @@
+"""A model goes on with another text, whose new characters it learns, too."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+
+import seqkit
+from seqkit.api.model import Model
+from seqkit.data.codecs import Characters
+from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint, load
+from tests.conftest import SENTENCE, TINY, Run, Write
+
+OTHER = "the rain in “Spain” stays mainly in the plain;\n"
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """A text with four characters that the trained run never saw."""
+    path = tmp_path / "other.txt"
+    path.write_text(OTHER * 80)
+    return path
+
+
+def tune(run: Run, origin: Path, text: Path, into: Path, *more: str) -> str:
+    """Fine-tune with success, and return what was said."""
+    words = (f"data.path={text}", f"init_from={origin}", f"run_dir={into}", *more)
+    done = run(*TINY, "train.max_steps=60", "optimizer.lr=0.01", *words)
+    assert done.code == 0, done.err
+    return done.err
+
+
+def last(into: Path, name: str = "last") -> Checkpoint:
+    return load(into / "checkpoints" / f"{name}.safetensors", Catalogue())
+
+
+def known_nats(model: Model[str], text: str, known: set[str]) -> float:
+    """The mean loss of those characters of a text that are known, in nats."""
+    return float(model.nats(text)[[character in known for character in text]].mean())
+
+
+def test_new_characters_are_learnt_and_cost_the_known_ones_nothing(
+    run: Run, tmp_path: Path
+) -> None:
+    verse = (Path(seqkit.__file__).parent / "data" / "datasets" / "verse.txt").read_text()
+    half, end = len(verse) // 2, len(verse) * 19 // 20
+    (tmp_path / "a.txt").write_text(verse[:half])
+    other = verse[half:].translate(str.maketrans(",.'", "、。’"))
+    (tmp_path / "b.txt").write_text(other)
+    size = ("model.hidden_size=48", "model.num_layers=1", "train.sequence_length=16")
+    words = (*TINY, *size, "train.validate_every=0")
+    first = run(
+        *words,
+        f"data.path={tmp_path / 'a.txt'}",
+        f"run_dir={tmp_path / 'a'}",
+        "train.max_steps=300",
+    )
+    assert first.code == 0, first.err
+    old = Characters.from_text(verse[:half])
+    nats = {}
+    for unknown in ("error", "skip"):
+        into = tmp_path / unknown
+        said = tune(
+            run,
+            tmp_path / "a",
+            tmp_path / "b.txt",
+            into,
+            *size,
+            "train.max_steps=150",
+            f"data.unknown={unknown}",
+        )
+        assert ("4 characters are new: 'Z' '’' '、' '。'; " in said) == (unknown == "error")
+        text = other[end - half :]  # of the validation part
+        if unknown == "skip":
+            text = "".join(character for character in text if character in old.vocabulary)
+        nats[unknown] = known_nats(seqkit.load(into, "cpu"), text, {*old.vocabulary})
+    assert nats["error"] <= nats["skip"]
+
+
+def test_what_was_grown_is_a_run_like_any_other(
+    run: Run, trained: Path, other: Path, tmp_path: Path
+) -> None:
+    into = tmp_path / "grown"
+    tune(run, trained, other, into, "train.max_steps=20")
+    size = last(into).codec.size
+    made = run("generate", f"checkpoint={into}", "prompt=in “Spain” ", "length=9", "device=cpu")
+    assert made.out.decode().startswith("in “Spain” "), made.err
+    scored = run("evaluate", f"checkpoint={into}", "json=true", "device=cpu")
+    assert json.loads(scored.out)["skipped"] == 0, scored.err
+    assert run("export", f"checkpoint={into}", f"out={tmp_path / 'model.onnx'}").code == 0
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    about = session.get_modelmeta().custom_metadata_map
+    assert len(json.loads(about["codec"])["vocabulary"]) == size
+    said = tune(run, trained, other, into, "train.max_steps=25", "resume=auto")
+    assert "going on at step 20" in said
+    assert "are new" not in said
+    assert last(into).codec.size == size
+    tune(run, into, other, tmp_path / "again", "train.max_steps=1")  # nothing is new to this one
+    assert last(tmp_path / "again").codec.size == size
+
+
+def test_a_resumed_run_never_grows(run: Run, trained: Path, other: Path, tmp_path: Path) -> None:
+    into = tmp_path / "grown"
+    tune(run, trained, other, into, "train.max_steps=2")
+    other.write_text(OTHER * 80 + "Ω\n")
+    words = (f"data.path={other}", f"run_dir={into}", "train.max_steps=4", "optimizer.lr=0.01")
+    refused = run(*TINY, *words, f"init_from={trained}", "resume=force")
+    assert (refused.code, "'Ω'" in refused.err) == (3, True)
+
+
+def test_the_weights_of_known_characters_are_kept(
+    run: Run, trained: Path, other: Path, tmp_path: Path
+) -> None:
+    still = ("train.max_steps=1", "optimizer.lr=1e-9", "optimizer.warmup_steps=0")
+    tune(run, trained, other, tmp_path / "a", *still)
+    tune(run, trained, other, tmp_path / "b", *still)
+    before, after = last(trained, "best"), last(tmp_path / "a")
+    assert isinstance(before.codec, Characters)
+    assert isinstance(after.codec, Characters)
+    numbers = torch.from_numpy(before.codec.numbers_in(after.codec).astype(np.int64))
+    for name, values in before.weights.items():
+        found = after.weights[name]
+        if name.startswith("head"):
+            found = found[numbers]
+        elif name == "layers.0.weight_ih_l0":
+            found = found[:, numbers]
+        torch.testing.assert_close(found, values, atol=1e-6, rtol=0)
+    again = last(tmp_path / "b").weights
+    assert all(torch.equal(values, again[name]) for name, values in after.weights.items())
+
+
+def test_spare_logits_are_used_first(
+    run: Run, text_file: Path, other: Path, tmp_path: Path
+) -> None:
+    first = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=2",
+        "model.vocabulary_size=40",
+    )  # fmt: skip
+    assert first.code == 0, first.err
+    tune(run, tmp_path / "a", other, tmp_path / "b", "train.max_steps=2")
+    grown = last(tmp_path / "b")
+    assert (grown.model.vocabulary_size, grown.codec.size) == (40, len(set(SENTENCE)) + 4)
+
+
+@pytest.mark.parametrize(
+    ("keys", "more", "code"),
+    [
+        (["data.unknown=nearest"], 0, 0),
+        (["data.max_vocabulary=1"], 0, 3),
+        (["data.max_vocabulary=1", "data.unknown=skip"], 0, 0),
+        (["data.max_vocabulary={}"], 2, 3),
+        (["data.max_vocabulary={}", "data.unknown=skip"], 2, 0),
+    ],
+)
+def test_the_user_says_otherwise(
+    keys: list[str], more: int, code: int, run: Run, trained: Path, other: Path, tmp_path: Path
+) -> None:
+    size = last(trained).codec.size
+    words = [key.format(size + more) for key in keys]
+    words += [f"data.path={other}", f"init_from={trained}", f"run_dir={tmp_path / 'b'}"]
+    done = run(*TINY, *words, "train.max_steps=1")
+    assert done.code == code, done.err
+    assert ("2 characters are new" in done.err) == (more > 0 and code == 0)
+    if code:
+        assert "is not in the vocabulary: see data.unknown=skip|nearest" in done.err
+        assert not (tmp_path / "b").exists()
+    else:
+        assert last(tmp_path / "b").codec.size == size + more
+
+
+def test_many_new_characters_are_told_in_a_line(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "greek.txt").write_text("".join(map(chr, range(0x391, 0x3B1))) * 20 + "\x1b\n")
+    said = tune(run, trained, tmp_path / "greek.txt", tmp_path / "b", "train.max_steps=1")
+    assert "33 characters are new: '\\x1b' 'Α' 'Β' " in said
+    assert " and 13 more; the vocabulary" in said
+
+
+PLUG_IN = """
+from seqkit.data.codecs import Characters, TextCodec
+
+class Plain(Characters):
+    name = "plain"
+    grown = TextCodec.grown
+
+class Added(Characters):
+    name = "added"
+    def {method}(self, *given):
+        return {result}
+
+CODECS = {{"plain": Plain, "added": Added}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("codec", "method", "result", "code", "said"),
+    [
+        ("plain", "unused", "None", 3, "'“' (U+201C, LEFT DOUBLE QUOTATION MARK) at offset"),
+        ("added", "unused", "None", 0, "4 characters are new"),
+        (
+            "added",
+            "grown",
+            "None",
+            3,
+            "the codec added: its grown failed: TypeError: it gave a Non",
+        ),
+        ("added", "grown", "1 / 0", 3, "the codec added: its grown failed: ZeroDivisionError"),
+        ("added", "numbers_in", "[1]", 3, "its numbers_in failed: ValueError: not a number for"),
+        ("added", "numbers_in", "range(90, 90 + self.size)", 3, "ValueError: a number outside the"),
+        ("added", "numbers_in", "['a']", 3, "its numbers_in failed: ValueError"),
+    ],
+)
+def test_a_plug_ins_codec_grows_if_it_says_how(
+    codec: str, method: str, result: str, code: int, said: str,
+    run: Run, write: Write, text_file: Path, other: Path, tmp_path: Path,
+) -> None:  # fmt: skip
+    write("growing.py", PLUG_IN.format(method=method, result=result))
+    words = [*TINY, "plugins=growing", "train.max_steps=1"]
+    first = run(
+        *words, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", f"data.codec={codec}"
+    )
+    assert first.code == 0, first.err
+    second = run(
+        *words, f"data.path={other}", f"run_dir={tmp_path / 'b'}", f"init_from={tmp_path / 'a'}"
+    )
+    assert (second.code, said in second.err) == (code, True), second.err
+    assert "Traceback" not in second.err
+    sys.modules.pop("growing")
+
+
+def test_a_model_of_bytes_or_sound_keeps_its_codec(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"abc\n" * 200)
+    words = [*TINY, "data.kind=bytes", "train.max_steps=1"]
+    assert run(*words, f"data.path={tmp_path / 'a.bin'}", f"run_dir={tmp_path / 'a'}").code == 0
+    (tmp_path / "b.bin").write_bytes(bytes(range(256)) * 4)
+    done = run(
+        *words, f"data.path={tmp_path / 'b.bin'}", f"run_dir={tmp_path / 'b'}",
+        f"init_from={tmp_path / 'a'}",
+    )  # fmt: skip
+    assert (done.code, "are new" in done.err) == (0, False), done.err
+    assert seqkit.load(tmp_path / "b", "cpu").codec.size == 256
