@@ -14,7 +14,7 @@ from seqkit import commands, plugins, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import ended_by_signals
-from seqkit.config import Config, options, to_yaml
+from seqkit.config import Config, options
 from seqkit.errors import ConfigError, SeqkitError
 from seqkit.plugins import Catalogue
 
@@ -106,12 +106,15 @@ def _main(arguments: list[str]) -> int:
             stdout.write(_keys_help(command))
             return 0
     from seqkit import compose  # Hydra takes a tenth of a second
+    from seqkit.config_file import to_yaml
+    from seqkit.runs.own_config import read_config
 
     if given.multirun and given.cfg:
         raise ConfigError("--cfg prints one config: leave --multirun out")
     if given.multirun:
         return _multirun(command, words, given.config_dir)
-    composed = compose.compose(words, given.config_dir)
+    stored = read_config if command == "train" else None
+    composed = compose.compose(words, given.config_dir, stored)
     if given.cfg:
         stdout.write(to_yaml(composed.config).rstrip("\n"))
         return 0

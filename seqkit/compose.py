@@ -5,7 +5,7 @@ folders are not used. Keys of free text never pass through its override grammar.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from seqkit import config as schema
-from seqkit import disk
+from seqkit import config_file, disk
 from seqkit.checking import nearest
 from seqkit.config import Config
 from seqkit.errors import ConfigError
@@ -71,10 +71,7 @@ class RecipeSource(FileConfigSource):
         except UnicodeDecodeError as error:
             raise ConfigError(f"{file}: not UTF-8") from error
         except yaml.YAMLError as error:
-            where = getattr(error, "problem_mark", None)
-            line = f", line {where.line + 1}" if where else ""
-            reason = getattr(error, "problem", None) or "it cannot be parsed"
-            raise ConfigError(f"{file}{line}: not valid YAML: {reason}") from error
+            raise ConfigError(config_file.explain(error, file)) from error
         except RecursionError as error:
             raise ConfigError(f"{file}: an alias in it names what it stands in") from error
         found.header["package"] = found.header.get("package") or "_global_"
@@ -103,17 +100,23 @@ class Composed(NamedTuple):
     catalogue: Catalogue
 
 
-def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
+def compose(
+    arguments: list[str],
+    config_dirs: list[Path],
+    stored: Callable[[Path], Config] | None = None,
+) -> Composed:
     """One config from `key=value` arguments, and the catalogue that it was made with.
 
     Args:
         arguments: as the shell hands them over.
         config_dirs: the user's folders, which come before seqkit's own and those of plug-ins.
             Recipes are looked for in a folder itself and in its `recipe` and `recipes`.
+        stored: reads the config of the run in a folder. With it, arguments that resume a run
+            without a recipe are put on that run's config.
 
     Raises:
-        ConfigError: an unknown key or recipe, a wrong type, a value out of range, or a faulty
-            plug-in.
+        ConfigError: an unknown key or recipe, a wrong type, a value out of range, a faulty
+            plug-in, or one that the run in a folder needs and the arguments do not name.
     """
     arguments, modules = take_modules(arguments)
     overrides, free = _separate(arguments)
@@ -142,6 +145,10 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
     config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
     if config.plugins != modules:  # a recipe names some, too
         catalogue = catalogue.extended(config.plugins)
+    if stored and config.run_dir and config.resume != "never" and not config.recipe:
+        own = stored(Path(config.run_dir))
+        config_file.check_plugins(own, catalogue)
+        config = config_file.with_given(own, config, given_keys(arguments))
     schema.check(config)
     return Composed(config, catalogue)
 

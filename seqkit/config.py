@@ -6,7 +6,7 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 
 import math
 from collections.abc import Iterator
-from dataclasses import Field, asdict, dataclass, field
+from dataclasses import Field, dataclass, field
 from typing import Any
 
 from seqkit.checking import check_section, option, options_of
@@ -204,7 +204,8 @@ class Config:
     runs: str = option("runs", "the folder that holds the folders of runs")
     resume: str = option(
         "never",
-        "auto resumes the run in run_dir, or starts it; force resumes it though other keys changed",
+        "auto resumes the run in run_dir (without a recipe: by its own settings), or starts it; "
+        "force resumes it though other keys changed",
         choices=("never", "auto", "force"),
     )
     init_from: str | None = option(None, "start from the weights of this run or checkpoint")
@@ -256,13 +257,6 @@ class Config:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     sample: SampleConfig = field(default_factory=SampleConfig)
-
-
-def to_yaml(config: Config) -> str:
-    """A config as YAML, every text in it to the letter."""
-    import yaml  # --help does without it
-
-    return str(yaml.safe_dump(asdict(config), sort_keys=False, allow_unicode=True))
 
 
 def check_model(model: ModelConfig) -> None:

@@ -106,12 +106,17 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
 
 
 def _run_folder(config: Config) -> RunFolder:
+    if config.resume != "never" and not config.run_dir:
+        raise ConfigError(f"resume={config.resume}: give run_dir=FOLDER, the run to go on with")
     if not config.recipe:
-        raise ConfigError("no recipe: give recipe=NAME; python -m seqkit --help lists them")
+        held = config.run_dir and RunFolder(Path(config.run_dir)).holds_run
+        raise ConfigError(
+            f"no recipe: resume=auto goes on with the run in {config.run_dir}"
+            if held
+            else "no recipe: give recipe=NAME; python -m seqkit --help lists them"
+        )
     if config.run_dir:
         folder = RunFolder(Path(config.run_dir))
-    elif config.resume != "never":
-        raise ConfigError(f"resume={config.resume}: give run_dir=FOLDER, the run to go on with")
     else:
         folder = RunFolder.timed(Path(config.runs), config.recipe)
     folder.check_writable()
@@ -129,7 +134,7 @@ def _set_up(
     """Data, network and trainer; `saved` is the run to go on with."""
     origin = saved or fine_tuning.initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
-    config.data.path = [str(Path(path).absolute()) for path in config.data.path]
+    _make_paths_absolute(config)
     corpus = load_corpus(
         config.data,
         catalogue=catalogue,
@@ -180,6 +185,14 @@ def _set_up(
         catalogue=catalogue,
         memory_advice=advice,
     )
+
+
+def _make_paths_absolute(config: Config) -> None:
+    """A run may be gone on with from another folder."""
+    config.data.path = [str(Path(path).absolute()) for path in config.data.path]
+    for key in ("init_from", "prompt_file", "prompt_audio"):
+        if path := getattr(config, key):
+            setattr(config, key, str(Path(path).absolute()))
 
 
 def _check_sampling(

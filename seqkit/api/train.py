@@ -17,6 +17,7 @@ from seqkit.checking import check_list, check_type
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.runs.events import Event
 from seqkit.runs.layout import RunFiles
+from seqkit.runs.own_config import read_config
 
 _LOG = logging.getLogger("seqkit")
 
@@ -54,7 +55,7 @@ class Run:
 
 
 def train(
-    recipe: str,
+    recipe: str | None,
     *overrides: str,
     data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     on_event: Callable[[Event], object] | None = None,
@@ -67,7 +68,8 @@ def train(
     last checkpoint left it.
 
     Args:
-        recipe: the name of a recipe.
+        recipe: the name of a recipe; None to go on with the run of "run_dir=…" by its own
+            settings, with "resume=auto".
         overrides: key=value, as on the command line.
         data: a file or folder to learn from, or several: `data.path`.
         on_event: called with each event of the run, see `seqkit.runs.events`.
@@ -77,19 +79,20 @@ def train(
     Raises:
         SeqkitError: what the command would end with, in the same words.
     """
-    check_type("recipe", recipe, str)
+    if recipe is not None:
+        check_type("recipe", recipe, str)
     for override in overrides:
         check_type("override", override, str)
     if on_event is not None and not callable(on_event):
         raise ConfigError(f"on_event={on_event!r}: expected a function, got no callable")
-    words = [f"recipe={recipe}", *overrides]
+    words = [*overrides] if recipe is None else [f"recipe={recipe}", *overrides]
     places = [] if data is None else [data] if isinstance(data, str | os.PathLike) else data
     check_list("data", places, str | os.PathLike)
     words += [f"data.path={os.fspath(place)}" for place in places]
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
     config, catalogue = compose.compose(
-        [*words, *(f"plugins={name}" for name in plugins)], [*map(Path, config_dirs)]
+        [*words, *(f"plugins={name}" for name in plugins)], [*map(Path, config_dirs)], read_config
     )
     observers = [] if on_event is None else [on_event]
     with opened(config, catalogue, _LOG.info) as training:

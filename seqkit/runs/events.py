@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from seqkit.command_line import command_line
 from seqkit.console import duration
 from seqkit.training import events as training
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
@@ -95,24 +96,23 @@ def describe(event: Event) -> str | None:
             )
         case Stopped():
             return (
-                f"stopped by {event.reason} at step {event.step}; the state is saved: "
-                f"go on with run_dir={event.run_dir} resume=auto{_given(event.plugins)}"
+                f"stopped by {event.reason} at step {event.step}; the state is saved: go on with: "
+                + command_line(f"run_dir={event.run_dir}", "resume=auto", *_given(event.plugins))
             )
         case Finished():
             loss = (
                 "" if event.best_loss is None else f"; best validation loss {event.best_loss:.4f}"
             )
             return (
-                f"finished: {event.step} steps in {duration(event.seconds)}{loss}; "
-                f"generate with: python -m seqkit generate checkpoint={event.run_dir}"
-                f"{_given(event.plugins)}"
+                f"finished: {event.step} steps in {duration(event.seconds)}{loss}; generate with: "
+                + command_line("generate", f"checkpoint={event.run_dir}", *_given(event.plugins))
             )
         case _:
             return None
 
 
-def _given(plugins: tuple[str, ...]) -> str:
-    return f" plugins={','.join(plugins)}" if plugins else ""
+def _given(plugins: tuple[str, ...]) -> list[str]:
+    return [f"plugins={','.join(plugins)}"] if plugins else []
 
 
 def progress_text(event: Trained) -> str:

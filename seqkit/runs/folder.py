@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import disk
-from seqkit.config import Config, to_yaml
+from seqkit.config import Config
+from seqkit.config_file import to_yaml
 from seqkit.disk import OutputFile
 from seqkit.errors import CheckpointError, OutputError
 from seqkit.plugins import Catalogue

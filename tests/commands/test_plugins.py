@@ -86,3 +86,26 @@ def test_a_faulty_module_ends_the_command_before_anything_is_made(
     assert done.code == 2
     assert f"plugins={module}: cannot be imported: ZeroDivisionError" in done.err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("used", ["data.codec=shifted", "data.dataset=rain"])
+def test_a_plug_in_that_only_the_folder_names_is_not_imported(
+    used: str, module: str, run: Run
+) -> None:
+    data = [] if "dataset" in used else ["data.path=rain"]
+    train(run, "recipe=shakespeare", f"plugins={module}", used, *data)
+    sys.modules.pop(module)
+    words = ["run_dir=run", "resume=auto", "train.max_steps=4"]
+    refused = run(*words)
+    assert (refused.code, module in sys.modules) == (2, False), refused.err
+    assert f"{used}, which the run uses, was not found: give plugins={module} again" in refused.err
+    done = run(*words, f"plugins={module}")
+    assert done.code == 0, done.err
+    assert f"generate checkpoint=run plugins={module}" in done.err
+
+
+def test_a_plug_in_that_a_run_does_not_use_is_not_asked_for(module: str, run: Run) -> None:
+    train(run, "recipe=shakespeare", f"plugins={module}", "data.path=rain")
+    sys.modules.pop(module)
+    done = run("run_dir=run", "resume=auto", "train.max_steps=4")
+    assert (done.code, module in sys.modules) == (0, False), done.err

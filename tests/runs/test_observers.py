@@ -47,7 +47,8 @@ def test_events_that_a_person_is_told_of_have_a_line() -> None:
         "generate with: python -m seqkit generate checkpoint=runs/a"
     )
     assert describe(Stopped(4, "SIGTERM", Path("runs/a"))) == (
-        "stopped by SIGTERM at step 4; the state is saved: go on with run_dir=runs/a resume=auto"
+        "stopped by SIGTERM at step 4; the state is saved: "
+        "go on with: python -m seqkit run_dir=runs/a resume=auto"
     )
     assert describe(CheckpointDue(4)) is None
     with_plug_in = Stopped(4, "SIGTERM", Path("runs/a"), plugins=("mine", "yours"))

@@ -1,0 +1,49 @@
+"""The config of the run in a folder, with which the run goes on."""
+
+import stat
+from pathlib import Path
+
+from seqkit import disk
+from seqkit.config import Config
+from seqkit.config_file import LARGEST, from_yaml
+from seqkit.errors import CheckpointError, ConfigError
+from seqkit.runs.layout import RunFiles
+
+_SHOWN = 5  # runs that are named
+
+
+def read_config(folder: Path) -> Config:
+    """The settings of the run in a folder, as it wrote them to config.yaml.
+
+    Raises:
+        ConfigError: there is no run, or the file does not hold settings.
+        CheckpointError: the file cannot be read.
+    """
+    file = RunFiles(folder).config
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise CheckpointError(f"{file}: not a regular file")
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST + 1)
+    except FileNotFoundError as error:
+        raise ConfigError(f"run_dir={folder}: {_instead_of_a_run(folder)}") from error
+    except OSError as error:
+        raise CheckpointError(f"{file}: cannot be read: {disk.describe(error)}") from error
+    if len(content) > LARGEST:
+        raise ConfigError(f"{file}: larger than any config that seqkit writes")
+    return from_yaml(content, str(file))
+
+
+def _instead_of_a_run(folder: Path) -> str:
+    """What there is where no config.yaml is, and what to do."""
+    if runs := sorted(file.parent.name for file in folder.glob("*/config.yaml")):
+        return (
+            f"it holds the runs {', '.join(runs[:_SHOWN])}{' …' if len(runs) > _SHOWN else ''}: "
+            "give the folder of one, or --multirun with the line that started them"
+        )
+    found = "no such folder"
+    if folder.is_dir():
+        found = "it holds no run to go on with"
+    if RunFiles(folder).has_checkpoints:
+        found = "it holds checkpoints, but no config.yaml of their run"
+    return f"{found}; give recipe=NAME to start a run there"

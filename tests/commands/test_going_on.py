@@ -1,0 +1,281 @@
+"""A run goes on by its folder alone: with its own settings, and no others unasked."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+import seqkit
+from seqkit.runs.events import Event
+from tests.conftest import (
+    EARLIER_RUNS,
+    SENTENCE,
+    SMALL,
+    TINY,
+    Run,
+    environment,
+    start,
+    wait_for_steps,
+    weights,
+)
+
+
+def begin(run: Run, text: Path, into: Path, *more: str) -> None:
+    """Train for three steps."""
+    words = (f"data.path={text}", f"run_dir={into}", "train.max_steps=3", *more)
+    done = run(*TINY, *words)
+    assert done.code == 0, done.err
+
+
+def same(first: Path, second: Path) -> bool:
+    one, two = weights(first), weights(second)
+    return all(torch.equal(one[name], two[name]) for name in one)
+
+
+def edit(folder: Path, **values: object) -> None:
+    """Put values into a run's config.yaml, below `data` where the name begins so."""
+    file = folder / "config.yaml"
+    config = yaml.safe_load(file.read_text())
+    for name, value in values.items():
+        group, _, key = name.rpartition("__")
+        (config[group] if group else config)[key] = value
+    file.write_text(yaml.safe_dump(config))
+
+
+def test_a_run_goes_on_as_with_its_whole_command_line(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = ("seed=5", "optimizer.lr=0.02", "prompt=the ", "temperature=0.3")
+    begin(run, text_file, tmp_path / "a", *more)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    words = (f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto", *more)
+    whole = run(*TINY, *words, "train.max_steps=9")
+    assert whole.code == 0, whole.err
+    monkeypatch.chdir(tmp_path)
+    alone = run("run_dir=b", "resume=auto", "train.max_steps=9")
+    assert alone.code == 0, alone.err
+    assert "going on at step 3" in alone.err
+    assert alone.out == whole.out
+    assert same(tmp_path / "a", tmp_path / "b")
+    again = run("run_dir=b", "resume=auto")
+    assert (again.code, again.out) == (0, b"")
+    assert "this run is finished, at step 9" in again.err
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_the_line_that_a_stop_tells_goes_on(
+    sent: signal.Signals, text_file: Path, tmp_path: Path
+) -> None:
+    name = "it's a\nrun"
+    stopped = start(tmp_path / name, text_file, "train.max_steps=400")
+    wait_for_steps(tmp_path / name, 20)
+    stopped.send_signal(sent)
+    _, err = stopped.communicate()
+    (told,) = [line for line in err.splitlines() if "go on with: " in line]
+    line = told.partition("go on with: ")[2]
+    assert line.startswith("python -m seqkit $'run_dir=")
+    assert line.endswith(" resume=auto")
+    script = line.replace("python", f'"{sys.executable}"', 1)
+    done = subprocess.run(
+        ["bash", "-c", script], cwd="/", env=environment(), capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "going on at step" in done.stderr
+    assert json.loads((tmp_path / name / "summary.json").read_text())["steps"] == 400
+
+
+def test_what_says_when_to_stop_or_how_to_show_may_be_given(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    begin(run, text_file, tmp_path / "a", "prompt=the", "quiet=true")
+    done = run(
+        *(f"run_dir={tmp_path / 'a'}", "resume=auto", "train.max_steps=6", "train.patience=9"),
+        *("train.validate_every=2", "train.checkpoint_every=2", "train.max_epochs=50"),
+        *("device=cpu", "temperature=0", "sample.engine=torch", "prompt=in ", "length=7"),
+    )
+    assert done.code == 0, done.err
+    assert "step 4: validation loss" in done.err  # what was quiet before is not for ever
+    assert done.out.decode().startswith("in ")
+    assert len(done.out) == len("in ") + 7
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("optimizer.lr=0.5", "optimizer.lr. Leave it as it was, or give resume=force"),
+        ("seed=9", "seed. Leave"),
+        ("data.split=[0.8,0.2,0]", "data.split"),
+        ("train.batch_size=8", "train.batch_size"),
+        ("model.hidden_size=20", "model.hidden_size. Leave it as it was\n"),
+        ("model=lstm", "model=: a group is chosen when a run starts"),
+        ("model.depth=3", "unknown key model.depth"),
+        ("train.max_steps=0", "at least 1"),
+    ],
+)
+def test_what_shapes_learning_is_not_changed_unasked(
+    word: str, said: str, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    begin(run, text_file, tmp_path / "a")
+    before = (tmp_path / "a" / "config.yaml").read_bytes()
+    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto", word)
+    assert refused.code == 2, refused.err
+    assert said in refused.err
+    assert (tmp_path / "a" / "config.yaml").read_bytes() == before
+
+
+def test_force_goes_on_all_the_same_and_remembers(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    begin(run, text_file, tmp_path / "a")
+    folder = f"run_dir={tmp_path / 'a'}"
+    forced = run(folder, "resume=force", "optimizer.lr=0.5", "train.max_steps=5")
+    assert forced.code == 0, forced.err
+    assert "going on though" in forced.err
+    more = run(folder, "resume=auto", "train.max_steps=6")
+    assert more.code == 0, more.err
+    assert yaml.safe_load((tmp_path / "a" / "config.yaml").read_text())["optimizer"]["lr"] == 0.5
+
+
+def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> None:
+    begin(run, text_file, tmp_path / "a")
+    text_file.write_text(SENTENCE * 39)
+    folder = f"run_dir={tmp_path / 'a'}"
+    refused = run(folder, "resume=auto", "train.max_steps=5")
+    assert (refused.code, "the data itself" in refused.err) == (2, True)
+    moved = tmp_path / "moved.txt"
+    moved.write_text(SENTENCE * 40)
+    assert run(folder, "resume=auto", "train.max_steps=5", f"data.path={moved}").code == 0
+    moved.unlink()
+    missing = run(folder, "resume=auto", "train.max_steps=7")
+    assert (missing.code, "moved.txt: no such file" in missing.err) == (3, True)
+
+
+def test_where_there_is_no_run_a_recipe_is_asked_for(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    begin(run, text_file, tmp_path / "sweep" / "0")
+    shutil.copytree(tmp_path / "sweep" / "0", tmp_path / "half")
+    (tmp_path / "half" / "config.yaml").unlink()
+    shutil.copytree(tmp_path / "sweep" / "0", tmp_path / "odd")
+    (tmp_path / "odd" / "config.yaml").unlink()
+    os.mkfifo(tmp_path / "odd" / "config.yaml")
+    for words, code, said in [
+        (
+            ["run_dir=none"],
+            2,
+            "run_dir=none: no such folder; give recipe=NAME to start",
+        ),
+        (["run_dir=empty"], 2, "it holds no run to go on with; give recipe=NAME"),
+        (
+            ["run_dir=half"],
+            2,
+            "it holds checkpoints, but no config.yaml of their run; give",
+        ),
+        (["run_dir=sweep"], 2, "it holds the runs 0: give the folder of one"),
+        (["run_dir=text.txt"], 4, "text.txt/config.yaml: cannot be read: not a directory"),
+        (["run_dir=odd"], 4, "odd/config.yaml: not a regular file"),
+        ([], 2, "resume=auto: give run_dir=FOLDER"),
+    ]:
+        for mode in ("auto", "force"):
+            refused = run(*words, f"resume={mode}")
+            assert refused.code == code, refused.err
+            assert said.replace("=auto", f"={mode}") in refused.err
+            assert refused.err.count("\n") == 1
+    refused = run("run_dir=sweep/0")
+    assert (refused.code, "resume=auto goes on with the run in sweep/0" in refused.err) == (2, True)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x00\xff", "not UTF-8"),
+        (b"recipe: shakespeare\nmodel: [", "line 2: not valid YAML"),
+        (b"recipe: shakespeare\nshell: rm", "unknown key shell"),
+        (b"recipe: !!python/object/apply:os.system [touch owned]", "not valid YAML"),
+        (b"seed: 1", "no recipe"),
+        (b"#" * (1 << 20) + b"\n", "larger than any config"),
+    ],
+)
+def test_a_damaged_config_is_refused_in_a_line(
+    content: bytes, said: str, run: Run, trained: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(trained, tmp_path / "a")
+    (tmp_path / "a" / "config.yaml").write_bytes(content)
+    refused = run("run_dir=a", "resume=auto")
+    assert refused.code == 2, refused.err
+    assert said in refused.err
+    assert refused.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_a_config_was_made_to_ask_for_is_refused_as_if_it_were_typed(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    begin(run, text_file, tmp_path / "a")
+    edit(tmp_path / "a", optimizer__lr=0.5, overwrite=True)
+    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "train.max_steps=5")
+    assert (refused.code, "optimizer.lr" in refused.err) == (2, True)
+    assert weights(tmp_path / "a")
+
+
+def test_paths_are_found_from_any_folder(
+    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a.txt").write_text(SENTENCE * 40)
+    (tmp_path / "prompt.txt").write_text("the ")
+    shutil.copytree(trained, tmp_path / "origin")
+    monkeypatch.chdir(tmp_path)
+    begin(run, Path("a.txt"), Path("b"), "init_from=origin", "prompt_file=prompt.txt")
+    shutil.rmtree("b/checkpoints")  # it starts again, from the same weights
+    monkeypatch.chdir(tmp_path / "deep")
+    again = run("run_dir=../b", "resume=auto")
+    assert again.code == 0, again.err
+    assert "the run starts again" in again.err
+    assert again.out.startswith(b"the ")
+
+
+@pytest.mark.parametrize("kind", ["characters", "bytes_gru", "mu_law"])
+def test_runs_of_an_older_version_go_on(kind: str, run: Run, tmp_path: Path) -> None:
+    shutil.copytree(EARLIER_RUNS / kind, tmp_path / "run")
+    old = yaml.safe_load((EARLIER_RUNS / kind / "config.yaml").read_text())["data"]["path"]
+    moved = EARLIER_RUNS / "data" / Path(old).name
+    done = run(f"run_dir={tmp_path / 'run'}", "resume=auto", f"data.path={moved}")
+    assert done.code == 0, done.err
+    assert "going on at step 7" in done.err
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["steps"] == 12
+
+
+def test_the_config_can_be_shown_before(run: Run, text_file: Path, tmp_path: Path) -> None:
+    begin(run, text_file, tmp_path / "a")
+    shown = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "train.max_steps=44", "--cfg")
+    config = yaml.safe_load(shown.out)
+    assert (config["train"]["max_steps"], config["model"]["hidden_size"]) == (44, 24)
+    assert config["resume"] == "auto"
+
+
+def test_python_goes_on_in_the_same_way(text_file: Path, tmp_path: Path) -> None:
+    folder = f"run_dir={tmp_path / 'a'}"
+    seqkit.train("shakespeare", *SMALL, folder, "train.max_steps=3", data=text_file)
+    told: list[Event] = []
+    run = seqkit.train(None, folder, "resume=auto", "train.max_steps=5", on_event=told.append)
+    assert (run.summary["steps"], told[0].step) == (5, 3)
+    with pytest.raises(seqkit.ConfigError, match=r"optimizer\.lr"):
+        seqkit.train(None, folder, "resume=auto", "optimizer.lr=0.5")
+    with pytest.raises(seqkit.ConfigError, match="no such folder; give recipe=NAME"):
+        seqkit.train(None, f"run_dir={tmp_path / 'b'}", "resume=auto")
+    with pytest.raises(seqkit.ConfigError, match="no recipe"):
+        seqkit.train(None)

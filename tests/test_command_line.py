@@ -1,0 +1,40 @@
+"""A command line that is told can be copied into a shell."""
+
+import os
+import subprocess
+
+import pytest
+
+from seqkit.command_line import command_line
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *(
+            "a",
+            "a b",
+            "it's",
+            '"',
+            "$(x) `y` ${z} !!",
+            "~/x",
+            "-x",
+            "a\\",
+            "ü☃",
+            "*?[]{}",
+            "a;b&c|d",
+        ),
+        *("a\nb", "'\n\\", "\x1b[31m", "caf\udce9", "\u202e\u200b", "\r\t\x7f"),
+    ],
+)
+def test_a_shell_reads_what_was_meant(word: str) -> None:
+    line = command_line(f"run_dir={word}")
+    assert line.isprintable()
+    script = line.replace("python -m seqkit", "printf %s", 1)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    assert done.stdout == os.fsencode(f"run_dir={word}")
+
+
+def test_plain_words_stay_plain() -> None:
+    line = command_line("generate", "checkpoint=runs/a", "plugins=a,b")
+    assert line == "python -m seqkit generate checkpoint=runs/a plugins=a,b"
