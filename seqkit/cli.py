@@ -3,8 +3,7 @@
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -14,7 +13,7 @@ from seqkit import commands, plugins, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import ended_by_signals
-from seqkit.config import Config, options
+from seqkit.config import options
 from seqkit.errors import ConfigError, SeqkitError
 from seqkit.plugins import Catalogue
 
@@ -138,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(command: str, composed: "Composed", words: list[str]) -> int:
+def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     from seqkit import compose
     from seqkit.console import Console
 
@@ -156,41 +155,25 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     if command != "train":
         raise ConfigError(f"--multirun is for train, not for {command}")
     from seqkit import compose
+    from seqkit.commands import multirun
+
+    def execute(composed: "Composed", words: Sequence[str]) -> int:
+        try:
+            return _exit_code(partial(_run, command, composed, words))
+        except BrokenPipeError:  # nobody reads the samples; the other runs are wanted all the same
+            return 0
 
     sweep = compose.sweep(words, config_dirs)
-    runs = [compose.compose(run, config_dirs) for run in sweep]  # all are checked before any runs
-    parent = _sweep_folder(runs[0].config)
-    first_failure = 0
-    for number, (composed, run) in enumerate(zip(runs, sweep, strict=True)):
-        config = replace(composed.config, run_dir=str(parent / str(number)))
-        if not config.quiet:
-            _report(f"run {number} of {len(sweep)}: {' '.join(run)}", "multirun")
-        try:
-            code = _exit_code(partial(_run, command, composed._replace(config=config), run))
-        except BrokenPipeError:  # nobody reads the samples; the other runs are wanted all the same
-            code = 0
-        if code in (75, 130):
-            return code
-        first_failure = first_failure or code
-    return first_failure
+    configs = [compose.compose(run, config_dirs) for run in sweep]  # checked before any runs
+    again = [*(f"--config-dir={folder}" for folder in config_dirs), *words]
+    return multirun.run(configs, sweep, execute, again)
 
 
-def _sweep_folder(config: Config) -> Path:
-    """The folder that a sweep's numbered runs go to: run_dir, or a new one of its own."""
-    from seqkit.runs.folder import RunFolder, make_numbered
-
-    if config.run_dir:
-        return Path(config.run_dir)
-    folder = RunFolder.timed(Path(config.runs), config.recipe or "multirun")
-    folder.check_writable()
-    return make_numbered(folder.path)
-
-
-def _report(message: str, label: str = "error") -> None:
+def _report(message: str) -> None:
     if sys.stderr is None:  # closed before the program began: print would go to stdout
         return
     with contextlib.suppress(OSError):
-        print(f"seqkit: {label}: {message}", file=sys.stderr)
+        print(f"seqkit: error: {message}", file=sys.stderr)
 
 
 def _help(config_dirs: list[Path], words: list[str]) -> str:

@@ -5,7 +5,7 @@ folders are not used. Keys of free text never pass through its override grammar.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -172,7 +172,7 @@ def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
     return [[*run, *kept, *path] for run in runs for path in repeated or [[]]]
 
 
-def given_keys(arguments: list[str]) -> list[str]:
+def given_keys(arguments: Iterable[str]) -> list[str]:
     """The keys that were typed, without values, each once."""
     return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
 

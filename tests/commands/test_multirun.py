@@ -1,0 +1,119 @@
+"""A sweep tells what came of each run, stops no other for one that fails, and can be resumed."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from tests.conftest import SENTENCE, TINY, Run, environment, wait_for_steps
+
+
+def sweep(folder: Path, *more: str) -> list[str]:
+    """The command line of a sweep into a folder."""
+    return ["--multirun", *TINY, f"run_dir={folder}", "train.max_steps=3", *more]
+
+
+def table(err: str) -> list[list[str]]:
+    """The rows of the table, by cells."""
+    _, _, rows = err.partition("=== multirun: the whole sweep ===\n")
+    lines = [line for line in rows.splitlines() if re.match(r"\d+ ", line)]
+    return [re.split("  +", line) for line in lines]
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> list[str]:
+    """`data.path` of two texts and of one that is not there, in between."""
+    for name in ("a b.txt", "c.txt"):
+        (tmp_path / name).write_text(SENTENCE * 40)
+    return [f"data.path={tmp_path / name}" for name in ("a b.txt", "none.txt", "c.txt")]
+
+
+def test_it_ends_with_a_table_on_stderr_and_the_first_failures_code(
+    run: Run, texts: list[str], tmp_path: Path
+) -> None:
+    done = run(*sweep(tmp_path / "s", *texts, "seed=1,2", "length=20"))
+    assert done.code == 3
+    first, lost, *_, last = table(done.err)
+    summary = json.loads((tmp_path / "s" / "0" / "summary.json").read_text())
+    assert first[:2] == ["0", f"{summary['best_validation_loss']:.4f}"]
+    assert re.fullmatch(r"\d+:\d\d", first[2])
+    assert first[3:] == ["finished", f"seed=1 {texts[0]}"]
+    assert lost == ["1", "-", "-", "failed, exit code 3", f"seed=1 {texts[1]}"]
+    assert (last[0], last[3:]) == ("5", ["finished", f"seed=2 {texts[2]}"])
+    heading = f"=== multirun: run 3 of 6, in {tmp_path / 's' / '2'}: seed=1 {texts[2]} ==="
+    assert f"\n\n{heading}\n" in done.err
+    samples = done.out.decode()
+    assert "multirun" not in samples
+    assert len(samples) == 4 * 20 + 3 * len("\n\n")
+    assert {samples[place : place + 2] for place in (20, 42, 64)} == {"\n\n"}
+
+
+def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_path: Path) -> None:
+    keys = ("seed=1,2,3", "train.max_steps=90", "data.split=[0.8,0.2,0]")
+    words = sweep(tmp_path / "it's", texts[0], *keys)
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqkit", *words, "resume=never"], env=environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as stopped:  # fmt: skip
+        wait_for_steps(tmp_path / "it's" / "1", 1)
+        stopped.send_signal(signal.SIGTERM)
+        _, err = stopped.communicate()
+    assert stopped.returncode == 75, err
+    assert [row[3] for row in table(err)] == ["finished", "stopped", "not started"]
+    line = err.splitlines()[-1].partition("go on with the whole sweep: ")[2]
+    assert line.startswith("python -m seqkit --multirun ")
+    script = line.replace("python", f'"{sys.executable}"', 1)
+    done = subprocess.run(
+        ["bash", "-c", script], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [row[3] for row in table(done.stderr)] == ["finished before", "finished", "finished"]
+    assert done.stderr.count("this run is finished, at step 90") == 1
+    assert "going on at step" in done.stderr
+    assert len(list((tmp_path / "it's").glob("*/summary.json"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["recipe=shakespeare", "resume=auto", "seed=1,2"],
+            "give run_dir=FOLDER, the sweep",
+        ),
+        (["run_dir=s", "resume=auto", "seed=1,2"], "no recipe: a sweep needs one"),
+        (["seed=1,2"], "no recipe: a sweep needs one"),
+        (["recipe=shakespeare", "seed=1,2,3,4,5,6,7,8,9,x"], "seed=x"),
+        (["recipe=shakespeare", "model.dropout=0.1,0.2,7"], "at most 0.95"),
+        (["recipe=shakespeare,shakespear"], "did you mean shakespeare?"),
+    ],
+)
+def test_all_runs_are_checked_before_the_first(
+    words: list[str], said: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run("--multirun", *words)
+    assert (refused.code, said in refused.err) == (2, True), refused.err
+    assert refused.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_quiet_sweep_prints_its_samples_alone(run: Run, texts: list[str], tmp_path: Path) -> None:
+    done = run(*sweep(tmp_path / "s", texts[0], "seed=1,2", "length=20", "quiet=true"))
+    assert (done.code, done.err, len(done.out)) == (0, "", 42)
+
+
+def test_names_of_sound_stand_one_a_line(run: Run, tmp_path: Path) -> None:
+    wave = np.sin(np.arange(4000) * 0.3).astype(np.float32)
+    soundfile.write(tmp_path / "tone.wav", wave, 8000)
+    words = [word for word in sweep(tmp_path / "s") if word != "recipe=shakespeare"]
+    keys = ("recipe=wav_generation", f"data.path={tmp_path / 'tone.wav'}", "length=200", "seed=1,2")
+    done = run(*words, *keys)
+    assert done.code == 0, done.err
+    files = [tmp_path / "s" / name / "samples" / "final.wav" for name in "01"]
+    assert done.out.decode() == "".join(f"{file}\n" for file in files)
