@@ -112,7 +112,7 @@ def _own_words(job: Job, jobs: Sequence[Job]) -> str:
 
 
 def _separate() -> None:
-    """Two empty lines between samples that are piped; a terminal has the headings between them."""
+    """An empty line between samples that are piped; a terminal has the headings between them."""
     product = Product()
     if not product.terminal:
         product.write("\n\n")
