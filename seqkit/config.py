@@ -25,6 +25,11 @@ class DataConfig:
     path: list[str] = option(
         [], "a file, or a folder; each file is one document; may be given several times"
     )
+    pattern: str = option(
+        "",
+        "which files of a folder are read, such as *.c,*.h: by name, or by path within the folder "
+        "where there is a /; by default those whose content is of the kind",
+    )
     split: list[float] = option(
         [0.9, 0.1, 0.0],
         "fractions for training, validation and test: by position, or by whole files of sound",
@@ -55,7 +60,7 @@ class DataConfig:
     )
     on_bad_file: str = option(
         "error",
-        "a sound file that cannot be read: stop there, or leave it out",
+        "a file or folder that cannot be read: stop there, or leave it out",
         choices=("error", "skip"),
     )
 

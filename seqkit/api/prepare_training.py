@@ -90,6 +90,7 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:
+            resume.take_pattern(config, saved)
             resume.check_settings(config, saved)
             ended = folder.finished_at == saved.metrics.get("step")
             if ended and not resume.may_have_more(config, saved):

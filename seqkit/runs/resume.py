@@ -15,6 +15,8 @@ _END_KEYS = {
     for key in ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
 } | {"model.autotune"}
 """What says when a run stops, validates and saves; all else shapes what it learns."""
+_PLACE_KEYS = {"data.path", "data.pattern"}
+"""Keys that say where the data is: its digest tells whether it is the same."""
 _ARITHMETIC_KEYS = {"model.dropout", "model.backend", "model.cell_clip"}
 """Keys of the model that say how it runs, and not which weights it has."""
 
@@ -26,7 +28,14 @@ def may_have_more(config: Config, saved: Checkpoint) -> bool:
     """Whether a finished run has to be looked at again: its end, or the data's path, is another."""
     before = saved.config.get("data", {}).get("path", [])
     paths = [str(Path(path).absolute()) for path in config.data.path]
-    return paths != before or bool(_changed(config, saved, _END_KEYS))
+    return paths != before or bool(_changed(config, saved, {*_END_KEYS, "data.pattern"}))
+
+
+def take_pattern(config: Config, saved: Checkpoint) -> None:
+    """Choose within folders as the run did, unless the config says how."""
+    pattern = saved.config.get("data", {}).get("pattern")
+    if not config.data.pattern and isinstance(pattern, str):
+        config.data.pattern = pattern
 
 
 def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True) -> str | None:
@@ -44,7 +53,7 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
         ConfigError: something differs that shapes what the run learns.
     """
     fixed = {name for name, _ in options() if name.partition(".")[0] in _GROUPS or name == "seed"}
-    changed = _changed(config, saved, fixed - _END_KEYS - {"data.path"})
+    changed = _changed(config, saved, fixed - _END_KEYS - _PLACE_KEYS)
     shape = [name for name in changed if _shapes_weights(name)]
     if not same_data:
         changed.append("the data itself")

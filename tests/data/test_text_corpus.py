@@ -8,7 +8,7 @@ import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import corpus_cache, text_corpus
-from seqkit.data.codecs import Characters
+from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.errors import ConfigError, DataError
@@ -17,9 +17,10 @@ from seqkit.plugins import Catalogue
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
 
 
-def load(path: Path, cache: Path, **settings: object) -> Corpus:
+def load(path: Path, cache: Path, codec: Codec | None = None, **settings: object) -> Corpus:
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
-    return text_corpus.load(config, Located(path, path.name), cache=cache, catalogue=Catalogue())
+    located = Located(path, path.name)
+    return text_corpus.load(config, located, cache=cache, catalogue=Catalogue(), codec=codec)
 
 
 def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_a_folder_is_one_document_a_file(tmp_path: Path) -> None:
     (folder / "a.txt").write_text("aa")
     (folder / "deep" / "c.txt").write_text("c")
     (folder / "empty.txt").write_text("")
-    (folder / "notes.md").write_text("not this")
+    (folder / "notes.bin").write_text("not\0this")
     corpus = load(folder, tmp_path / "cache")
     assert corpus.codec.decode(corpus.whole.symbols) == "aabbbc"
     assert corpus.whole.starts.tolist() == [0, 2, 5]
@@ -70,6 +71,37 @@ def test_bytes_that_are_not_text_are_named_by_offset(
     assert str(corpus.codec.decode(corpus.whole.symbols)).endswith("grün")
 
 
+def test_files_that_are_not_text_are_left_out_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_cache, "_BLOCK", 4)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, content in {"a": "aaa", "b": "the bad one: \xfc", "c": "ccc"}.items():
+        (folder / name).write_bytes(content.encode("latin-1"))
+    refused = r"texts/b: byte 13 \(0xfc\) is not utf-8.*; data\.on_bad_file=skip"
+    with pytest.raises(DataError, match=refused):
+        load(folder, tmp_path / "cache")
+    skipped = load(folder, tmp_path / "cache", on_bad_file="skip")
+    assert skipped.codec.decode(skipped.whole.symbols) == "aaaccc"
+    assert skipped.whole.starts.tolist() == [0, 3]
+    assert skipped.codec.to_spec()["vocabulary"] == [ord("a"), ord("c")]
+    told = f"1 of 3 files cannot be read: {folder / 'b'} (byte 13 (0xfc) is not utf-8)"
+    assert skipped.notes == (told, "2 files of text taken")
+    with pytest.raises(DataError, match=refused):  # the cache does not mistake one for the other
+        load(folder, tmp_path / "cache", codec=skipped.codec, unknown="skip")
+    automatic = load(folder, tmp_path / "cache", kind="auto")
+    assert automatic.codec.name == "bytes"
+    automatic = load(folder, tmp_path / "cache", kind="auto", on_bad_file="skip")
+    assert automatic.codec.decode(automatic.whole.symbols) == "aaaccc"
+    for name in "ac":
+        (folder / name).unlink()
+    with pytest.raises(DataError, match=r"texts/b: byte 13 .*data\.kind=bytes$"):
+        load(folder, tmp_path / "cache", on_bad_file="skip")
+    with pytest.raises(DataError, match=r"texts/b \(byte 13"):
+        load(folder, tmp_path / "cache", on_bad_file="skip", codec=skipped.codec)
+
+
 def test_a_character_cut_off_at_the_end_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"abc\xe2\x82")
     with pytest.raises(DataError, match="byte 3"):
@@ -86,7 +118,11 @@ def test_an_encoding_that_does_not_exist_is_refused(tmp_path: Path, encoding: st
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "folder").mkdir()
-    for name, said in [("none.txt", "no such"), ("empty.txt", "empty"), ("folder", r"no \.txt")]:
+    for name, said in [
+        ("none.txt", "no such"),
+        ("empty.txt", "empty"),
+        ("folder", "no file of text"),
+    ]:
         with pytest.raises(DataError, match=said):
             load(tmp_path / name, tmp_path / "cache")
 

@@ -8,9 +8,8 @@ from typing import IO
 import numpy as np
 import soundfile
 
-from seqkit import disk
+from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound import Wave
-from seqkit.errors import DataError
 
 SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
@@ -24,15 +23,6 @@ _OPEN_SIZES = (0x7FFFF000, 0x7FFFFFFF, 0x80000000)
 _OPEN_SIZES_FROM = 0xFFFFFFFF - (1 << 10)  # the largest size, or that less a header
 _LAST_PAGE = 1 << 16  # bytes; no page of an OGG is longer
 _UNKNOWN = 1 << 62  # frames; libsndfile reports more where the header does not say
-
-
-class BadFileError(DataError):
-    """A file of sound that is damaged or of no use; `reason` does not repeat the file's name."""
-
-    def __init__(self, file: Path, reason: str) -> None:
-        self.file = file
-        self.reason = reason
-        super().__init__(f"{file}: {reason}")
 
 
 def is_sound(file: Path) -> bool:
@@ -60,7 +50,7 @@ class Reader:
         except TypeError as error:
             raise BadFileError(path, "samples without a header: name it otherwise") from error
         except OSError as error:
-            raise BadFileError(path, f"cannot be read: {disk.describe(error)}") from error
+            raise BadFileError.of(path, error) from error
         self.sample_rate: int = self._file.samplerate
         self.channels: int = self._file.channels
         self.frames: int = self._file.frames
