@@ -35,6 +35,11 @@ class DataConfig:
         "fractions for training, validation and test: by position, or by whole files of sound",
     )
     encoding: str = option("utf-8", "the encoding of text files")
+    newline: str = option(
+        "keep",
+        "line ends of text: keep them, or turn CR LF and CR alone into LF",
+        choices=("keep", "lf"),
+    )
     unknown: str = option(
         "error",
         "a symbol outside the vocabulary: refuse it, skip it, or take the nearest one",

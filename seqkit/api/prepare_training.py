@@ -131,6 +131,8 @@ def _set_up(
     """Data, network and trainer; `saved` is the run to go on with."""
     origin = saved or _initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
+    if origin and not saved:
+        config.data = origin.as_read(config.data)
     config.data.path = [str(Path(path).absolute()) for path in config.data.path]
     corpus = load_corpus(
         config.data,
@@ -172,7 +174,7 @@ def _set_up(
         folder=folder,
         corpus=corpus,
         validation=validation,
-        medium=medium_of(corpus.codec),
+        medium=medium_of(corpus.codec, config.data.newline),
         prompt=prompt,
         trainer=trainer,
         execution=execution,
@@ -185,7 +187,7 @@ def _check_sampling(
     config: Config, corpus: Corpus, model: ModelConfig, chosen: torch.device
 ) -> Symbols:
     """Refuse now what could not be sampled later; the prompt (N,) of the samples."""
-    medium = medium_of(corpus.codec)
+    medium = medium_of(corpus.codec, config.data.newline)
     prompt = medium.read_prompt(prompt_of(config))
     request = request_of(config, medium.length(config.length, config.seconds))
     check_engine(model, corpus.codec.size, dataclasses.replace(request, streams=1), chosen)

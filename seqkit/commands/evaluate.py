@@ -21,7 +21,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     chosen = device.choose_device(config.device)
     if config.data.path:
         corpus = load_corpus(
-            dataclasses.replace(config.data, max_vocabulary=0),
+            saved.as_read(dataclasses.replace(config.data, max_vocabulary=0)),
             catalogue=catalogue,
             notice=console.notice,
             codec=saved.codec,

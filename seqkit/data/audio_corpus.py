@@ -8,7 +8,7 @@ from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, corpus_cache, files
-from seqkit.data.bad_files import BadFiles
+from seqkit.data.bad_files import TEXT_HINT, BadFileError, BadFiles
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
@@ -64,6 +64,9 @@ def load(
     assert codec is None or codec.kind == "audio"
     if codec is not None:
         _check_same(config, codec)
+    for path in located.paths:
+        if not files.is_folder(path):
+            _check_not_text(path)
     search = Search(choice(config), BadFiles(config.on_bad_file == "skip"))
     source = corpus_cache.scan(located, search.named(located.paths), cache)
     settings = {
@@ -102,6 +105,14 @@ def load(
 def choice(config: DataConfig) -> Choice:
     """Which files of a folder are read as sound."""
     return Choice("audio", config.pattern)
+
+
+def _check_not_text(file: Path) -> None:
+    """Raise BadFileError for text."""
+    begin = files.head(file)
+    text = begin and not Choice("text").against_content("", begin)
+    if text and not reader.is_sound(file):
+        raise BadFileError(file, "cannot be read as sound: it is text", TEXT_HINT)
 
 
 def _check_same(config: DataConfig, codec: Quantiser) -> None:

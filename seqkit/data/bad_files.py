@@ -6,6 +6,9 @@ from pathlib import Path
 from seqkit import disk
 from seqkit.errors import DataError
 
+SOUND_HINT = "recipe=wav_generation learns from sound"
+TEXT_HINT = "recipe=shakespeare learns from text"
+
 
 class BadFileError(DataError):
     """A file that is damaged or of no use; `reason` does not repeat the file's name."""

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from seqkit.data.bad_files import BadFileError, BadFiles
+from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
 from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""What a file in UTF-16 may begin with."""
+
 _HEAD = 1 << 15  # bytes, which tell whether a file is text
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
-_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
 
 
@@ -59,17 +61,18 @@ class Choice:
         """Whether a file has to be looked into."""
         return self.kind == "text" and not self.pattern and not name.lower().endswith(".txt")
 
-    def against_content(self, head: bytes) -> str:
-        """Why a file that begins so is left out.
+    def against_content(self, name: str, begin: bytes) -> str:
+        """Why a file that is called and begins so is left out.
 
         Text in another encoding is not: it is an error when it is read.
         """
         try:
-            text = codecs.getincrementaldecoder(self.encoding)().decode(head)
+            text = "\0" not in codecs.getincrementaldecoder(self.encoding)().decode(begin)
         except UnicodeError:
-            other_text = head.startswith(_MARKS) or not head.translate(None, _TEXT_BYTES)
-            return "" if other_text else "not text"
-        return "not text" if "\0" in text else ""
+            text = begin.startswith(UTF16_MARKS) or not begin.translate(None, _TEXT_BYTES)
+        if text:
+            return ""
+        return "sound" if is_named_as_sound(name) else "not text"
 
 
 @dataclass
@@ -118,7 +121,10 @@ class Search:
             named[f"{number}/{name}" if len(paths) > 1 else name] = file
         if not named:
             shown = " and ".join(map(str, paths))
-            why = "; ".join(filter(None, [self._left_out(), str(self.bad)]))
+            hint = SOUND_HINT if self.left_out["sound"] else ""
+            if self.left_out["not sound"]:
+                hint = TEXT_HINT
+            why = "; ".join(filter(None, [self._left_out(), str(self.bad), hint]))
             raise DataError(f"{shown}: the folder holds no {self.choice}{why and ': '}{why}")
         return named
 
@@ -156,9 +162,9 @@ class Search:
             return "neither file nor folder"
         if reason := self.choice.against_size(status.st_size):
             return reason
-        with file.open("rb", buffering=0) as stream:
-            if self.choice.goes_by_content(name):
-                return self.choice.against_content(stream.read(_HEAD))
+        if self.choice.goes_by_content(name):
+            return self.choice.against_content(name, head(file))
+        file.open("rb").close()
         return ""
 
 
@@ -195,6 +201,12 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
                 links.append(path)
             else:
                 waiting.append(path)
+
+
+def head(file: Path) -> bytes:
+    """The first bytes of a file, which tell what it holds. Raises OSError."""
+    with file.open("rb", buffering=0) as stream:
+        return stream.read(_HEAD)
 
 
 def _leads_to_folder(path: Path) -> bool:

@@ -1,30 +1,21 @@
-"""Text and bytes on disk become a corpus, encoded once and kept in the cache.
-
-Files are read in blocks and symbols are written to a memory-mapped file, so that memory does not
-grow with the text.
-"""
+"""Text and bytes on disk become a corpus, encoded once and kept in the cache."""
 
 import dataclasses
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, corpus_cache
 from seqkit.data.bad_files import BadFileError, BadFiles
-from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec, UnknownSymbolError
+from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec
 from seqkit.data.corpus import Corpus
-from seqkit.data.corpus_cache import Encoded, Source
+from seqkit.data.corpus_cache import Source
 from seqkit.data.datasets import Located
 from seqkit.data.files import Choice, Search, is_folder
-from seqkit.data.text_reading import check_encoding, check_text, is_text, text_blocks
-from seqkit.disk import OutputFile
+from seqkit.data.text_reading import check_encoding, check_not_sound, is_text
+from seqkit.data.texts import Texts, pieces_of
 from seqkit.errors import DataError
 from seqkit.plugins import Catalogue
-from seqkit.symbols import symbol_dtype
 
 
 def load(
@@ -54,8 +45,12 @@ def load(
     """
     check_encoding(config.encoding)
     assert codec is None or codec.kind != "audio"
+    folders = any(map(is_folder, located.paths))
     search = Search(choice(config, codec), BadFiles(config.on_bad_file == "skip"))
     files = search.named(located.paths)
+    if search.choice.kind == "text" and not folders:
+        for file in files.values():
+            check_not_sound(file)
     files = {name: file for name, file in files.items() if file.stat().st_size}
     if not files:
         raise DataError(f"{located}: the text is empty")
@@ -68,9 +63,8 @@ def load(
         "unknown": config.unknown,
         **_beside_defaults(config),
     }
-    reading = _Reading(config, source, codec)
-    corpus = corpus_cache.load(source, settings, codec, reading.encode)
-    if any(map(is_folder, located.paths)):
+    corpus = corpus_cache.load(source, settings, codec, Texts(config, source, codec).encode)
+    if folders:
         return dataclasses.replace(
             corpus, notes=(*corpus.notes, search.note(len(corpus.whole.starts)))
         )
@@ -85,7 +79,9 @@ def choice(config: DataConfig, codec: Codec | None) -> Choice:
 
 def _beside_defaults(config: DataConfig) -> dict[str, Any]:
     """What else the symbols depend on; nothing by default, which keeps older keys of the cache."""
-    return {"on_bad_file": "skip"} if config.on_bad_file == "skip" else {}
+    defaults = DataConfig()
+    values = {key: getattr(config, key) for key in ("newline", "on_bad_file")}
+    return {key: value for key, value in values.items() if value != getattr(defaults, key)}
 
 
 def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> TextCodec:
@@ -113,7 +109,7 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
         if skip and wanted.kind == "text":
             files = [file for file in files if is_text(file, config.encoding)] or files
         assert issubclass(wanted, TextCodec)
-        pieces = (piece for file in files for piece in _pieces(file, wanted.kind, config.encoding))
+        pieces = (piece for file in files for piece in pieces_of(file, wanted.kind, config))
         with codecs.failures(wanted, "fit"):
             try:
                 return wanted.fit(pieces, config.max_vocabulary)
@@ -126,86 +122,3 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
     found = corpus_cache.find_codec(source, settings, catalogue, derive)
     assert isinstance(found, TextCodec)
     return found
-
-
-def _pieces(file: Path, kind: str, encoding: str) -> Iterator[str] | Iterator[bytes]:
-    return corpus_cache.blocks(file) if kind == "bytes" else text_blocks(file, encoding)
-
-
-@dataclass
-class _Reading:
-    """One pass over the files, and how much it left out."""
-
-    config: DataConfig
-    source: Source
-    codec: TextCodec
-    skipped: int = 0
-    bad: BadFiles = field(init=False)
-
-    def __post_init__(self) -> None:
-        skip = self.config.on_bad_file == "skip"
-        self.bad = BadFiles(skip, several=len(self.source.files) > 1)
-
-    def encode(self, stream: OutputFile) -> Encoded:
-        """Write the symbols of all files."""
-        located, files = self.source.located, self.source.files
-        starts: list[int] = []
-        part_starts: dict[int, int] = {}
-        written = 0
-        for name in sorted(files, key=located.part_of):  # stable: by name within a part
-            starts.append(written)
-            part_starts.setdefault(located.part_of(name), written)
-            try:
-                if self.bad.skip and self.codec.kind == "text":  # before any of it is written
-                    check_text(files[name], self.config.encoding)
-                written += self._write(files[name], stream)
-            except BadFileError as error:
-                self.bad.refuse(error)
-        if not written:
-            why = f": {self.bad}" if self.bad.errors else ""
-            raise DataError(f"{located}: nothing is left of the text: all of it was skipped{why}")
-        return Encoded(
-            starts,
-            skipped=self.skipped,
-            notes=tuple(self._notes()),
-            validation_start=part_starts.get(1),
-            test_start=part_starts.get(2),
-        )
-
-    def _notes(self) -> Iterator[str]:
-        if self.bad.errors:
-            count, total = len(self.bad.errors), len(self.source.files)
-            yield f"{count} of {total} files cannot be read: {self.bad}"
-        if self.skipped:
-            yield f"{self.skipped} characters outside the vocabulary were left out"
-
-    def _write(self, file: Path, stream: OutputFile) -> int:
-        """Write the symbols of one file, and return how many they are."""
-        codec, unknown = self.codec, self.config.unknown
-        dtype = symbol_dtype(codec.size)
-        offset = written = skipped = 0
-        for piece in _pieces(file, codec.kind, self.config.encoding):
-            try:
-                with codecs.failures(type(codec), "encode"):
-                    symbols = np.asarray(codec.encode(piece, unknown))
-            except UnknownSymbolError as error:
-                raise DataError(
-                    f"{file}: {UnknownSymbolError(error.character, offset + error.offset)}: "
-                    "see data.unknown=skip|nearest"
-                ) from error
-            if symbols.size and symbols.dtype.kind not in "iu":
-                raise DataError(
-                    f"{file}: the codec {codec.name} gave {symbols.dtype} in place of integers"
-                )
-            if symbols.size and not 0 <= symbols.min() <= symbols.max() < codec.size:
-                raise DataError(
-                    f"{file}: the codec {codec.name} gave a symbol outside its {codec.size}"
-                )
-            stream.write(symbols.astype(dtype, copy=False).tobytes())
-            if unknown == "skip":
-                with codecs.failures(type(codec), "decode"):
-                    skipped += len(piece) - len(codec.decode(symbols))
-            offset += len(piece)
-            written += symbols.size
-        self.skipped += skipped
-        return written

@@ -28,8 +28,10 @@ class Text:
     header = b""
     glimpse = 160
 
-    def __init__(self, codec: TextCodec) -> None:
+    def __init__(self, codec: TextCodec, newline: str = "keep") -> None:
+        """With newline=lf, all line ends of what is read become LF."""
         self._codec = codec
+        self._newline = newline
 
     def length(self, length: int | None, seconds: float | None) -> int:
         """See Medium. Raises ConfigError for seconds."""
@@ -51,6 +53,8 @@ class Text:
     def _encode(self, name: str, content: str | bytes, unknown: str) -> Symbols:
         if not content:
             return np.zeros(0, dtype=np.uint8)
+        if self._newline == "lf" and isinstance(content, str):
+            content = content.replace("\r\n", "\n").replace("\r", "\n")
         try:
             return self._codec.encode(content, unknown)
         except UnknownSymbolError as error:

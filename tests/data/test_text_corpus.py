@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 
 from seqkit.config import DataConfig
 from seqkit.data import corpus_cache, text_corpus
@@ -100,6 +101,71 @@ def test_files_that_are_not_text_are_left_out_whole(
         load(folder, tmp_path / "cache", on_bad_file="skip")
     with pytest.raises(DataError, match=r"texts/b \(byte 13"):
         load(folder, tmp_path / "cache", on_bad_file="skip", codec=skipped.codec)
+
+
+@pytest.mark.parametrize("block", [1 << 22, 1, 2, 3])
+def test_line_ends_become_lf_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(corpus_cache, "_BLOCK", block)
+    (tmp_path / "a.txt").write_bytes("ä\r\nb\rc\n\r\r\n\n\r".encode())
+    kept = load(tmp_path / "a.txt", tmp_path / "cache")
+    assert kept.codec.decode(kept.whole.symbols) == "ä\r\nb\rc\n\r\r\n\n\r"
+    turned = load(tmp_path / "a.txt", tmp_path / "cache", newline="lf")
+    assert turned.codec.decode(turned.whole.symbols) == "ä\nb\nc\n\n\n\n\n"
+    again = load(tmp_path / "a.txt", tmp_path / "cache", turned.codec, newline="lf")
+    assert np.array_equal(again.whole.symbols, turned.whole.symbols)
+    with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: see data\.newline=lf"):
+        load(tmp_path / "a.txt", tmp_path / "cache", turned.codec)
+    assert (kept.notes, turned.notes) == ((), ())
+
+
+def test_a_text_that_is_one_line_for_its_line_ends_is_told_about(tmp_path: Path) -> None:
+    (tmp_path / "mac.txt").write_bytes(b"one\rtwo\rthree\r")
+    (told,) = load(tmp_path / "mac.txt", tmp_path / "cache").notes
+    assert told.startswith("the lines end in CR alone")
+    assert "mac.txt): data.newline=lf turns" in told
+    assert load(tmp_path / "mac.txt", tmp_path / "cache").notes == (told,)  # cached
+    (tmp_path / "more.txt").write_bytes(b"one\rtwo\rthree\r")
+    assert "mac.txt and 1 more)" in load(tmp_path, tmp_path / "cache", pattern="*.txt").notes[0]
+    assert load(tmp_path / "mac.txt", tmp_path / "cache", newline="lf").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "given", "hint"),
+    [
+        ("utf-8-sig", "utf-8", "data.encoding=utf-8-sig leaves it out"),
+        ("utf-8-sig", "UTF8", "data.encoding=utf-8-sig leaves it out"),
+        ("utf-16", "utf-16-le", "data.encoding=utf-16 leaves it out"),
+    ],
+)
+def test_a_byte_order_mark_is_told_about(
+    encoding: str, given: str, hint: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_bytes("a text\n".encode(encoding))
+    (told,) = load(tmp_path / "a.txt", tmp_path / "cache", encoding=given).notes
+    assert "a.txt" in told
+    assert told.endswith(hint)
+    without = load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
+    assert without.codec.decode(without.whole.symbols) == "a text\n"
+    assert without.notes == ()
+    with pytest.raises(DataError, match=r"U\+FEFF.*data\.encoding=utf-8-sig"):
+        load(tmp_path / "a.txt", tmp_path / "cache", without.codec, encoding=given)
+
+
+def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a text", encoding="utf-16")
+    with pytest.raises(DataError, match=r"a\.txt: byte 0 .* is not utf-8: .*data\.encoding=utf-16"):
+        load(tmp_path / "a.txt", tmp_path / "cache")
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    for name, level in (("silence", 0), ("noise", 1)):  # silence happens to be UTF-8
+        wave = level * np.random.default_rng(0).uniform(-1, 1, 999)
+        soundfile.write(folder / f"{name}.wav", wave, 8000)
+        with pytest.raises(DataError, match=rf"{name}\.wav: sound, not text: recipe=wav_gener"):
+            load(folder / f"{name}.wav", tmp_path / "cache")
+    with pytest.raises(DataError, match="2 left out: 2 sound; recipe=wav_generation learns"):
+        load(folder, tmp_path / "cache")
 
 
 def test_a_character_cut_off_at_the_end_is_named(tmp_path: Path) -> None:
