@@ -23,7 +23,8 @@ class DataConfig:
     kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes", "audio"))
     dataset: str = option("", "the data set used when data.path is not given (docs/datasets.md)")
     path: list[str] = option(
-        [], "a file, or a folder; each file is one document; may be given several times"
+        [],
+        "a file, a folder, or - for stdin; each file is one document; may be given several times",
     )
     pattern: str = option(
         "",

@@ -10,6 +10,7 @@ import torch
 
 from seqkit import device, disk
 from seqkit.config import Config, ModelConfig, check_model
+from seqkit.data import streams
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
@@ -90,7 +91,7 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:
-            resume.take_pattern(config, saved)
+            resume.take_place(config, saved, notice)
             resume.check_settings(config, saved)
             ended = folder.finished_at == saved.metrics.get("step")
             if ended and not resume.may_have_more(config, saved):
@@ -133,7 +134,10 @@ def _set_up(
     precisions = device.candidate_precisions(config.train.precision, chosen)
     if origin and not saved:
         config.data = origin.as_read(config.data)
-    config.data.path = [str(Path(path).absolute()) for path in config.data.path]
+    paths = streams.settled(config.data.path, disk.cache_dir(), notice)
+    config.data.path = [str(Path(path).absolute()) for path in paths]
+    if config.prompt_file is not None:
+        (config.prompt_file,) = streams.settled([config.prompt_file], disk.cache_dir(), notice)
     corpus = load_corpus(
         config.data,
         catalogue=catalogue,

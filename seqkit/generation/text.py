@@ -10,6 +10,7 @@ import numpy.typing as npt
 from seqkit import disk
 from seqkit.checking import check_type
 from seqkit.console import to_bytes
+from seqkit.data import streams
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.errors import ConfigError, DataError
 from seqkit.generation.engine import Blocks
@@ -79,7 +80,12 @@ class Text:
 
     def _read(self, path: Path) -> str | bytes:
         try:
-            content = path.read_bytes()
+            if streams.is_stream(str(path)):
+                content = b"".join(streams.blocks(str(path)))
+            elif path.exists() and not path.is_file():
+                raise DataError(f"prompt_file={path}: cannot be read: it is no file")
+            else:
+                content = path.read_bytes()
             return content if self._codec.kind == "bytes" else content.decode("utf-8")
         except OSError as error:
             reason = disk.describe(error)

@@ -1,11 +1,13 @@
 """What may differ between a run and the settings that it is to go on with."""
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
+from seqkit import disk
 from seqkit.checking import default_of
 from seqkit.config import Config, options
+from seqkit.data import streams
 from seqkit.errors import ConfigError
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -31,11 +33,21 @@ def may_have_more(config: Config, saved: Checkpoint) -> bool:
     return paths != before or bool(_changed(config, saved, {*_END_KEYS, "data.pattern"}))
 
 
-def take_pattern(config: Config, saved: Checkpoint) -> None:
-    """Choose within folders as the run did, unless the config says how."""
-    pattern = saved.config.get("data", {}).get("pattern")
-    if not config.data.pattern and isinstance(pattern, str):
-        config.data.pattern = pattern
+def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> None:
+    """Look for the data where the run did, in so far as the config does not say where.
+
+    That is the pattern, if none is given, and the file that a stream was read into: what comes out
+    of the stream now would have to be the same.
+    """
+    before = saved.config.get("data", {})
+    if not config.data.pattern and isinstance(before.get("pattern"), str):
+        config.data.pattern = before["pattern"]
+    kept, paths = before.get("path"), config.data.path
+    if isinstance(kept, list) and len(kept) == len(paths):
+        for number, (old, path) in enumerate(zip(kept, paths, strict=True)):
+            if streams.is_stream(path) and streams.is_kept(str(old), disk.cache_dir()):
+                notice(f"data.path={path} is not read again: the run goes on with {old}")
+                paths[number] = old
 
 
 def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True) -> str | None:

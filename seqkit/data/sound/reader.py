@@ -1,5 +1,6 @@
 """Files of sound, read in blocks and checked."""
 
+import stat
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,8 @@ class Reader:
         """Open a file. Raises BadFileError."""
         self.path = path
         try:
+            if not stat.S_ISREG(path.stat().st_mode):  # a pipe might never open
+                raise BadFileError(path, "no file of sound")
             with path.open("rb") as stream:
                 _check_length(path, stream)
             self._file = soundfile.SoundFile(str(path))
