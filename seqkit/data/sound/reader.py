@@ -1,5 +1,6 @@
 """Files of sound, read in blocks and checked."""
 
+import os
 import stat
 import struct
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ _UNKNOWN = 1 << 62  # frames; libsndfile reports more where the header does not 
 def is_sound(file: Path) -> bool:
     """Whether a file can be opened as sound, whatever its name."""
     try:
-        soundfile.info(str(file))
+        soundfile.info(os.fsencode(file))
     except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: a .raw has no header
         return False
     return True
@@ -46,7 +47,7 @@ class Reader:
                 raise BadFileError(path, "no file of sound")
             with path.open("rb") as stream:
                 _check_length(path, stream)
-            self._file = soundfile.SoundFile(str(path))
+            self._file = soundfile.SoundFile(os.fsencode(path))  # a str has to be UTF-8
         except soundfile.SoundFileError as error:
             reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
             raise BadFileError(path, f"cannot be read as sound: {reason}") from error
