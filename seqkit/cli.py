@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
-from seqkit import commands, plugins, recipe_files, stdout
+from seqkit import commands, disk, plugins, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import ended_by_signals
@@ -173,7 +173,7 @@ def _report(message: str) -> None:
     if sys.stderr is None:  # closed before the program began: print would go to stdout
         return
     with contextlib.suppress(OSError):
-        print(f"seqkit: error: {message}", file=sys.stderr)
+        print(f"seqkit: error: {disk.shown(message)}", file=sys.stderr)
 
 
 def _help(config_dirs: list[Path], words: list[str]) -> str:

@@ -37,7 +37,7 @@ from seqkit.recipe_files import recipe_folders, user_recipe_folders
 from seqkit.renamed_keys import RENAMED, with_listed_path
 
 FREE_TEXT = (
-    *("checkpoint", "data.path", "init_from", "out", "run_dir", "runs"),
+    *("checkpoint", "data.path", "data.pattern", "init_from", "out", "run_dir", "runs"),
     *("prompt", "prompt_audio", "prompt_file"),
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
@@ -207,8 +207,9 @@ def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
             raise ConfigError(f"{key}: it contains a NUL character")
         if not value and key != "prompt":
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
+        holder, _, name = key.rpartition(".")
         if key != _REPEATED:
-            setattr(config, key, value)
+            setattr(getattr(config, holder) if holder else config, name, value)
     if paths := [value for key, value in free if key == _REPEATED]:
         config.data.path = paths
 

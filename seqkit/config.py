@@ -23,13 +23,24 @@ class DataConfig:
     kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes", "audio"))
     dataset: str = option("", "the data set used when data.path is not given (docs/datasets.md)")
     path: list[str] = option(
-        [], "a file, or a folder; each file is one document; may be given several times"
+        [],
+        "a file, a folder, or - for stdin; each file is one document; may be given several times",
+    )
+    pattern: str = option(
+        "",
+        "which files of a folder are read, such as *.c,*.h: by name, or by path within the folder "
+        "where there is a /; by default those whose content is of the kind",
     )
     split: list[float] = option(
         [0.9, 0.1, 0.0],
         "fractions for training, validation and test: by position, or by whole files of sound",
     )
     encoding: str = option("utf-8", "the encoding of text files")
+    newline: str = option(
+        "keep",
+        "line ends of text: keep them, or turn CR LF and CR alone into LF",
+        choices=("keep", "lf"),
+    )
     unknown: str = option(
         "error",
         "a character outside the vocabulary: refuse it (init_from: add it), skip it, or take "
@@ -56,7 +67,7 @@ class DataConfig:
     )
     on_bad_file: str = option(
         "error",
-        "a sound file that cannot be read: stop there, or leave it out",
+        "a file or folder that cannot be read: stop there, or leave it out",
         choices=("error", "skip"),
     )
 

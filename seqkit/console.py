@@ -13,7 +13,7 @@ from rich.console import Console as RichConsole
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from seqkit import stdout
+from seqkit import disk, stdout
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 _STEPS_TO_JUDGE = 10  # before the time left is told: the first steps are slow
@@ -151,9 +151,10 @@ class Product:
 
 
 def escape(text: str) -> str:
-    """A text with its control characters, newline and tab excepted, made visible."""
+    """A text with its control characters, newline and tab excepted, and stray bytes visible."""
     return "".join(
-        repr(c)[1:-1] if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in text
+        repr(c)[1:-1] if unicodedata.category(c) == "Cc" and c not in "\n\t" else c
+        for c in disk.shown(text)
     )
 
 

@@ -16,6 +16,8 @@ def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
         if "quantiser" in data:
             quantiser = data.pop("quantiser")  # mu_law was the default, for text too
             data.setdefault("codec", "auto" if quantiser == "mu_law" else quantiser)
+        if data.get("kind") in ("text", "bytes"):  # 0.1.0 read nothing else in a folder
+            data.setdefault("pattern", "*.txt")
         config["data"] = data
     return config
 

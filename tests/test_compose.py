@@ -84,7 +84,9 @@ PROMPTS = ("prompt", "prompt_audio", "prompt_file")  # one at a time
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=25)
 @given(
-    st.fixed_dictionaries(dict.fromkeys({*FREE_TEXT} - {"data.path", *PROMPTS}, TEXT)),
+    st.fixed_dictionaries(
+        dict.fromkeys({*FREE_TEXT} - {"data.path", "data.pattern", *PROMPTS}, TEXT)
+    ),
     st.sampled_from(PROMPTS),
     TEXT,
 )

@@ -24,9 +24,14 @@ KINDS = sorted(EXPECTED["runs"])
 SOUND = ("linear", "mu_law")
 
 
+def command_of(kind: str) -> list[str]:
+    """The command line of a run, as it was typed."""
+    return [str(word) for word in EXPECTED["runs"][kind]["command"]]
+
+
 def command(kind: str) -> list[str]:
     """The command line of a run, its data here."""
-    words = [str(word) for word in EXPECTED["runs"][kind]["command"]]
+    words = command_of(kind)
     words = [word.replace("data.quantiser=", "data.codec=") for word in words]  # renamed since
     return [word.replace("/data/seqkit", str(EARLIER_RUNS / "data")) for word in words]
 
@@ -71,6 +76,17 @@ def test_they_score_as_they_did(kind: str, run: Run) -> None:
     result = json.loads(scored.out)
     assert result["symbols"] == expected["symbols"]
     assert result["loss"] == pytest.approx(expected["loss"], rel=1e-6)
+
+
+def test_they_go_on_with_the_files_that_they_read(run: Run, tmp_path: Path) -> None:
+    kind = next(kind for kind in KINDS if "data.path=/data/seqkit/letters" in command_of(kind))
+    shutil.copytree(EARLIER_RUNS / kind, tmp_path / "run")
+    shutil.copytree(EARLIER_RUNS / "data" / "letters", tmp_path / "letters")
+    (tmp_path / "letters" / "notes.md").write_text("Not read by 0.1.0, which took .txt alone.")
+    words = [word for word in command(kind) if not word.startswith("data.path=")]
+    words += [f"data.path={tmp_path / 'letters'}", f"run_dir={tmp_path / 'run'}", "resume=auto"]
+    resumed = run(*words)
+    assert resumed.code == 0, resumed.err
 
 
 @pytest.mark.parametrize("kind", KINDS)

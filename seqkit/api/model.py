@@ -45,7 +45,7 @@ class Model(Generic[Content]):
         self.metrics = checkpoint.metrics
         self.char_rnn = checkpoint.build(device)
         self._checkpoint = checkpoint
-        self._medium = medium_of(checkpoint.codec)
+        self._medium = medium_of(checkpoint.codec, checkpoint.newline)
         self._reader = SymbolReader(self.char_rnn, checkpoint.codec)
         self._kept: tuple[object, Engine] | None = None
 

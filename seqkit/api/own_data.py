@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from seqkit.checking import check_section
@@ -27,7 +26,7 @@ def own_part(
     """
     data = _recorded_config(saved)
     if data.path:
-        problem = recorded_path_problem([*map(Path, data.path)], saved.codec, saved.data)
+        problem = recorded_path_problem(data, saved.codec, saved.data)
     else:
         known = data.dataset in catalogue.names("datasets")
         problem = None if known else _unknown_dataset(data.dataset, saved.config)

@@ -11,6 +11,7 @@ import torch
 from seqkit import device, disk
 from seqkit.api import fine_tuning
 from seqkit.config import Config, ModelConfig, check_model
+from seqkit.data import streams
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
@@ -89,6 +90,7 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:
+            resume.take_place(config, saved, notice)
             resume.check_settings(config, saved)
             ended = folder.finished_at == saved.metrics.get("step")
             if ended and not resume.may_have_more(config, saved):
@@ -134,6 +136,11 @@ def _set_up(
     """Data, network and trainer; `saved` is the run to go on with."""
     origin = saved or fine_tuning.initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
+    if origin and not saved:
+        config.data = origin.as_read(config.data)
+    config.data.path = streams.settled(config.data.path, disk.cache_dir(), notice)
+    if config.prompt_file is not None:
+        (config.prompt_file,) = streams.settled([config.prompt_file], disk.cache_dir(), notice)
     _make_paths_absolute(config)
     corpus = load_corpus(
         config.data,
@@ -178,7 +185,7 @@ def _set_up(
         folder=folder,
         corpus=corpus,
         validation=validation,
-        medium=medium_of(corpus.codec),
+        medium=medium_of(corpus.codec, config.data.newline),
         prompt=prompt,
         trainer=trainer,
         execution=execution,
@@ -199,7 +206,7 @@ def _check_sampling(
     config: Config, corpus: Corpus, model: ModelConfig, chosen: torch.device
 ) -> Symbols:
     """Refuse now what could not be sampled later; the prompt (N,) of the samples."""
-    medium = medium_of(corpus.codec)
+    medium = medium_of(corpus.codec, config.data.newline)
     prompt = medium.read_prompt(prompt_of(config))
     request = request_of(config, medium.length(config.length, config.seconds))
     check_engine(model, corpus.codec.size, dataclasses.replace(request, streams=1), chosen)

@@ -3,12 +3,13 @@
 import dataclasses
 import json
 
-from seqkit import device
+from seqkit import device, disk
 from seqkit.api.load import load_checkpoint
 from seqkit.api.own_data import own_part
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
+from seqkit.data import streams
 from seqkit.data.load import load_corpus
 from seqkit.evaluation import baselines, protocols, scoring, streaming
 from seqkit.plugins import Catalogue
@@ -20,8 +21,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue)
     chosen = device.choose_device(config.device)
     if config.data.path:
+        paths = streams.settled(config.data.path, disk.cache_dir(), console.notice)
+        data = dataclasses.replace(config.data, path=paths, max_vocabulary=0)
         corpus = load_corpus(
-            dataclasses.replace(config.data, max_vocabulary=0),
+            saved.as_read(data),
             catalogue=catalogue,
             notice=console.notice,
             codec=saved.codec,

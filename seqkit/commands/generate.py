@@ -34,7 +34,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue)
     config = as_trained(config, saved)
-    medium = medium_of(saved.codec)
+    medium = medium_of(saved.codec, saved.newline)
     length = medium.length(config.length, config.seconds)
     prompt = medium.read_prompt(prompt_of(config))
     files = outputs.free_files(config)

@@ -24,7 +24,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "training_state": saved.training is not None,
         "config": saved.config,
     }
-    text = json.dumps(summary, ensure_ascii=False) if config.json else "\n".join(_lines(summary))
+    text = json.dumps(summary) if config.json else "\n".join(_lines(summary))
     outputs.print_lines([text])
 
 

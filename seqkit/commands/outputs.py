@@ -67,9 +67,9 @@ def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Write lines to stdout."""
+    """Write lines to stdout, the names of files byte for byte."""
     product = Product()
-    product.write("".join(f"{line}\n" for line in lines))
+    product.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
     product.flush()
 
 

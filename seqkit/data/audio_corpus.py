@@ -1,31 +1,39 @@
 """Files of sound become a corpus: a symbol per sample, quantised once and kept in the cache."""
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, corpus_cache
+from seqkit.data import codecs, corpus_cache, files
+from seqkit.data.bad_files import TEXT_HINT, BadFileError, BadFiles
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
+from seqkit.data.files import Choice, Search
 from seqkit.data.recordings import Recordings
 from seqkit.data.sound import reader
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 
 
-def holds_sound(path: Path) -> bool:
+def holds_sound(path: Path, pattern: str = "") -> bool:
     """Whether data.kind=auto takes this for sound.
 
-    It does so for a file that is named or opens as sound, and a folder with such names and no .txt.
+    It does so for a file that is named or opens as sound, and for a folder without .txt files in
+    which at least half of the files are named as sound.
     """
     if not path.is_dir():
-        return path.suffix.lower() in reader.SUFFIXES or (
-            path.suffix != ".txt" and reader.is_sound(path)
-        )
-    files = [file.suffix.lower() for file in path.rglob("*")]
-    return ".txt" not in files and not reader.SUFFIXES.isdisjoint(files)
+        suffix = path.suffix.lower()
+        return suffix in reader.SUFFIXES or (suffix != ".txt" and reader.is_sound(path))
+    choice = Choice("bytes", pattern)
+    found = files.walk(path, BadFiles(skip=True), Counter())
+    names = [file.name for file in found if not choice.against_name(files.name_in(path, file))]
+    sound = sum(map(files.is_named_as_sound, names))
+    texts = any(name.lower().endswith(".txt") for name in names)
+    return not texts and 0 < sound >= len(names) - sound
 
 
 def load(
@@ -36,7 +44,7 @@ def load(
     catalogue: Catalogue,
     codec: Codec | None = None,
 ) -> Corpus:
-    """The corpus of a file, or of a folder whose files of sound (any depth) are documents.
+    """The corpus of files, and of those that are chosen in folders: each is one document.
 
     The files of a folder stand in an order that depends on nothing but their names and looks
     random, so that a split takes some of everything; those of the data set's own validation and
@@ -44,7 +52,7 @@ def load(
 
     Args:
         config: the keys for sound are read here.
-        located: the file or folder, its name, and its own parts.
+        located: the files and folders, their name, and their own parts.
         cache: the folder for encoded data.
         catalogue: where `config.codec` is looked for.
         codec: quantise with this one; by default one as configured.
@@ -56,8 +64,11 @@ def load(
     assert codec is None or codec.kind == "audio"
     if codec is not None:
         _check_same(config, codec)
-    files = corpus_cache.listing(located, files_in, "file of sound")
-    source = corpus_cache.scan(located, files, cache)
+    for path in located.paths:
+        if not files.is_folder(path):
+            _check_not_text(path)
+    search = Search(choice(config), BadFiles(config.on_bad_file == "skip"))
+    source = corpus_cache.scan(located, search.named(located.paths), cache)
     settings = {
         "kind": "audio",
         "channel": config.channel,
@@ -79,18 +90,29 @@ def load(
         assert isinstance(found, Quantiser)
         codec = found
     quantiser = codec
-    return corpus_cache.load(
+    corpus = corpus_cache.load(
         source, settings, codec, lambda stream: recordings.encode(quantiser, stream)
     )
+    if search.left_out or search.bad.errors:
+        corpus = dataclasses.replace(
+            corpus,
+            skipped=corpus.skipped + len(search.bad.errors),
+            notes=(*corpus.notes, search.note(len(source.files))),
+        )
+    return corpus
 
 
-def files_in(folder: Path) -> Iterator[Path]:
-    """The files in a folder, at any depth, that are named as sound."""
-    return (
-        file
-        for file in folder.rglob("*")
-        if file.suffix.lower() in reader.SUFFIXES and file.is_file()
-    )
+def choice(config: DataConfig) -> Choice:
+    """Which files of a folder are read as sound."""
+    return Choice("audio", config.pattern)
+
+
+def _check_not_text(file: Path) -> None:
+    """Raise BadFileError for text."""
+    begin = files.head(file)
+    text = begin and not Choice("text").against_content("", begin)
+    if text and not reader.is_sound(file):
+        raise BadFileError(file, "cannot be read as sound: it is text", TEXT_HINT)
 
 
 def _check_same(config: DataConfig, codec: Quantiser) -> None:

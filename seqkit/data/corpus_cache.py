@@ -14,6 +14,7 @@ import numpy as np
 
 from seqkit import disk
 from seqkit.data import codecs
+from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
@@ -48,7 +49,7 @@ class Encoded:
 class Source:
     """Files below folders, or files alone, and what identifies their content.
 
-    files: by name, as `listing` names them.
+    files: by name, as `Search.named` names them.
     located: what the data set says of itself.
     cache: the folder for encoded data.
     """
@@ -170,48 +171,13 @@ def load(
 
 
 def blocks(file: Path) -> Iterator[bytes]:
-    """The bytes of a file, some megabytes at a time. Raises DataError."""
+    """The bytes of a file, some megabytes at a time. Raises BadFileError."""
     try:
         with file.open("rb") as stream:
             while block := stream.read(_BLOCK):
                 yield block
     except OSError as error:
-        raise DataError(f"{file}: cannot be read: {disk.describe(error)}") from error
-
-
-def listing(
-    located: Located, inside: Callable[[Path], Iterator[Path]], what: str
-) -> dict[str, Path]:
-    """Files, and those of folders that `inside` yields, sorted: each by a name of its own.
-
-    The name is the path within the folder, with / between folders; where several paths are given,
-    it comes after the path's number, as in 2/chapter.txt.
-
-    Raises:
-        DataError: there are none; `what` says of which kind.
-    """
-    named = {}
-    for number, path in enumerate(located.paths, 1):
-        prefix = f"{number}/" if located.others else ""
-        for file in _files_of(path, inside, what):
-            name = file.name if file == path else file.relative_to(path).as_posix()
-            named[prefix + name] = file
-    return named
-
-
-def _files_of(path: Path, inside: Callable[[Path], Iterator[Path]], what: str) -> list[Path]:
-    try:
-        if path.is_dir():
-            files = sorted(inside(path))
-            if not files:
-                raise DataError(f"{path}: the folder holds no {what}")
-            return files
-        with path.open("rb"):
-            return [path]
-    except FileNotFoundError as error:
-        raise DataError(f"{path}: no such file or folder; see data.path") from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
+        raise BadFileError.of(file, error) from error
 
 
 def _hashes(located: Located, files: Mapping[str, Path], cache: Path) -> tuple[dict[str, str], int]:
@@ -224,7 +190,7 @@ def _hashes(located: Located, files: Mapping[str, Path], cache: Path) -> tuple[d
         try:
             status = file.stat()
         except OSError as error:
-            raise DataError(f"{file}: cannot be read: {disk.describe(error)}") from error
+            raise BadFileError.of(file, error) from error
         entry = known.get(name)
         if not (isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]):
             digest = hashlib.sha256()

@@ -1,6 +1,5 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
-import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,13 @@ from typing import Any
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.data import audio_corpus, codecs, datasets, text_corpus
+from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
+from seqkit.data.files import Search
 from seqkit.data.sound.torchaudio_import import torchaudio
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
@@ -46,7 +47,7 @@ def load_corpus(
         audio_corpus.check_gain(data, trained)
     cache = disk.cache_dir()
     located = _locate(data, catalogue, Folders(cache, notice))
-    if kind == "auto" and all(map(audio_corpus.holds_sound, located.paths)):
+    if kind == "auto" and _is_sound(located, data.pattern):
         kind = "audio"
     if kind == "audio":
         corpus = audio_corpus.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
@@ -61,44 +62,40 @@ def load_corpus(
     return corpus
 
 
-def recorded_path_problem(paths: list[Path], codec: Codec, record: Mapping[str, Any]) -> str | None:
-    """Why data that a checkpoint names by path must not be opened; None if it may be.
+def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, Any]) -> str | None:
+    """Why data that a checkpoint names by path must not be read; None if it may be.
 
     A checkpoint may come from anywhere, and name a device or somebody's private files. Only a
-    regular file, or a folder with such files, of the recorded size is read. Nothing is opened
-    here. Checkpoints of 0.1.0 recorded no size: theirs is never read unasked.
+    regular file, or a folder with such files, of the recorded size is read; before that, no more
+    is opened than the beginnings of a folder's files, if these tell which are text. Checkpoints of
+    0.1.0 recorded no size: theirs is never read unasked.
 
     Args:
-        paths: the `data.path` in the checkpoint's config.
+        data: the `data.*` keys in the checkpoint's config.
         codec: the checkpoint's own.
         record: what `Corpus.record()` said in the training.
     """
     recorded = record.get("bytes")
-    size = 0
-    for path in paths:
-        try:
-            mode = path.stat().st_mode
-            if stat.S_ISDIR(mode):
-                files = (audio_corpus if codec.kind == "audio" else text_corpus).files_in(path)
-            elif not stat.S_ISREG(mode):
-                return f"{path} is neither a file nor a folder"
-            elif not path.stat().st_size:  # as those that a system makes up when they are read
-                return f"{path} is empty"
-            else:
-                files = iter([path])
-            if recorded is None:
-                return f"the checkpoint does not say how large {path} was"
-            for file in files:
-                size += file.stat().st_size
-                if size > recorded:  # there may be a whole disk below
-                    break
-        except (OSError, ValueError) as error:
-            reason = disk.describe(error) if isinstance(error, OSError) else str(error)
-            return f"{path} cannot be read: {reason}"
-    if size != recorded:
-        shown, verb = " and ".join(map(str, paths)), "does" if len(paths) == 1 else "do"
-        return f"{shown} {verb} not have the {recorded} bytes that the checkpoint was trained on"
-    return None
+    if recorded is None:
+        return f"the checkpoint does not say how large {' and '.join(data.path)} was"
+    chosen = audio_corpus.choice(data) if codec.kind == "audio" else text_corpus.choice(data, codec)
+    search = Search(chosen, BadFiles(data.on_bad_file == "skip"))
+    shown, size = " and ".join(data.path), 0
+    try:
+        for _, file in search.files([*map(Path, data.path)]):
+            size += file.stat().st_size
+            if size > recorded:  # there may be a whole disk below
+                break
+    except DataError as error:
+        return str(error)
+    except (OSError, ValueError) as error:  # a file that is gone by now, a name with a NUL
+        return f"{shown} cannot be read: {error}"
+    if not size:  # as files that a system makes up when they are read
+        return f"{shown} is empty"
+    if size == recorded:
+        return None
+    verb = "does" if len(data.path) == 1 else "do"
+    return f"{shown} {verb} not have the {recorded} bytes that the checkpoint was trained on"
 
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
@@ -124,6 +121,17 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
             f"{_WORDS[data.kind]}: give data.kind={kind}, or another codec"
         )
     return kind
+
+
+def _is_sound(located: Located, pattern: str) -> bool:
+    """Whether data of no kind is sound. Raises DataError for text and sound together."""
+    sound = [audio_corpus.holds_sound(path, pattern) for path in located.paths]
+    if any(sound) and not all(sound):
+        raise DataError(
+            f"{located.paths[sound.index(True)]} is sound and "
+            f"{located.paths[sound.index(False)]} is not: a model learns from one of them"
+        )
+    return all(sound)
 
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:

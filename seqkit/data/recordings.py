@@ -11,11 +11,12 @@ import numpy as np
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs
+from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus_cache import Encoded
 from seqkit.data.datasets import Located
 from seqkit.data.sound import Wave
-from seqkit.data.sound.reader import BadFileError, Reader
+from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import Resampler
 from seqkit.disk import OutputFile
 from seqkit.errors import DataError
@@ -40,12 +41,15 @@ class Recordings:
     config: DataConfig
     files: Mapping[str, Path]
     located: Located
-    bad: list[BadFileError] = field(default_factory=list)
+    bad: BadFiles = field(init=False)
     left_out: Counter[str] = field(default_factory=Counter)
     converted: Counter[str] = field(default_factory=Counter)
     clipped: int = 0
     signal: float = 0.0
     noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.bad = BadFiles(self.config.on_bad_file == "skip", several=len(self.files) > 1)
 
     def codec(self, kind: type[Quantiser]) -> Quantiser:
         """The quantiser that `config` asks for; the gain takes a pass over all files.
@@ -77,7 +81,7 @@ class Recordings:
             raise DataError(self._nothing_left())
         return Encoded(
             starts,
-            skipped=len(self.bad) + self.left_out.total(),
+            skipped=len(self.bad.errors) + self.left_out.total(),
             notes=tuple(self._notes(len(starts))),
             whole_documents=len(starts) > 1,
             validation_start=part_starts.get(1),
@@ -95,10 +99,10 @@ class Recordings:
             try:
                 rates[Reader(file).sample_rate] += 1
             except BadFileError as error:
-                self._refuse(error)
+                self.bad.refuse(error)
         if not rates:
             raise DataError(self._nothing_left())
-        self.bad.clear()  # they are met again when the symbols are written
+        self.bad.errors.clear()  # they are met again when the symbols are written
         return max(rates, key=lambda rate: (rates[rate], rate))
 
     def _gain(self, rate: int) -> float:
@@ -112,10 +116,10 @@ class Recordings:
                     square += float(np.square(wave, dtype=np.float64).sum())
                     count += wave.size
             except BadFileError as error:
-                self._refuse(error)
+                self.bad.refuse(error)
         if peak < _SILENT:
             raise DataError(self._nothing_left())
-        self.bad.clear()
+        self.bad.errors.clear()
         self.converted.clear()
         return 1 / peak if self.config.gain == "peak" else _RMS / math.sqrt(square / count)
 
@@ -151,7 +155,7 @@ class Recordings:
                 error = codec.decode(symbols) - wave
                 noise += float(np.square(error, dtype=np.float64).sum())
         except BadFileError as error:
-            self._refuse(error)
+            self.bad.refuse(error)
             count = 0
         else:
             if count < _SHORTEST * codec.sample_rate:
@@ -169,23 +173,17 @@ class Recordings:
             stream.truncate()
         return count
 
-    def _refuse(self, error: BadFileError) -> None:
-        if self.config.on_bad_file == "error":
-            hint = "; data.on_bad_file=skip leaves such files out" if len(self.files) > 1 else ""
-            raise DataError(f"{error}{hint}") from error
-        self.bad.append(error)
-
     def _nothing_left(self) -> str:
         first = next(iter(self.files.values()))
-        if self.bad:
-            return f"none of {len(self.files)} file(s) of sound can be read: {self.bad[0]}"
+        if self.bad.errors:
+            return f"none of {len(self.files)} file(s) of sound can be read: {self.bad.errors[0]}"
         why = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
         return f"{first}: nothing is left of the sound: {why or 'silence'}"
 
     def _notes(self, documents: int) -> Iterator[str]:
-        if self.bad:
-            names = "; ".join(f"{error.file} ({error.reason})" for error in self.bad)
-            yield f"{len(self.bad)} of {len(self.files)} files cannot be read: {names}"
+        if self.bad.errors:
+            count = len(self.bad.errors)
+            yield f"{count} of {len(self.files)} files cannot be read: {self.bad}"
         told = [f"{documents} of {len(self.files)} file(s) of sound read"]
         told += [f"{count} {what}" for what, count in self.converted.items()]
         told += [f"{count} left out ({what})" for what, count in self.left_out.items()]

@@ -87,11 +87,11 @@ class Medium(Protocol):
         ...
 
 
-def medium_of(codec: Codec) -> Medium:
-    """The medium of a codec."""
+def medium_of(codec: Codec, newline: str = "keep") -> Medium:
+    """The medium of a codec, which reads the line ends of text as `data.newline` says."""
     if codec.kind == "audio":
         return Sound(codec)
-    return Text(codec)
+    return Text(codec, newline)
 
 
 def save_sample(medium: Medium, symbols: npt.ArrayLike, stem: Path) -> Path:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from seqkit import disk
 from seqkit.checking import check_type
 from seqkit.console import to_bytes
+from seqkit.data import streams
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.errors import ConfigError, DataError
 from seqkit.generation.engine import Blocks
@@ -28,8 +29,10 @@ class Text:
     header = b""
     glimpse = 160
 
-    def __init__(self, codec: TextCodec) -> None:
+    def __init__(self, codec: TextCodec, newline: str = "keep") -> None:
+        """With newline=lf, all line ends of what is read become LF."""
         self._codec = codec
+        self._newline = newline
 
     def length(self, length: int | None, seconds: float | None) -> int:
         """See Medium. Raises ConfigError for seconds."""
@@ -51,6 +54,8 @@ class Text:
     def _encode(self, name: str, content: str | bytes, unknown: str) -> Symbols:
         if not content:
             return np.zeros(0, dtype=np.uint8)
+        if self._newline == "lf" and isinstance(content, str):
+            content = content.replace("\r\n", "\n").replace("\r", "\n")
         try:
             return self._codec.encode(content, unknown)
         except UnknownSymbolError as error:
@@ -75,7 +80,12 @@ class Text:
 
     def _read(self, path: Path) -> str | bytes:
         try:
-            content = path.read_bytes()
+            if streams.is_stream(str(path)):
+                content = b"".join(streams.blocks(str(path)))
+            elif path.exists() and not path.is_file():
+                raise DataError(f"prompt_file={path}: cannot be read: it is no file")
+            else:
+                content = path.read_bytes()
             return content if self._codec.kind == "bytes" else content.decode("utf-8")
         except OSError as error:
             reason = disk.describe(error)

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from seqkit import disk, memory
 from seqkit.checking import check_section, check_type
-from seqkit.config import Config, ModelConfig, check
+from seqkit.config import Config, DataConfig, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.errors import CheckpointError, ConfigError
@@ -53,6 +53,16 @@ class Checkpoint:
     versions: dict[str, str]
     training: dict[str, Any] | None = None
     training_tensors: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def newline(self) -> str:
+        """How line ends are read: `data.newline` of the training."""
+        data = self.config.get("data", {})
+        return "lf" if data.get("newline") == "lf" else "keep"
+
+    def as_read(self, data: DataConfig) -> DataConfig:
+        """The keys with which other data is read as the training's own was."""
+        return data if self.newline == "keep" else dataclasses.replace(data, newline=self.newline)
 
     def save(self, path: Path) -> None:
         """Write the file: afterwards it is there and whole, or the old one is untouched."""

@@ -1,11 +1,13 @@
 """What may differ between a run and the settings that it is to go on with."""
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
+from seqkit import disk
 from seqkit.checking import default_of
 from seqkit.config import Config, options
+from seqkit.data import streams
 from seqkit.errors import ConfigError
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -15,6 +17,8 @@ _END_KEYS = {
     for key in ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
 } | {"model.autotune"}
 """What says when a run stops, validates and saves; all else shapes what it learns."""
+_PLACE_KEYS = {"data.path", "data.pattern"}
+"""Keys that say where the data is: its digest tells whether it is the same."""
 _ARITHMETIC_KEYS = {"model.dropout", "model.backend", "model.cell_clip"}
 """Keys of the model that say how it runs, and not which weights it has."""
 
@@ -26,7 +30,24 @@ def may_have_more(config: Config, saved: Checkpoint) -> bool:
     """Whether a finished run has to be looked at again: its end, or the data's path, is another."""
     before = saved.config.get("data", {}).get("path", [])
     paths = [str(Path(path).absolute()) for path in config.data.path]
-    return paths != before or bool(_changed(config, saved, _END_KEYS))
+    return paths != before or bool(_changed(config, saved, {*_END_KEYS, "data.pattern"}))
+
+
+def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> None:
+    """Look for the data where the run did, in so far as the config does not say where.
+
+    That is the pattern, if none is given, and the file that a stream was read into: what comes out
+    of the stream now would have to be the same.
+    """
+    before = saved.config.get("data", {})
+    if not config.data.pattern and isinstance(before.get("pattern"), str):
+        config.data.pattern = before["pattern"]
+    kept, paths = before.get("path"), config.data.path
+    if isinstance(kept, list) and len(kept) == len(paths):
+        for number, (old, path) in enumerate(zip(kept, paths, strict=True)):
+            if streams.is_stream(path) and streams.is_kept(str(old), disk.cache_dir()):
+                notice(f"data.path={path} is not read again: the run goes on with {old}")
+                paths[number] = old
 
 
 def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True) -> str | None:
@@ -44,7 +65,7 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
         ConfigError: something differs that shapes what the run learns.
     """
     fixed = {name for name, _ in options() if name.partition(".")[0] in _GROUPS or name == "seed"}
-    changed = _changed(config, saved, fixed - _END_KEYS - {"data.path"})
+    changed = _changed(config, saved, fixed - _END_KEYS - _PLACE_KEYS)
     shape = [name for name in changed if _shapes_weights(name)]
     if not same_data:
         changed.append("the data itself")

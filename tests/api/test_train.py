@@ -50,10 +50,12 @@ def test_a_run_is_that_of_the_command(run: Run, text_file: Path, tmp_path: Path)
 
 def test_it_learns_from_several_files(text_file: Path, tmp_path: Path) -> None:
     keys = [*SMALL, "train.max_steps=2", f"run_dir={tmp_path / 'a'}"]
+    more = tmp_path / "more.txt"
+    more.write_text("the plain in rain\n")
     told: list[Event] = []
-    seqkit.train("shakespeare", *keys, data=[text_file, str(text_file)], on_event=told.append)
+    seqkit.train("shakespeare", *keys, data=[text_file, str(more)], on_event=told.append)
     assert isinstance(told[0], events.Started)
-    assert told[0].symbols == 2 * text_file.stat().st_size
+    assert told[0].symbols == text_file.stat().st_size + 18
 
 
 def test_a_finished_run_is_returned_as_it_is(text_file: Path, tmp_path: Path) -> None:

@@ -9,7 +9,26 @@ import numpy as np
 import pytest
 import soundfile
 
-from tests.conftest import SENTENCE, Run
+import seqkit
+from tests.conftest import SENTENCE, TINY, Run
+
+
+def test_line_ends_are_read_as_in_the_training(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "dos.txt").write_bytes(SENTENCE.replace("\n", "\r\n").encode() * 40)
+    (tmp_path / "prompt.txt").write_bytes(b"the rain\r\n")
+    data, checkpoint = f"data.path={tmp_path / 'dos.txt'}", f"checkpoint={tmp_path / 'run'}"
+    words = [*TINY, data, "train.max_steps=2"]
+    trained = run(*words, "data.newline=lf", f"run_dir={tmp_path / 'run'}")
+    assert trained.code == 0, trained.err
+    for given in ([data], []):
+        scored = run("evaluate", checkpoint, *given, "json=true", "device=cpu")
+        assert scored.code == 0, scored.err
+    made = run("generate", checkpoint, f"prompt_file={tmp_path / 'prompt.txt'}", "device=cpu")
+    assert made.out.startswith(b"the rain\n"), made.err
+    assert seqkit.load(tmp_path / "run", "cpu").nats("a\r\na").shape == (3,)
+    tuned = run(*words, f"init_from={tmp_path / 'run'}", f"run_dir={tmp_path / 'b'}")
+    assert tuned.code == 0, tuned.err
+    assert "newline: lf" in (tmp_path / "b" / "config.yaml").read_text()
 
 
 def test_its_own_validation_part_scores_as_in_training(run: Run, trained: Path) -> None:

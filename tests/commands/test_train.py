@@ -24,6 +24,30 @@ from tests.conftest import (
 )
 
 
+def test_a_source_tree_just_works(run: Run, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / ".git").mkdir(parents=True)
+    (tree / ".git" / "config").write_text("[core]\n")
+    (tree / "main.c").write_text("int main(void) { return 0; }\n" * 20)
+    (tree / "main.o").write_bytes(b"\x7fELF\0")
+    (tree / "main.h").write_text("int main(void);\n" * 20)
+    words = [*TINY, f"data.path={tree}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2"]
+    done = run(*words)
+    assert done.code == 0, done.err
+    assert "2 files of text taken; 2 left out: 1 hidden, 1 not text\n" in done.err
+    scored = run("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
+    assert scored.code == 0, scored.err
+    chosen = run(*words, "data.pattern=*.H,*.hpp", "overwrite=true")
+    assert chosen.code == 0, chosen.err
+    assert "1 file of text taken; 3 left out: 1 hidden, 2 not *.H,*.hpp\n" in chosen.err
+    scored = run("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
+    assert scored.code == 0, scored.err
+    (tree / "main.cc").write_text("int more;\n")
+    resumed = run(*words[:-1], "train.max_steps=3", "resume=auto")  # with the run's own pattern
+    assert resumed.code == 0, resumed.err
+    assert "1 file of text taken" in resumed.err
+
+
 def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     names = {path.name for path in trained.iterdir()} - {".lock"}
     assert names == {

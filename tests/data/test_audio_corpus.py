@@ -185,13 +185,16 @@ def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None
 
 def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.txt").write_text("a text")
     (tmp_path / "a.wav").write_text("a text")
     soundfile.write(tmp_path / "silent.wav", np.zeros(5000), RATE)
     soundfile.write(tmp_path / "short.wav", noise(0.01), RATE)
     for name, said in [
         ("none.wav", "no such file"),
         ("empty", "no file of sound"),
-        ("a.wav", "cannot be read as sound"),
+        ("a.wav", "cannot be read as sound: it is text: recipe=shakespeare learns from text"),
+        ("text", "no file of sound: 1 left out: 1 not sound; recipe=shakespeare learns"),
         ("silent.wav", "silent"),
         ("short.wav", "shorter"),
     ]:

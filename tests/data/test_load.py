@@ -60,6 +60,10 @@ def load(
     )
 
 
+def problem(paths: list[Path], codec: Codec, record: dict[str, Any]) -> str | None:
+    return recorded_path_problem(DataConfig(path=[*map(str, paths)]), codec, record)
+
+
 def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None:
     assert load(text).codec.name == "characters"
     assert load(sound).codec.name == "mu_law"
@@ -143,50 +147,73 @@ def test_a_recorded_file_is_opened_only_as_it_was(text: Path) -> None:
     corpus = load(text)
     codec, record = corpus.codec, corpus.record()
     assert record["bytes"] == len(WORDS) * 5
-    assert recorded_path_problem([text], codec, record) is None
-    said = recorded_path_problem([text], codec, {"sha256": record["sha256"]})  # of 0.1.0
+    assert problem([text], codec, record) is None
+    said = problem([text], codec, {"sha256": record["sha256"]})  # of 0.1.0
     assert said == f"the checkpoint does not say how large {text} was"
     pipe = text.with_name("pipe")
     os.mkfifo(pipe)
     for place in (pipe, Path("/dev/zero")):
-        said = recorded_path_problem([place], codec, record)
+        said = problem([place], codec, record)
         assert said == f"{place} is neither a file nor a folder"
-    missing = recorded_path_problem([Path("/no/such")], codec, record)
+    missing = problem([Path("/no/such")], codec, record)
     assert "cannot be read: no such" in str(missing)
-    assert "cannot be read" in str(recorded_path_problem([Path("a\0b")], codec, record))
+    assert "cannot be read" in str(problem([Path("a\0b")], codec, record))
     empty = text.with_name("empty")
     empty.touch()
-    assert "is empty" in str(recorded_path_problem([empty], codec, {"bytes": 0}))
+    assert "is empty" in str(problem([empty], codec, {"bytes": 0}))
     text.write_text("x" * (len(WORDS) * 5 + 1))
-    assert "does not have the 120 bytes" in str(recorded_path_problem([text], codec, record))
+    assert "does not have the 120 bytes" in str(problem([text], codec, record))
 
 
 def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
     folder = tmp_path / "songs"
     folder.mkdir()
     (folder / "song.txt").write_text("rye\n")
-    paths = [folder, text, folder / "song.txt"]
+    (tmp_path / "other.txt").write_text("of\n")
+    paths = [folder, text, tmp_path / "other.txt"]
     corpus = load(paths)
-    assert corpus.codec.decode(corpus.whole.symbols) == "rye\n" + WORDS * 5 + "rye\n"
+    assert corpus.codec.decode(corpus.whole.symbols) == "rye\n" + WORDS * 5 + "of\n"
     assert corpus.whole.starts.tolist() == [0, 4, 124]
     assert corpus.name == "songs and 2 more"
-    assert corpus.bytes == 128
-    assert recorded_path_problem(paths, corpus.codec, corpus.record()) is None
-    problem = recorded_path_problem(paths[:2], corpus.codec, corpus.record())
-    assert "songs and " in str(problem) and "do not have the 128 bytes" in str(problem)
-    assert load(paths).sha256 == corpus.sha256 != load([text, *paths]).sha256
-    with pytest.raises(DataError, match="none: no such file"):
+    assert corpus.bytes == 127
+    assert problem(paths, corpus.codec, corpus.record()) is None
+    said = problem(paths[:2], corpus.codec, corpus.record())
+    assert "songs and " in str(said)
+    assert "do not have the 127 bytes" in str(said)
+    assert load(paths).sha256 == corpus.sha256 != load(paths[::-1]).sha256
+    with pytest.raises(DataError, match="none: cannot be read: no such file"):
         load([text, tmp_path / "none"])
+
+
+def test_text_and_sound_are_not_learnt_together(text: Path, sound: Path) -> None:
+    with pytest.raises(DataError, match=r"clips is sound and .*song\.txt is not"):
+        load([text, sound])
+    (sound / "README.md").write_text("three clips\n")
+    assert load(sound).notes[-1] == "3 files of sound taken; 1 left out: 1 not sound"
+
+
+def test_a_recorded_source_tree_is_opened_only_as_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    for name, content in {"a.c": b"int a;\n", "b.py": b"b = 1\n", "c.o": b"\x7fELF\0"}.items():
+        (folder / name).write_bytes(content)
+    corpus = load(folder)
+    codec, record = corpus.codec, corpus.record()
+    (folder / "d.o").write_bytes(b"\0" * 100)
+    (folder / ".d").write_text("hidden")
+    assert problem([folder], codec, record) is None
+    (folder / "d.c").write_text("more")
+    assert "does not have the 13 bytes" in str(problem([folder], codec, record))
 
 
 def test_a_recorded_folder_is_opened_only_as_it_was(sound: Path) -> None:
     corpus = load(sound)
     codec, record = corpus.codec, corpus.record()
     (sound / "notes.txt").write_text("not sound")
-    assert recorded_path_problem([sound], codec, record) is None
-    assert "does not have" in str(recorded_path_problem([sound], Bytes(), record))
+    assert problem([sound], codec, record) is None
+    assert "does not have" in str(problem([sound], Bytes(), record))
     (sound / "more.wav").write_bytes(b"RIFF")
-    assert "does not have" in str(recorded_path_problem([sound], codec, record))
+    assert "does not have" in str(problem([sound], codec, record))
 
 
 CODEC = """

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 
 from seqkit.config import DataConfig
 from seqkit.data import corpus_cache, text_corpus
-from seqkit.data.codecs import Characters
+from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.errors import ConfigError, DataError
@@ -17,9 +18,10 @@ from seqkit.plugins import Catalogue
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
 
 
-def load(path: Path, cache: Path, **settings: object) -> Corpus:
+def load(path: Path, cache: Path, codec: Codec | None = None, **settings: object) -> Corpus:
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
-    return text_corpus.load(config, Located(path, path.name), cache=cache, catalogue=Catalogue())
+    located = Located(path, path.name)
+    return text_corpus.load(config, located, cache=cache, catalogue=Catalogue(), codec=codec)
 
 
 def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
@@ -43,7 +45,7 @@ def test_a_folder_is_one_document_a_file(tmp_path: Path) -> None:
     (folder / "a.txt").write_text("aa")
     (folder / "deep" / "c.txt").write_text("c")
     (folder / "empty.txt").write_text("")
-    (folder / "notes.md").write_text("not this")
+    (folder / "notes.bin").write_text("not\0this")
     corpus = load(folder, tmp_path / "cache")
     assert corpus.codec.decode(corpus.whole.symbols) == "aabbbc"
     assert corpus.whole.starts.tolist() == [0, 2, 5]
@@ -70,6 +72,102 @@ def test_bytes_that_are_not_text_are_named_by_offset(
     assert str(corpus.codec.decode(corpus.whole.symbols)).endswith("grün")
 
 
+def test_files_that_are_not_text_are_left_out_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_cache, "_BLOCK", 4)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, content in {"a": "aaa", "b": "the bad one: \xfc", "c": "ccc"}.items():
+        (folder / name).write_bytes(content.encode("latin-1"))
+    refused = r"texts/b: byte 13 \(0xfc\) is not utf-8.*; data\.on_bad_file=skip"
+    with pytest.raises(DataError, match=refused):
+        load(folder, tmp_path / "cache")
+    skipped = load(folder, tmp_path / "cache", on_bad_file="skip")
+    assert skipped.codec.decode(skipped.whole.symbols) == "aaaccc"
+    assert skipped.whole.starts.tolist() == [0, 3]
+    assert skipped.codec.to_spec()["vocabulary"] == [ord("a"), ord("c")]
+    told = f"1 of 3 files cannot be read: {folder / 'b'} (byte 13 (0xfc) is not utf-8)"
+    assert skipped.notes == (told, "2 files of text taken")
+    with pytest.raises(DataError, match=refused):  # the cache does not mistake one for the other
+        load(folder, tmp_path / "cache", codec=skipped.codec, unknown="skip")
+    automatic = load(folder, tmp_path / "cache", kind="auto")
+    assert automatic.codec.name == "bytes"
+    automatic = load(folder, tmp_path / "cache", kind="auto", on_bad_file="skip")
+    assert automatic.codec.decode(automatic.whole.symbols) == "aaaccc"
+    for name in "ac":
+        (folder / name).unlink()
+    with pytest.raises(DataError, match=r"texts/b: byte 13 .*data\.kind=bytes$"):
+        load(folder, tmp_path / "cache", on_bad_file="skip")
+    with pytest.raises(DataError, match=r"texts/b \(byte 13"):
+        load(folder, tmp_path / "cache", on_bad_file="skip", codec=skipped.codec)
+
+
+@pytest.mark.parametrize("block", [1 << 22, 1, 2, 3])
+def test_line_ends_become_lf_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(corpus_cache, "_BLOCK", block)
+    (tmp_path / "a.txt").write_bytes("ä\r\nb\rc\n\r\r\n\n\r".encode())
+    kept = load(tmp_path / "a.txt", tmp_path / "cache")
+    assert kept.codec.decode(kept.whole.symbols) == "ä\r\nb\rc\n\r\r\n\n\r"
+    turned = load(tmp_path / "a.txt", tmp_path / "cache", newline="lf")
+    assert turned.codec.decode(turned.whole.symbols) == "ä\nb\nc\n\n\n\n\n"
+    again = load(tmp_path / "a.txt", tmp_path / "cache", turned.codec, newline="lf")
+    assert np.array_equal(again.whole.symbols, turned.whole.symbols)
+    with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: see data\.newline=lf"):
+        load(tmp_path / "a.txt", tmp_path / "cache", turned.codec)
+    assert (kept.notes, turned.notes) == ((), ())
+
+
+def test_a_text_that_is_one_line_for_its_line_ends_is_told_about(tmp_path: Path) -> None:
+    (tmp_path / "mac.txt").write_bytes(b"one\rtwo\rthree\r")
+    (told,) = load(tmp_path / "mac.txt", tmp_path / "cache").notes
+    assert told.startswith("the lines end in CR alone")
+    assert "mac.txt): data.newline=lf turns" in told
+    assert load(tmp_path / "mac.txt", tmp_path / "cache").notes == (told,)  # cached
+    (tmp_path / "more.txt").write_bytes(b"one\rtwo\rthree\r")
+    assert "mac.txt and 1 more)" in load(tmp_path, tmp_path / "cache", pattern="*.txt").notes[0]
+    assert load(tmp_path / "mac.txt", tmp_path / "cache", newline="lf").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "given", "hint"),
+    [
+        ("utf-8-sig", "utf-8", "data.encoding=utf-8-sig leaves it out"),
+        ("utf-8-sig", "UTF8", "data.encoding=utf-8-sig leaves it out"),
+        ("utf-16", "utf-16-le", "data.encoding=utf-16 leaves it out"),
+    ],
+)
+def test_a_byte_order_mark_is_told_about(
+    encoding: str, given: str, hint: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_bytes("a text\n".encode(encoding))
+    (told,) = load(tmp_path / "a.txt", tmp_path / "cache", encoding=given).notes
+    assert "a.txt" in told
+    assert told.endswith(hint)
+    without = load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
+    assert without.codec.decode(without.whole.symbols) == "a text\n"
+    assert without.notes == ()
+    with pytest.raises(DataError, match=r"U\+FEFF.*data\.encoding=utf-8-sig"):
+        load(tmp_path / "a.txt", tmp_path / "cache", without.codec, encoding=given)
+
+
+def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a text", encoding="utf-16")
+    with pytest.raises(DataError, match=r"a\.txt: byte 0 .* is not utf-8: .*data\.encoding=utf-16"):
+        load(tmp_path / "a.txt", tmp_path / "cache")
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    for name, level in (("silence", 0), ("noise", 1)):  # silence happens to be UTF-8
+        wave = level * np.random.default_rng(0).uniform(-1, 1, 999)
+        soundfile.write(folder / f"{name}.wav", wave, 8000)
+        with pytest.raises(DataError, match=rf"{name}\.wav: sound, not text: recipe=wav_gener"):
+            load(folder / f"{name}.wav", tmp_path / "cache")
+    with pytest.raises(DataError, match="2 left out: 2 sound; recipe=wav_generation learns"):
+        load(folder, tmp_path / "cache")
+
+
 def test_a_character_cut_off_at_the_end_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"abc\xe2\x82")
     with pytest.raises(DataError, match="byte 3"):
@@ -86,7 +184,11 @@ def test_an_encoding_that_does_not_exist_is_refused(tmp_path: Path, encoding: st
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "folder").mkdir()
-    for name, said in [("none.txt", "no such"), ("empty.txt", "empty"), ("folder", r"no \.txt")]:
+    for name, said in [
+        ("none.txt", "no such"),
+        ("empty.txt", "empty"),
+        ("folder", "no file of text"),
+    ]:
         with pytest.raises(DataError, match=said):
             load(tmp_path / name, tmp_path / "cache")
 

@@ -40,7 +40,7 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
     for column, (name, wave) in enumerate(waves.items()):
         seconds = wave.size / sample_rate
         above, below = axes[0][column], axes[1][column]
-        above.set_title(name)
+        above.set_title(disk.shown(name))
         step = max(1, wave.size // _POINTS)
         rows = wave[: wave.size // step * step].reshape(-1, step)
         times = np.arange(len(rows)) * step / sample_rate

@@ -1,5 +1,7 @@
 """Files of sound, read in blocks and checked."""
 
+import os
+import stat
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +10,8 @@ from typing import IO
 import numpy as np
 import soundfile
 
-from seqkit import disk
+from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound import Wave
-from seqkit.errors import DataError
 
 SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
@@ -26,19 +27,10 @@ _LAST_PAGE = 1 << 16  # bytes; no page of an OGG is longer
 _UNKNOWN = 1 << 62  # frames; libsndfile reports more where the header does not say
 
 
-class BadFileError(DataError):
-    """A file of sound that is damaged or of no use; `reason` does not repeat the file's name."""
-
-    def __init__(self, file: Path, reason: str) -> None:
-        self.file = file
-        self.reason = reason
-        super().__init__(f"{file}: {reason}")
-
-
 def is_sound(file: Path) -> bool:
     """Whether a file can be opened as sound, whatever its name."""
     try:
-        soundfile.info(str(file))
+        soundfile.info(os.fsencode(file))
     except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: a .raw has no header
         return False
     return True
@@ -51,16 +43,18 @@ class Reader:
         """Open a file. Raises BadFileError."""
         self.path = path
         try:
+            if not stat.S_ISREG(path.stat().st_mode):  # a pipe might never open
+                raise BadFileError(path, "no file of sound")
             with path.open("rb") as stream:
                 _check_length(path, stream)
-            self._file = soundfile.SoundFile(str(path))
+            self._file = soundfile.SoundFile(os.fsencode(path))  # a str has to be UTF-8
         except soundfile.SoundFileError as error:
             reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
             raise BadFileError(path, f"cannot be read as sound: {reason}") from error
         except TypeError as error:
             raise BadFileError(path, "samples without a header: name it otherwise") from error
         except OSError as error:
-            raise BadFileError(path, f"cannot be read: {disk.describe(error)}") from error
+            raise BadFileError.of(path, error) from error
         self.sample_rate: int = self._file.samplerate
         self.channels: int = self._file.channels
         self.frames: int = self._file.frames

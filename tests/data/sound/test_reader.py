@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound import Wave, reader, writer
-from seqkit.data.sound.reader import BadFileError
 
 RATE = 8000
 

@@ -1,0 +1,52 @@
+"""Files that cannot be read: each is an error that names it, or is left out and told."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from seqkit import disk
+from seqkit.errors import DataError
+
+SOUND_HINT = "recipe=wav_generation learns from sound"
+TEXT_HINT = "recipe=shakespeare learns from text"
+
+
+class BadFileError(DataError):
+    """A file that is damaged or of no use; `reason` does not repeat the file's name."""
+
+    def __init__(self, file: Path, reason: str, hint: str = "") -> None:
+        """`hint` says what to do about it."""
+        self.file = file
+        self.reason = reason
+        super().__init__(f"{file}: {reason}{': ' if hint else ''}{hint}")
+
+    @classmethod
+    def of(cls, file: Path, error: OSError) -> "BadFileError":
+        """One that the operating system does not let us read."""
+        return cls(file, f"cannot be read: {disk.describe(error)}")
+
+
+@dataclass
+class BadFiles:
+    """What `data.on_bad_file` says is done with them.
+
+    skip: leave them out.
+    several: there are other files, so that leaving one out is worth a hint.
+    errors: those that were left out.
+    """
+
+    skip: bool
+    several: bool = True
+    errors: list[BadFileError] = field(default_factory=list)
+
+    def refuse(self, error: BadFileError) -> None:
+        """Leave a file out. Raises DataError where this is not asked for."""
+        if not self.skip:
+            hint = "; data.on_bad_file=skip leaves such files out" if self.several else ""
+            raise DataError(f"{error}{hint}") from error
+        self.errors.append(error)
+
+    def __str__(self) -> str:
+        return "; ".join(
+            f"{error.file} ({error.reason.removeprefix('cannot be read: ')})"
+            for error in self.errors
+        )

@@ -1,0 +1,244 @@
+"""Which files are read: those that are named, and what is chosen in folders.
+
+Nothing is left out in silence: what was taken is counted, and what was not by its reason.
+"""
+
+import codecs
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
+from seqkit.data.sound import reader
+from seqkit.errors import DataError
+
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""What a file in UTF-16 may begin with."""
+
+_HEAD = 1 << 15  # bytes, which tell whether a file is text
+_TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
+_WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is taken of a folder: what a pattern matches, or else all files of a kind.
+
+    kind: audio goes by the name; text by the content, but for files named .txt; bytes takes all.
+    pattern: `data.pattern`.
+    encoding: of text.
+    """
+
+    kind: str
+    pattern: str = ""
+    encoding: str = "utf-8"
+
+    def __str__(self) -> str:
+        return _WORDS[self.kind]
+
+    def against_name(self, name: str) -> str:
+        """Why a file is left out for its name, a path with / between folders; empty if it is not.
+
+        The case of letters does not matter.
+        """
+        name = name.lower()
+        if self.pattern:
+            last = name.rpartition("/")[2]
+            globs = [glob.strip().lower() for glob in self.pattern.split(",")]
+            matched = any(fnmatchcase(name if "/" in glob else last, glob) for glob in globs)
+            return "" if matched else f"not {self.pattern}"
+        return "not sound" if self.kind == "audio" and not is_named_as_sound(name) else ""
+
+    def against_size(self, size: int) -> str:
+        """Why a file of so many bytes is left out; sound without content is faulty instead."""
+        return "empty" if not size and self.kind != "audio" else ""
+
+    def goes_by_content(self, name: str) -> bool:
+        """Whether a file has to be looked into."""
+        return self.kind == "text" and not self.pattern and not name.lower().endswith(".txt")
+
+    def against_content(self, name: str, begin: bytes) -> str:
+        """Why a file that is called and begins so is left out.
+
+        Text in another encoding is not: it is an error when it is read.
+        """
+        try:
+            text = "\0" not in codecs.getincrementaldecoder(self.encoding)().decode(begin)
+        except UnicodeError:
+            text = begin.startswith(UTF16_MARKS) or not begin.translate(None, _TEXT_BYTES)
+        if text:
+            return ""
+        return "sound" if is_named_as_sound(name) else "not text"
+
+
+@dataclass
+class Search:
+    """The files of some paths, and what is left out on the way.
+
+    choice: what is taken of folders.
+    bad: what becomes of files and folders that cannot be read.
+    left_out: how many files, by the reason.
+    """
+
+    choice: Choice
+    bad: BadFiles
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def files(self, paths: Sequence[Path]) -> Iterator[tuple[int, Path]]:
+        """Each file once, with its path's number (from 1), in no order within a path.
+
+        Raises:
+            DataError: a path, or with on_bad_file=error a file below it, cannot be read.
+        """
+        seen = set()
+        for number, path in enumerate(paths, 1):
+            for file in self._below(path) if is_folder(path) else [path]:
+                if len(paths) > 1:
+                    real = os.path.realpath(file)
+                    if real in seen:
+                        self.left_out["given twice"] += 1
+                        continue
+                    seen.add(real)
+                yield number, file
+
+    def named(self, paths: Sequence[Path]) -> dict[str, Path]:
+        """The files in the order of the paths, and of their names; each by a name of its own.
+
+        The name is the path within the folder, with / between folders; of several paths, it comes
+        after the path's number, as in 2/chapter.txt.
+
+        Raises:
+            DataError: there are none, and as `files` does.
+        """
+        named = {}
+        for number, file in sorted(self.files(paths)):
+            path = paths[number - 1]
+            name = file.name if file == path else name_in(path, file)
+            named[f"{number}/{name}" if len(paths) > 1 else name] = file
+        if not named:
+            shown = " and ".join(map(str, paths))
+            hint = SOUND_HINT if self.left_out["sound"] else ""
+            if self.left_out["not sound"]:
+                hint = TEXT_HINT
+            why = "; ".join(filter(None, [self._left_out(), str(self.bad), hint]))
+            raise DataError(f"{shown}: the folder holds no {self.choice}{why and ': '}{why}")
+        return named
+
+    def note(self, taken: int) -> str:
+        """What was taken and left, in one line."""
+        what = str(self.choice) if taken == 1 else str(self.choice).replace("file", "files")
+        told = [f"{taken} {what} taken", self._left_out()]
+        if self.bad.errors:
+            told.append(f"{len(self.bad.errors)} cannot be read: {self.bad}")
+        return "; ".join(filter(None, told))
+
+    def _left_out(self) -> str:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
+        return f"{self.left_out.total()} left out: {reasons}" if reasons else ""
+
+    def _below(self, folder: Path) -> Iterator[Path]:
+        """The files to read in a folder, at any depth."""
+        for file in walk(folder, self.bad, self.left_out):
+            name = name_in(folder, file)
+            if not (reason := self.choice.against_name(name)):
+                try:
+                    reason = self._look_at(file, name)
+                except OSError as error:
+                    self.bad.refuse(BadFileError.of(file, error))
+                    continue
+            if reason:
+                self.left_out[reason] += 1
+            else:
+                yield file
+
+    def _look_at(self, file: Path, name: str) -> str:
+        """Why a file is left out for what it is. Raises OSError if it cannot be read."""
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):  # not to be opened: it might never end
+            return "neither file nor folder"
+        if reason := self.choice.against_size(status.st_size):
+            return reason
+        if self.choice.goes_by_content(name):
+            return self.choice.against_content(name, head(file))
+        file.open("rb").close()
+        return ""
+
+
+def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
+    """Everything below a folder that is no folder, but for what is hidden.
+
+    Links to folders are followed after the folders themselves, but for those that lead back: up,
+    or to what was read already.
+    """
+    top = os.path.realpath(folder)
+    seen: set[str] = set()
+    waiting: list[Path] = [folder]
+    links: list[Path] = []
+    while waiting or links:
+        place = waiting.pop() if waiting else links.pop(0)
+        real = os.path.realpath(place)
+        if real in seen or (place != folder and Path(top).is_relative_to(real)):
+            left_out["linked in a circle or twice"] += 1
+            continue
+        seen.add(real)
+        try:
+            with os.scandir(place) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            bad.refuse(BadFileError.of(place, error))
+            continue
+        for entry in entries:
+            path = place / entry.name
+            if entry.name.startswith("."):
+                left_out["hidden"] += 1
+            elif not _leads_to_folder(path):
+                yield path
+            elif entry.is_symlink():
+                links.append(path)
+            else:
+                waiting.append(path)
+
+
+def head(file: Path) -> bytes:
+    """The first bytes of a file, which tell what it holds. Raises OSError."""
+    with file.open("rb", buffering=0) as stream:
+        return stream.read(_HEAD)
+
+
+def _leads_to_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # whoever opens it finds out why
+        return False
+
+
+def name_in(folder: Path, file: Path) -> str:
+    """A file's path within a folder, with / between folders."""
+    return file.relative_to(folder).as_posix()
+
+
+def is_named_as_sound(name: str) -> bool:
+    """Whether a file's name ends as those of sound do."""
+    return Path(name).suffix.lower() in reader.SUFFIXES
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder, and not a file.
+
+    Raises:
+        DataError: it is neither, or cannot be opened.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return True
+        if not stat.S_ISREG(mode):
+            raise DataError(f"{path} is neither a file nor a folder")
+        with path.open("rb"):
+            return False
+    except OSError as error:
+        raise BadFileError.of(path, error) from error

@@ -1,0 +1,144 @@
+"""Streams (stdin, pipes) are read once, into a file of the cache that stands for them."""
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import select
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from seqkit import disk
+from seqkit.errors import DataError
+
+_PATIENCE = 10.0  # seconds until the first byte has come
+_TOLD_EVERY = 5.0  # seconds
+_BLOCK = 1 << 20  # bytes
+_OWN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")  # as the shell writes <(…)
+
+
+def is_stream(place: str) -> bool:
+    """Whether a path is read as a stream: -, /dev/stdin, what <(…) becomes, a named pipe."""
+    if place in ("-", "/dev/stdin") or _OWN.fullmatch(place):
+        return True
+    try:
+        return stat.S_ISFIFO(Path(place).stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def settled(paths: Sequence[str], cache: Path, notice: Callable[[str], None]) -> list[str]:
+    """The paths, with the file of the cache in the place of each stream, which is read to its end.
+
+    Raises:
+        DataError: a stream is empty, closed or a device, or nothing comes.
+        OutputError: the cache cannot be written.
+    """
+    files = {path: _keep(path, cache, notice) for path in dict.fromkeys(paths) if is_stream(path)}
+    return [files.get(path, path) for path in paths]
+
+
+def is_kept(path: str, cache: Path) -> bool:
+    """Whether a path is the file of a stream that was read, and is still there."""
+    file = Path(path)
+    return file.parent.parent == (cache / "streams").absolute() and file.is_file()
+
+
+def blocks(place: str) -> Iterator[bytes]:
+    """The bytes of a stream as they come; now and then none, while nothing comes.
+
+    Raises:
+        DataError: it is empty, closed or a device, or nothing comes for 10 seconds at the start.
+    """
+    shown = _name_of(place) or place
+    try:
+        handle = _open(place, shown)
+    except OSError as error:
+        raise DataError(f"{shown}: cannot be read: {disk.describe(error)}") from error
+    try:
+        yield from _blocks(handle, shown, named=not _OWN.fullmatch(place) and shown != "stdin")
+    except OSError as error:
+        raise DataError(f"{shown}: cannot be read: {disk.describe(error)}") from error
+    finally:
+        os.close(handle)
+
+
+def _blocks(handle: int, shown: str, *, named: bool) -> Iterator[bytes]:
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    read, deadline = 0, time.monotonic() + _PATIENCE
+    while True:
+        left = _TOLD_EVERY if read else deadline - time.monotonic()
+        if not read and left <= 0:
+            raise DataError(f"{shown}: nothing came in {_PATIENCE:g} s: is anything written to it?")
+        if not poll.poll(1000 * min(left, _TOLD_EVERY)):
+            yield b""
+            continue
+        with contextlib.suppress(BlockingIOError):
+            block = os.read(handle, _BLOCK)
+            if not block and named and not read:  # nobody has opened the pipe for writing yet
+                time.sleep(0.05)
+            elif not block:
+                break
+            read += len(block)
+            yield block
+    if not read:
+        raise DataError(f"{shown}: empty: nothing was written to it")
+
+
+def _open(place: str, shown: str) -> int:
+    """A handle of its own for a stream. Raises DataError, OSError."""
+    own = _OWN.fullmatch(place)
+    if shown == "stdin" and sys.stdin is None:
+        raise DataError("stdin is closed: give data.path=FILE, or write to it through a pipe")
+    if own or shown == "stdin":
+        handle = os.dup(int(own[1]) if own else 0)
+    else:
+        handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for a writer
+    mode = os.fstat(handle).st_mode
+    if os.isatty(handle):
+        problem = "a terminal: write to it through a pipe, as in cat novel.txt | …"
+    elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        problem = "a device, which is no data"
+    elif stat.S_ISDIR(mode):
+        problem = "a folder, not a stream: give its name"
+    else:
+        return handle
+    os.close(handle)
+    raise DataError(f"{shown} is {problem}")
+
+
+def _name_of(place: str) -> str:
+    """What a stream without a name of its own is called."""
+    own = _OWN.fullmatch(place)
+    if place in ("-", "/dev/stdin") or (own and own[1] == "0"):
+        return "stdin"
+    return "pipe" if own else ""
+
+
+def _keep(place: str, cache: Path, notice: Callable[[str], None]) -> str:
+    """Read a stream into the cache; the path of the file, which is called as the stream is."""
+    name = _name_of(place) or Path(place).name
+    part = cache / "streams" / f"{secrets.token_hex(8)}.part"
+    digest, size, told = hashlib.sha256(), 0, time.monotonic()
+    try:
+        with disk.atomic_write(part) as file:
+            notice(f"reading {name}")
+            for block in blocks(place):
+                file.write(block)
+                digest.update(block)
+                size += len(block)
+                if time.monotonic() - told > _TOLD_EVERY:
+                    told = time.monotonic()
+                    notice(f"reading {name}: {size / 1e6:,.1f} MB so far")
+        kept = (cache / "streams" / digest.hexdigest() / name).absolute()
+        disk.make_folder(kept.parent)
+        disk.rename(part, kept)
+    finally:
+        disk.remove(part)
+    notice(f"{name}: {size:,} bytes read, and kept as {kept}")
+    return str(kept)

@@ -1,0 +1,84 @@
+"""Files of text, read in blocks and decoded; what is no text is named with its place."""
+
+import codecs
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from seqkit.data import corpus_cache
+from seqkit.data.bad_files import SOUND_HINT, BadFileError
+from seqkit.data.files import UTF16_MARKS, head
+from seqkit.data.sound import reader
+from seqkit.errors import ConfigError
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise ConfigError for an encoding that does not exist."""
+    try:
+        info = codecs.lookup(encoding)
+    except (LookupError, ValueError):
+        info = None
+    if info is None or not getattr(info, "_is_text_encoding", True):
+        raise ConfigError(
+            f"data.encoding={encoding}: no such text encoding; utf-8 and latin-1 are two"
+        )
+
+
+def text_blocks(file: Path, encoding: str, newline: str = "keep") -> Iterator[str]:
+    """The text of a file, some megabytes at a time; with newline=lf its line ends are LF.
+
+    Raises:
+        BadFileError: it cannot be read, or is not in this encoding.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)()
+    ends = io.IncrementalNewlineDecoder(decoder, translate=True) if newline == "lf" else decoder
+    read = 0
+    try:
+        for block in corpus_cache.blocks(file):
+            read += len(block)
+            yield ends.decode(block)
+        yield ends.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        # error.object is what the decoder had kept and the newest block: it ends where we read to.
+        offset = read - len(error.object) + error.start
+        byte = error.object[error.start]
+        reason = f"byte {offset} (0x{byte:02x}) is not {encoding}"
+        raise BadFileError(file, reason, _advice(file)) from error
+    except UnicodeError as error:
+        raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
+
+
+def check_text(file: Path, encoding: str) -> None:
+    """Raise BadFileError unless the whole of a file can be read as text."""
+    for _ in text_blocks(file, encoding):
+        pass
+
+
+def is_text(file: Path, encoding: str) -> bool:
+    """Whether the whole of a file can be read as text."""
+    try:
+        check_text(file, encoding)
+    except BadFileError:
+        return False
+    return True
+
+
+def check_not_sound(file: Path) -> None:
+    """Raise BadFileError for sound, which may happen to be text, too, as silence is."""
+    if b"\0" in head(file) and reader.is_sound(file):
+        raise BadFileError(file, "sound, not text", SOUND_HINT)
+
+
+def encoding_with_mark(encoding: str) -> str:
+    """The encoding that leaves a byte order mark out, for one that takes it for a character."""
+    name = codecs.lookup(encoding).name
+    return "utf-8-sig" if name == "utf-8" else name.removesuffix("-le").removesuffix("-be")
+
+
+def _advice(file: Path) -> str:
+    """What to do about a file that is not in the encoding."""
+    if head(file).startswith(UTF16_MARKS):
+        return "it begins with the byte order mark of UTF-16: give data.encoding=utf-16"
+    if reader.is_sound(file):
+        return f"it is sound; {SOUND_HINT}"
+    return "name the encoding with data.encoding, or read any file with data.kind=bytes"

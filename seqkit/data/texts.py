@@ -1,0 +1,138 @@
+"""Files of text become symbols: read in blocks, encoded, and reported on.
+
+Memory does not grow with the text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from seqkit.config import DataConfig
+from seqkit.data import codecs, corpus_cache
+from seqkit.data.bad_files import BadFileError, BadFiles
+from seqkit.data.codecs import TextCodec, UnknownSymbolError
+from seqkit.data.corpus_cache import Encoded, Source
+from seqkit.data.text_reading import check_text, encoding_with_mark, text_blocks
+from seqkit.disk import OutputFile
+from seqkit.errors import DataError
+from seqkit.symbols import Symbols, symbol_dtype
+
+_HINTS = {
+    "\r": "see data.newline=lf",
+    "\ufeff": "a byte order mark, which data.encoding=utf-8-sig leaves out",
+}
+
+
+def pieces_of(file: Path, kind: str, config: DataConfig) -> Iterator[str] | Iterator[bytes]:
+    """The content of a file for a codec of text or bytes. Raises BadFileError."""
+    if kind == "bytes":
+        return corpus_cache.blocks(file)
+    return text_blocks(file, config.encoding, config.newline)
+
+
+@dataclass
+class Texts:
+    """The files of a text, encoded with a codec, and what was found in them on the way."""
+
+    config: DataConfig
+    source: Source
+    codec: TextCodec
+    skipped: int = 0
+    marked: list[Path] = field(default_factory=list)
+    one_line: list[Path] = field(default_factory=list)
+    bad: BadFiles = field(init=False)
+
+    def __post_init__(self) -> None:
+        skip = self.config.on_bad_file == "skip"
+        self.bad = BadFiles(skip, several=len(self.source.files) > 1)
+
+    def encode(self, stream: OutputFile) -> Encoded:
+        """Write the symbols of all files."""
+        located, files = self.source.located, self.source.files
+        starts: list[int] = []
+        part_starts: dict[int, int] = {}
+        written = 0
+        for name in sorted(files, key=located.part_of):  # stable: by name within a part
+            starts.append(written)
+            part_starts.setdefault(located.part_of(name), written)
+            try:
+                if self.bad.skip and self.codec.kind == "text":  # before any of it is written
+                    check_text(files[name], self.config.encoding)
+                written += self._write(files[name], stream)
+            except BadFileError as error:
+                self.bad.refuse(error)
+        if not written:
+            why = f": {self.bad}" if self.bad.errors else ""
+            raise DataError(f"{located}: nothing is left of the text: all of it was skipped{why}")
+        return Encoded(
+            starts,
+            skipped=self.skipped,
+            notes=tuple(self._notes()),
+            validation_start=part_starts.get(1),
+            test_start=part_starts.get(2),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        if self.bad.errors:
+            count, total = len(self.bad.errors), len(self.source.files)
+            yield f"{count} of {total} files cannot be read: {self.bad}"
+        if self.skipped:
+            yield f"{self.skipped} characters outside the vocabulary were left out"
+        if self.marked:
+            yield (
+                f"a byte order mark is read as a character (in {_shown(self.marked)}): "
+                f"data.encoding={encoding_with_mark(self.config.encoding)} leaves it out"
+            )
+        if self.one_line:
+            yield (
+                f"the lines end in CR alone, which makes one line of all (in "
+                f"{_shown(self.one_line)}): data.newline=lf turns CR into LF"
+            )
+
+    def _write(self, file: Path, stream: OutputFile) -> int:
+        """Write the symbols of one file, and return how many they are."""
+        offset = written = skipped = returns = 0
+        newlines = False
+        for piece in pieces_of(file, self.codec.kind, self.config):
+            symbols = self._encode(file, piece, offset)
+            stream.write(symbols.tobytes())
+            if self.config.unknown == "skip":
+                with codecs.failures(type(self.codec), "decode"):
+                    skipped += len(piece) - len(self.codec.decode(symbols))
+            if isinstance(piece, str):
+                if not offset and piece.startswith("\ufeff"):
+                    self.marked.append(file)
+                returns += piece.count("\r")
+                newlines = newlines or "\n" in piece
+            offset += len(piece)
+            written += symbols.size
+        if returns > 1 and not newlines:
+            self.one_line.append(file)
+        self.skipped += skipped
+        return written
+
+    def _encode(self, file: Path, piece: str | bytes, offset: int) -> Symbols:
+        """The symbols (N,) of a piece that stands at `offset`, checked."""
+        codec = self.codec
+        try:
+            with codecs.failures(type(codec), "encode"):
+                symbols = np.asarray(codec.encode(piece, self.config.unknown))
+        except UnknownSymbolError as error:
+            hint = _HINTS.get(error.character, "see data.unknown=skip|nearest")
+            unknown = UnknownSymbolError(error.character, offset + error.offset)
+            raise DataError(f"{file}: {unknown}: {hint}") from error
+        if symbols.size and symbols.dtype.kind not in "iu":
+            raise DataError(
+                f"{file}: the codec {codec.name} gave {symbols.dtype} in place of integers"
+            )
+        if symbols.size and not 0 <= symbols.min() <= symbols.max() < codec.size:
+            raise DataError(
+                f"{file}: the codec {codec.name} gave a symbol outside its {codec.size}"
+            )
+        return symbols.astype(symbol_dtype(codec.size), copy=False)
+
+
+def _shown(files: list[Path]) -> str:
+    return str(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")

@@ -1,0 +1,63 @@
+"""Names of files that are no UTF-8: they work everywhere, and come back byte for byte."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import soundfile
+import yaml
+
+from seqkit import disk
+from tests.conftest import SENTENCE, SMALL, TINY, Run
+
+ODD = os.fsdecode(b"caf\xe9")
+
+
+def test_a_text_and_a_run(run: Run, tmp_path: Path) -> None:
+    folder, place = tmp_path / ODD, tmp_path / f"run_{ODD}"
+    folder.mkdir()
+    (folder / f"{ODD}.txt").write_text(SENTENCE * 40)
+    words = [*TINY, f"data.path={folder}", f"run_dir={place}", "resume=auto"]
+    for steps in (2, 3):
+        done = run(*words, f"train.max_steps={steps}", f"data.pattern={ODD}*")
+        assert done.code == 0, done.err
+        assert r"of caf\xe9, " in done.err
+        assert rf"checkpoint={tmp_path}/run_caf\xe9" in done.err
+    settings = yaml.safe_load((place / "config.yaml").read_bytes())
+    assert settings["run_dir"] == str(place)
+    assert settings["data"]["path"] == [str(folder)]
+    assert b"run_caf\xe9" in (place / "log").read_bytes()
+    scored = run("evaluate", f"checkpoint={place}", "json=true", "device=cpu")
+    assert scored.code == 0, scored.err
+    shown = json.loads(run("inspect", f"checkpoint={place}", "json=true").out)
+    assert shown["config"]["data"]["path"] == [str(folder)]
+    made = run("generate", f"checkpoint={place}", "device=cpu", f"out={folder / ODD}.out")
+    assert made.code == 0, made.err
+    assert len((folder / f"{ODD}.out").read_bytes()) == 500
+    missing = run("generate", f"checkpoint={ODD}")
+    assert missing.err == "seqkit: error: caf\\xe9: no such checkpoint\n"
+
+
+def test_sound(run: Run, tmp_path: Path) -> None:
+    folder, place = tmp_path / ODD, tmp_path / f"run_{ODD}"
+    folder.mkdir()
+    wave = np.random.default_rng(0).uniform(-0.5, 0.5, 4000)
+    soundfile.write(tmp_path / "a.wav", wave, 8000)
+    shutil.move(tmp_path / "a.wav", folder / f"{ODD}.wav")
+    keys = [key for key in SMALL if not key.startswith("length=")]
+    words = ["recipe=wav_generation", *keys, "seconds=0.1", "train.max_steps=2"]
+    done = run(*words, f"data.path={folder}", f"run_dir={place}")
+    assert done.code == 0, done.err
+    assert Path(os.fsdecode(done.out.rstrip(b"\n"))) == place / "samples" / "final.wav"
+    assert (place / "samples" / "final.png").exists()
+    flac = folder / f"{ODD}.flac"
+    more = ["seconds=0.1", f"prompt_audio={folder / ODD}.wav", f"out={flac}", "device=cpu"]
+    made = run("generate", f"checkpoint={place}", *more)
+    assert made.code == 0, made.err
+    assert flac.exists()
+
+
+def test_bytes_that_are_no_text_are_shown() -> None:
+    assert disk.shown(f"{ODD}/ü\ud800") == "caf\\xe9/ü\ud800"
