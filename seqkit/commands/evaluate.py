@@ -35,18 +35,14 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     scoring.require_memory(saved.model, len(part), chosen)
     with (
         device.memory_errors(lambda: "Try device=cpu."),
-        console.progress("evaluate", len(part)) as bar,
+        console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
         model, start = saved.build(chosen), saved.codec.start
-
-        def watch(done: int) -> None:
-            bar.update(done, "symbols")
-
         if config.protocol == "windowed":
             windows = protocols.windowed(part, config.window)
-            score = scoring.evaluate(model, part, start=start, segments=windows, watch=watch)
+            score = scoring.evaluate(model, part, start=start, segments=windows, watch=bar.update)
         else:
-            score = streaming.evaluate(model, part, start=start, watch=watch)
+            score = streaming.evaluate(model, part, start=start, watch=bar.update)
     result: dict[str, object] = {
         "loss": score.loss,
         "bits_per_symbol": score.bits_per_symbol,

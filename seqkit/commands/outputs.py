@@ -14,6 +14,7 @@ from seqkit.console import Console, Product
 from seqkit.errors import ConfigError, OutputError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
+from seqkit.progress_line import Reading, rounded
 from seqkit.symbols import Integers, Symbols
 
 _OTHER_FILES = 256  # that the process may have open
@@ -196,7 +197,7 @@ def _shown(blocks: Blocks, pace: "_Pace", length: int, console: Console) -> Iter
             done += len(block)
             pace.note(done)
             if pace.speed:
-                bar.update(done, pace.speed)
+                bar.update(done, Reading(pace.speed, pace.brief))
 
 
 class _Pace:
@@ -208,6 +209,7 @@ class _Pace:
         self._begun: tuple[int, float] | None = None
         self.speed = ""
         """In words; empty as long as it is not known."""
+        self.brief = ""
 
     def note(self, done: int) -> None:
         """So many symbols of each stream are done."""
@@ -220,3 +222,4 @@ class _Pace:
             first, begun = self._begun
             rate = (done - first) / max(now - begun, 1e-9)
             self.speed = self._medium.speed(rate, self._streams)
+            self.brief = f"{rounded(rate * self._streams)}/s"
