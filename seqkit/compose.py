@@ -118,12 +118,14 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
     arguments, modules = take_modules(arguments)
     overrides, free = _separate(arguments)
     named: dict[str, str | None] = {}
+    limited = False  # by a max_steps that was given, not by a recipe's
     catalogue = Catalogue(modules)
     with _hydra(catalogue, config_dirs):
         for override in _parse(overrides):
             if override.is_sweep_override():
                 raise ConfigError(f"{override.input_line}: several values need --multirun")
             _check_choice(override, catalogue, config_dirs)
+            limited = limited or override.key_or_group == "train.max_steps"
             if override.key_or_group in _NAMED:
                 named[override.key_or_group] = str(override.value() or "") or None
         try:
@@ -137,6 +139,8 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
                 "from: give a recipe of your own another name than the one that it starts from"
             ) from error
     assert isinstance(config, Config)
+    if config.train.max_minutes and not limited:
+        config.train.max_steps = None
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
     _set_free_text(config, free)
     config.plugins = list(dict.fromkeys([*modules, *config.plugins]))

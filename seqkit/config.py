@@ -144,9 +144,19 @@ class TrainConfig:
 
     batch_size: int = option(32, "B, the number of lanes", minimum=1)
     sequence_length: int = option(64, "T, the steps through which gradients flow", minimum=1)
-    max_steps: int = option(2000, "updates after which the training ends", minimum=1)
+    max_steps: int | None = option(
+        2000,
+        "updates after which the training ends; null: no limit, as where only max_minutes is given",
+        minimum=1,
+    )
     max_epochs: int = option(
         0, "passes over the training part after which the training ends; 0: no limit", minimum=0
+    )
+    max_minutes: float = option(
+        0.0,
+        "minutes of wall time after which the training ends, in place of a recipe's max_steps; "
+        "0: no limit",
+        minimum=0,
     )
     patience: int = option(
         0, "end after this many validations in a row without improvement; 0: never", minimum=0
@@ -293,6 +303,11 @@ def check(config: Config) -> None:
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
     check_model(config.model)
+    if not (config.train.max_steps or config.train.max_epochs or config.train.max_minutes):
+        raise ConfigError(
+            "train.max_steps=null: nothing else ends the training: give train.max_minutes or "
+            "train.max_epochs"
+        )
     split = config.data.split
     if (
         len(split) != 3

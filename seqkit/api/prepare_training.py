@@ -276,7 +276,9 @@ def _execution(
 
 
 def _finished(config: Config, step: int | None) -> str:
-    key = "train.max_steps"
-    if config.train.patience:
-        key += " or train.patience, whichever ended it,"
+    keys = [f"train.{key}" for key in ("max_steps", "max_minutes") if getattr(config.train, key)]
+    keys += ["train.patience"] if config.train.patience else []
+    key = " or ".join(keys or ["train.max_epochs"])
+    if len(keys) > 1:
+        key += ", whichever ended it,"
     return f"this run is finished, at step {step}; a larger {key} extends it"

@@ -26,7 +26,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Started:
-    """A training begins, or goes on where it stood (`step` above 0)."""
+    """A training begins, or goes on where it stood (`step` above 0).
+
+    `total_steps` is 0 where it ends by the clock: see `Trained`.
+    """
 
     step: int
     total_steps: int
