@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 from seqkit import device
 from seqkit.api.load import load_checkpoint
@@ -12,6 +13,7 @@ from seqkit.console import Console
 from seqkit.data.load import load_corpus
 from seqkit.evaluation import baselines, protocols, scoring, streaming
 from seqkit.plugins import Catalogue
+from seqkit.runs.layout import find_checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -49,6 +51,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "symbols": score.symbols,
         "skipped": corpus.skipped,
         "protocol": config.protocol,
+        "window": config.window if config.protocol == "windowed" else None,
+        "part": None if config.data.path else config.part,
+        "checkpoint": str(find_checkpoint(Path(config.checkpoint or ""))),
+        "device": device.describe(chosen),
         "data_sha256": corpus.sha256,
         **baselines.beside_score(part, corpus),
     }
