@@ -68,7 +68,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
             prompt,
             files,
             length=length,
-            overwrite=config.overwrite and config.out is not None,
+            overwrite=config.overwrite or config.out is None,  # then they are this process's own
             interrupts=interrupts,
             console=console,
         )

@@ -83,15 +83,20 @@ def numbered(out: Path, streams: int) -> list[Path]:
 
 
 def new_files(folder: Path, streams: int, suffix: str) -> list[Path]:
-    """New files generated_N in a folder, which is made. Raises OutputError."""
+    """New files generated_N in a folder, which is made. Raises OutputError.
+
+    They are there, empty, when this returns: a process that runs beside this one takes other names.
+    """
     disk.make_folder(folder)
-    try:
-        number = 1
-        while any(folder.glob(f"generated_{number}[._]*")):
-            number += 1
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
-    return numbered(folder / f"generated_{number}{suffix}", streams)
+    number = 0
+    while True:
+        number += 1
+        files = numbered(folder / f"generated_{number}{suffix}", streams)
+        try:
+            if not any(folder.glob(f"generated_{number}[._]*")) and disk.claim(files):
+                return files
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
 
 
 def write_files(
