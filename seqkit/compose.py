@@ -193,7 +193,7 @@ def _separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
             raise ConfigError(
                 f"unknown key {key}{nearest(key, known)} --help after the command lists its keys"
             )
-        overrides.append(argument)
+        overrides.append(f"{key}={_fractions(value)}" if key == "data.split" else argument)
     return overrides, free
 
 
@@ -208,6 +208,19 @@ def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
             setattr(config, key, value)
     if paths := [value for key, value in free if key == _REPEATED]:
         config.data.path = paths
+
+
+def _fractions(value: str) -> str:
+    """The value of data.split as a list, also where no brackets make one. Raises ConfigError."""
+    if "[" in value:  # one list, or several of a sweep
+        return value
+    try:
+        return str([float(share) for share in value.split(",")])
+    except ValueError as error:
+        raise ConfigError(
+            f"data.split={value}: give three fractions for training, validation and test that "
+            "add up to 1, as in data.split=0.9,0.1,0"
+        ) from error
 
 
 def _parse(overrides: list[str]) -> list[Override]:
@@ -241,9 +254,6 @@ def _check_choice(override: Override, catalogue: Catalogue, config_dirs: list[Pa
 @contextlib.contextmanager
 def _hydra(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
     """Hydra's config loader over the user's folders, seqkit's own, plug-ins', and the schema."""
-    for folder in config_dirs:
-        if not folder.is_dir():
-            raise ConfigError(f"--config-dir {folder}: no such folder")
     Plugins.instance().register(RecipeSource)
     ConfigStore.instance().store("schema", node=Config)
     search_path = ConfigSearchPathImpl()

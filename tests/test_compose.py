@@ -59,6 +59,10 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
         ("top_k=0", "at least 1"),
         ("data.kind=novel", "auto, text, bytes"),
         ("data.split=[0.5,0.1]", "three fractions"),
+        ("data.split=0.5,0.1", "three fractions"),
+        ("data.split=banana", "data.split=banana: give three fractions"),
+        ("data.split=", "three fractions"),
+        ("data.split=[a,b,c]", "could not be converted to Float"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
         ("data.split=[0,1,0]", "the first above 0"),
         ("model.num_layers=1,2", "--multirun"),
@@ -140,6 +144,19 @@ def test_a_recipe_names_a_path_or_a_list(tmp_path: Path, written: str, paths: li
     (tmp_path / "mine.yaml").write_text(f"data:\n  path: {written}\n")
     assert composed(["recipe=mine"], [tmp_path]).data.path == paths
     assert composed(["recipe=mine", "data.path=c"], [tmp_path]).data.path == ["c"]
+
+
+@pytest.mark.parametrize("value", ["0.8,0.1,0.1", "[0.8,0.1,0.1]", "0.8, 0.1, 0.1"])
+def test_a_split_needs_no_brackets_and_is_no_sweep(value: str) -> None:
+    words = ["recipe=shakespeare", f"data.split={value}"]
+    assert composed(words, []).data.split == [0.8, 0.1, 0.1]
+    (run,) = compose.sweep([*words, "seed=1"], [])
+    assert composed(run, []).data.split == [0.8, 0.1, 0.1]
+
+
+def test_splits_in_brackets_are_swept() -> None:
+    runs = compose.sweep(["recipe=shakespeare", "data.split=[0.9,0.1,0],[0.8,0.2,0]"], [])
+    assert [composed(run, []).data.split[0] for run in runs] == [0.9, 0.8]
 
 
 def test_a_later_argument_wins() -> None:
