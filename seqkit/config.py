@@ -221,7 +221,12 @@ class Config:
         [], "modules with data sets, codecs or recipes of your own (docs/plugins.md)"
     )
     device: str = option("auto", "auto, cpu, cuda or cuda:N")
-    seed: int = option(0, "seed of weights, dropout and samples", minimum=0, maximum=2**63 - 1)
+    seed: int | None = option(
+        None,
+        "seed of weights, dropout and samples; by default 0, and in generate drawn anew",
+        minimum=0,
+        maximum=2**63 - 1,
+    )
     json: bool = option(False, "print one JSON object (evaluate, inspect, bench)")
     out: str | None = option(None, "write the result to this file")
     overwrite: bool = option(False, "replace files that exist")
@@ -265,6 +270,11 @@ class Config:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     sample: SampleConfig = field(default_factory=SampleConfig)
+
+    @property
+    def fixed_seed(self) -> int:
+        """The seed of what repeats by default: training and bench."""
+        return self.seed or 0
 
 
 def to_yaml(config: Config) -> str:
@@ -317,5 +327,5 @@ def check(config: Config) -> None:
     ):
         raise ConfigError(
             f"data.split={split}: give three fractions for training, validation and test that "
-            "add up to 1, the first above 0"
+            "add up to 1, the first above 0, as in data.split=0.9,0.1,0"
         )

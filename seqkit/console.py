@@ -16,6 +16,7 @@ from seqkit.progress_line import ProgressLine, Reading
 from seqkit import stdout
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
+_DRAW_EVERY = 0.05  # seconds at least between two drawings of what changed
 _REDRAW_EVERY = 0.5  # seconds; a terminal may be resized at any time
 _FLUSH_EVERY = 0.05  # seconds
 _COLUMNS = 80  # of a terminal that does not say
@@ -119,6 +120,7 @@ class _Animated:
     def __init__(self, console: Console, line: ProgressLine) -> None:
         self._console = console
         self._line = line
+        self._drawn = time.monotonic()
 
     def update(
         self,
@@ -130,7 +132,9 @@ class _Animated:
         """See Bar."""
         del important  # all is shown
         self._line.update(completed, _in_one_line(readings), total)
-        self._console.redraw()
+        if time.monotonic() - self._drawn >= _DRAW_EVERY:
+            self._drawn = time.monotonic()
+            self._console.redraw()
 
 
 class _Lines:
