@@ -35,8 +35,11 @@ class Screen:
             code, kind, character = found.groups()
             line = self._lines[-1]
             if kind is not None:
-                if (code, kind) in (("", "J"), ("0", "J"), ("", "K")):
+                if (code, kind) == ("", "J"):
                     del line[self._cell :]
+                elif (code, kind) == ("", "K"):  # to the end of the row alone
+                    end = self._cell - self._cell % self.columns + self.columns
+                    line[self._cell : end] = [" "] * len(line[self._cell : end])
                 elif kind != "m":
                     raise AssertionError(f"no such code is known: {found.group()!r}")
             elif character == "\n":

@@ -130,6 +130,7 @@ class TimeBudget:
 
         Where there is a limit of steps, too, it follows whichever comes to its end earlier.
         """
+        self.tick()
         optimizer, spent = self._optimizer, self.spent
         if spent.warm is None:
             by_steps = (step + 1) / max(optimizer.warmup_steps, 1)

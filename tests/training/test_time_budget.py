@@ -83,6 +83,13 @@ def test_it_ends_on_time_however_fast_the_machine_is(
     ]
 
 
+def test_the_warm_up_takes_a_tenth_of_the_time_at_most() -> None:
+    machine = Machine()
+    machine.run(machine.training(), lambda passed: 2.5)  # 24 steps, 5 of them for the warm-up
+    peak = machine.rates.index(max(machine.rates))
+    assert peak == 3  # the first step that begins after 6 s
+
+
 def test_a_stop_is_not_counted_and_what_was_before_it_is() -> None:
     machine = Machine()
     first = machine.training()
