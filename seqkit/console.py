@@ -11,9 +11,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import IO, Protocol
 
-from seqkit.progress_line import ProgressLine, Reading
-
 from seqkit import stdout
+from seqkit.progress_line import ProgressLine, Reading
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 _DRAW_EVERY = 0.05  # seconds at least between two drawings of what changed

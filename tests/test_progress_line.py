@@ -169,7 +169,7 @@ def test_every_bar_keeps_to_its_row(
     command: str, columns: int, trained: Path, tmp_path: Path
 ) -> None:
     if command == "evaluate":
-        (tmp_path / "long.txt").write_text(SENTENCE * 20_000)
+        (tmp_path / "long.txt").write_text(SENTENCE * 200_000)
         words = [f"checkpoint={trained}", "data.path=long.txt"]
     else:
         words = [f"checkpoint={trained}", "length=9000000", "out=long.txt", "seed=1"]

@@ -86,5 +86,5 @@ def _reading(prompt: Symbols, console: Console) -> Iterator[Callable[[int], None
     if total < _LONG:
         yield lambda done: None
         return
-    with console.progress("read the prompt", total) as bar:
-        yield lambda done: bar.update(min(done, total), "symbols")
+    with console.progress("read the prompt", total, unit="symbols") as bar:
+        yield lambda done: bar.update(min(done, total))
