@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import ended_by_signals
 from seqkit.config import options
-from seqkit.errors import ConfigError, SeqkitError
+from seqkit.errors import ConfigError, SeqkitError, shows_tracebacks
 from seqkit.plugins import Catalogue
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def _exit_code(run: Callable[[], int]) -> int:
         with ended_by_signals():
             return run()
     except SeqkitError as error:
+        if shows_tracebacks() and sys.stderr is not None:
+            traceback.print_exception(error)
         _report(str(error))
         return error.exit_code
     except KeyboardInterrupt:

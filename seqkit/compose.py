@@ -121,12 +121,14 @@ def compose(
     arguments, modules = take_modules(arguments)
     overrides, free = _separate(arguments)
     named: dict[str, str | None] = {}
+    limited = False  # by a max_steps that was given, not by a recipe's
     catalogue = Catalogue(modules)
     with _hydra(catalogue, config_dirs):
         for override in _parse(overrides):
             if override.is_sweep_override():
                 raise ConfigError(f"{override.input_line}: several values need --multirun")
             _check_choice(override, catalogue, config_dirs)
+            limited = limited or override.key_or_group == "train.max_steps"
             if override.key_or_group in _NAMED:
                 named[override.key_or_group] = str(override.value() or "") or None
         try:
@@ -140,6 +142,8 @@ def compose(
                 "from: give a recipe of your own another name than the one that it starts from"
             ) from error
     assert isinstance(config, Config)
+    if config.train.max_minutes and not limited:
+        config.train.max_steps = None
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
     _set_free_text(config, free)
     config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
@@ -196,7 +200,7 @@ def _separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
             raise ConfigError(
                 f"unknown key {key}{nearest(key, known)} --help after the command lists its keys"
             )
-        overrides.append(argument)
+        overrides.append(f"{key}={_fractions(value)}" if key == "data.split" else argument)
     return overrides, free
 
 
@@ -212,6 +216,19 @@ def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
             setattr(getattr(config, holder) if holder else config, name, value)
     if paths := [value for key, value in free if key == _REPEATED]:
         config.data.path = paths
+
+
+def _fractions(value: str) -> str:
+    """The value of data.split as a list, also where no brackets make one. Raises ConfigError."""
+    if "[" in value:  # one list, or several of a sweep
+        return value
+    try:
+        return str([float(share) for share in value.split(",")])
+    except ValueError as error:
+        raise ConfigError(
+            f"data.split={value}: give three fractions for training, validation and test that "
+            "add up to 1, as in data.split=0.9,0.1,0"
+        ) from error
 
 
 def _parse(overrides: list[str]) -> list[Override]:
@@ -245,9 +262,6 @@ def _check_choice(override: Override, catalogue: Catalogue, config_dirs: list[Pa
 @contextlib.contextmanager
 def _hydra(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
     """Hydra's config loader over the user's folders, seqkit's own, plug-ins', and the schema."""
-    for folder in config_dirs:
-        if not folder.is_dir():
-            raise ConfigError(f"--config-dir {folder}: no such folder")
     Plugins.instance().register(RecipeSource)
     ConfigStore.instance().store("schema", node=Config)
     search_path = ConfigSearchPathImpl()

@@ -156,9 +156,19 @@ class TrainConfig:
 
     batch_size: int = option(32, "B, the number of lanes", minimum=1)
     sequence_length: int = option(64, "T, the steps through which gradients flow", minimum=1)
-    max_steps: int = option(2000, "updates after which the training ends", minimum=1)
+    max_steps: int | None = option(
+        2000,
+        "updates after which the training ends; null: no limit, as where only max_minutes is given",
+        minimum=1,
+    )
     max_epochs: int = option(
         0, "passes over the training part after which the training ends; 0: no limit", minimum=0
+    )
+    max_minutes: float = option(
+        0.0,
+        "minutes of wall time after which the training ends, in place of a recipe's max_steps; "
+        "0: no limit",
+        minimum=0,
     )
     patience: int = option(
         0, "end after this many validations in a row without improvement; 0: never", minimum=0
@@ -224,7 +234,12 @@ class Config:
         [], "modules with data sets, codecs or recipes of your own (docs/plugins.md)"
     )
     device: str = option("auto", "auto, cpu, cuda or cuda:N")
-    seed: int = option(0, "seed of weights, dropout and samples", minimum=0, maximum=2**63 - 1)
+    seed: int | None = option(
+        None,
+        "seed of weights, dropout and samples; by default 0, and in generate drawn anew",
+        minimum=0,
+        maximum=2**63 - 1,
+    )
     json: bool = option(False, "print one JSON object (evaluate, inspect, bench)")
     out: str | None = option(None, "write the result to this file")
     overwrite: bool = option(False, "replace files that exist")
@@ -269,6 +284,11 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     sample: SampleConfig = field(default_factory=SampleConfig)
 
+    @property
+    def fixed_seed(self) -> int:
+        """The seed of what repeats by default: training and bench."""
+        return self.seed or 0
+
 
 def check_model(model: ModelConfig) -> None:
     """Check that a network can be run as it is asked for. Raises ConfigError."""
@@ -299,6 +319,11 @@ def check(config: Config) -> None:
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
     check_model(config.model)
+    if not (config.train.max_steps or config.train.max_epochs or config.train.max_minutes):
+        raise ConfigError(
+            "train.max_steps=null: nothing else ends the training: give train.max_minutes or "
+            "train.max_epochs"
+        )
     split = config.data.split
     if (
         len(split) != 3
@@ -308,5 +333,5 @@ def check(config: Config) -> None:
     ):
         raise ConfigError(
             f"data.split={split}: give three fractions for training, validation and test that "
-            "add up to 1, the first above 0"
+            "add up to 1, the first above 0, as in data.split=0.9,0.1,0"
         )

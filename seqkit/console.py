@@ -3,114 +3,165 @@
 import codecs
 import contextlib
 import io
+import os
 import sys
+import threading
 import time
 import unicodedata
 from collections.abc import Iterator
 from typing import IO, Protocol
 
-from rich.console import Console as RichConsole
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.text import Text
-
 from seqkit import disk, stdout
+from seqkit.progress_line import ProgressLine, Reading
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
-_STEPS_TO_JUDGE = 10  # before the time left is told: the first steps are slow
-_SECONDS_TO_JUDGE = 1.0
+_DRAW_EVERY = 0.05  # seconds at least between two drawings of what changed
+_REDRAW_EVERY = 0.5  # seconds; a terminal may be resized at any time
 _FLUSH_EVERY = 0.05  # seconds
+_COLUMNS = 80  # of a terminal that does not say
+_ERASE = "\r\x1b[J"  # the row of the cursor, and all below it
 
 
 class Bar(Protocol):
     """Something long that is under way."""
 
-    def update(self, completed: int, text: str, important: bool = False) -> None:
-        """Show where it stands; an important line is shown without a terminal, too."""
+    def update(
+        self,
+        completed: int,
+        *readings: Reading | str,
+        total: int | None = None,
+        important: bool = False,
+    ) -> None:
+        """Show where it stands.
+
+        Args:
+            completed: of the total.
+            readings: what to show beside it, in order of importance.
+            total: where that changed.
+            important: show it without a terminal, too.
+        """
 
 
 class Console:
     """Writes to stderr, or nowhere when quiet. stdout carries the product alone."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self._quiet = quiet
-        self._rich = _Stderr(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+        self._stream = None if quiet else sys.stderr  # None, too, if it was closed before
+        self._shown: ProgressLine | None = None
+        self._lock = threading.RLock()
 
     def notice(self, text: str) -> None:
         """One line that the user should know. It is no failure if nobody can read it any more."""
-        with contextlib.suppress(OSError):
-            self._rich.print(Text(escape(text)))
+        with self._lock:
+            erase = _ERASE if self._shown else ""
+            self._write(f"{erase}{escape(text)}\n{self._drawn()}")
 
     @contextlib.contextmanager
-    def progress(self, title: str, total: int, completed: int = 0) -> Iterator[Bar]:
-        """A bar of `total` steps, animated on a terminal only."""
-        if self._quiet or not self._rich.is_terminal:
-            yield _Lines(self, title, total, completed)
+    def progress(self, title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+        """A line about something long, animated on a terminal only: see ProgressLine."""
+        line = ProgressLine(escape(title), total, completed, unit)
+        if not self._animates():
+            yield _Lines(self, line)
             return
-        display = Progress(
-            TextColumn(title),
-            BarColumn(bar_width=20),
-            TextColumn("{task.completed}/{task.total}"),
-            TextColumn("{task.fields[text]}"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            console=self._rich,
-            transient=True,
-        )
-        with contextlib.suppress(OSError):
-            display.start()
+        before, self._shown = self._shown, line
+        ended = threading.Event()
+        painter = threading.Thread(target=self._paint, args=(ended,), daemon=True)
+        painter.start()
         try:
-            yield _Animated(
-                display, display.add_task(title, total=total, completed=completed, text="")
-            )
+            yield _Animated(self, line)
         finally:
-            # A terminal that was closed must not hide why the work comes to its end.
-            with contextlib.suppress(OSError):
-                display.stop()
+            ended.set()
+            with self._lock:
+                self._shown = before
+                self._write(_ERASE + self._drawn())
 
+    def redraw(self) -> None:
+        """Draw the line that is shown anew, in as many columns as there are now."""
+        with self._lock:
+            if self._shown:
+                self._write(self._drawn())
 
-class _Stderr(RichConsole):
-    def on_broken_pipe(self) -> None:
-        """Go on in silence."""
-        self.quiet = True
+    def _paint(self, ended: threading.Event) -> None:
+        while not ended.wait(_REDRAW_EVERY):
+            self.redraw()
+
+    def _animates(self) -> bool:
+        if self._stream is None or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
+            return False
+        return self._stream.isatty()
+
+    def _drawn(self) -> str:
+        """The line that is shown, ready to be written over.
+
+        The cursor goes back to its beginning: where a terminal that became narrower has broken the
+        line into several rows, it stands in the first of them, and the next drawing clears all.
+        """
+        if self._shown is None or self._stream is None:
+            return ""
+        columns = 0
+        with contextlib.suppress(OSError, ValueError):
+            columns = os.get_terminal_size(self._stream.fileno()).columns
+        return f"\r{self._shown.fitted((columns or _COLUMNS) - 1)}\x1b[J\r"
+
+    def _write(self, text: str) -> None:
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):  # nobody reads it any more
+            self._stream = None
 
 
 class _Animated:
-    def __init__(self, display: Progress, task: TaskID) -> None:
-        self._display = display
-        self._task = task
+    """A line of a terminal that is drawn again and again."""
 
-    def update(self, completed: int, text: str, important: bool = False) -> None:
-        self._display.update(self._task, completed=completed, text=text)
+    def __init__(self, console: Console, line: ProgressLine) -> None:
+        self._console = console
+        self._line = line
+        self._drawn = time.monotonic()
+
+    def update(
+        self,
+        completed: int,
+        *readings: Reading | str,
+        total: int | None = None,
+        important: bool = False,
+    ) -> None:
+        """See Bar."""
+        del important  # all is shown
+        self._line.update(completed, _in_one_line(readings), total)
+        if time.monotonic() - self._drawn >= _DRAW_EVERY:
+            self._drawn = time.monotonic()
+            self._console.redraw()
 
 
 class _Lines:
-    """A line now and then, with the time left."""
+    """A line now and then."""
 
-    def __init__(self, console: Console, title: str, total: int, completed: int) -> None:
+    def __init__(self, console: Console, line: ProgressLine) -> None:
         self._console = console
-        self._title = title
-        self._total = total
-        self._first = completed
-        self._begun = time.monotonic()
+        self._line = line
         self._last = 0.0
 
-    def update(self, completed: int, text: str, important: bool = False) -> None:
+    def update(
+        self,
+        completed: int,
+        *readings: Reading | str,
+        total: int | None = None,
+        important: bool = False,
+    ) -> None:
+        """See Bar."""
+        self._line.update(completed, _in_one_line(readings), total)
         now = time.monotonic()
-        if not important and now - self._last < _LINE_EVERY:
-            return
-        self._last = now
-        line = f"{self._title} {completed}/{self._total}  {text}"
-        if completed - self._first >= _STEPS_TO_JUDGE and now - self._begun >= _SECONDS_TO_JUDGE:
-            left = (now - self._begun) / (completed - self._first) * (self._total - completed)
-            line += f"  {duration(left)} left"
-        self._console.notice(line)
+        if important or now - self._last >= _LINE_EVERY:
+            self._last = now
+            self._console.notice(self._line.whole())
 
 
-def duration(seconds: float) -> str:
-    """Seconds as 0:42, 3:07 or 1:02:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+def _in_one_line(readings: tuple[Reading | str, ...]) -> list[Reading]:
+    both = [(own, own) if isinstance(own, str) else own for own in readings]
+    return [Reading(*(" ".join(escape(text).split()) for text in forms)) for forms in both]
 
 
 class Product:

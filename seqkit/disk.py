@@ -8,7 +8,7 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -141,6 +141,21 @@ def create(path: Path, overwrite: bool = False) -> OutputFile:
             return OutputFile(open_file(path, "wb" if overwrite else "xb"), path)
         except FileExistsError as error:
             raise exists_error(path) from error
+
+
+def claim(paths: Sequence[Path]) -> bool:
+    """Make empty files, if none of the names is taken; whether that is so. Raises OutputError."""
+    made: list[Path] = []
+    for path in paths:
+        with _failures(path):
+            try:
+                open_file(path, "xb").close()
+            except FileExistsError:
+                for other in made:
+                    remove(other)
+                return False
+        made.append(path)
+    return True
 
 
 def append(path: Path, text: str) -> None:

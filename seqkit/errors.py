@@ -3,7 +3,11 @@
 A message is one or two lines and tells what went wrong, where, and what to do about it.
 """
 
+import os
+import traceback
 from typing import ClassVar
+
+_TRACEBACK = "SEQKIT_TRACEBACK"
 
 
 class SeqkitError(Exception):
@@ -58,3 +62,29 @@ class InterruptedRunError(SeqkitError):
     """Ctrl-C during the training; its state is saved."""
 
     exit_code = 130
+
+
+def shows_tracebacks() -> bool:
+    """Whether the user asked for the traceback of every failure: SEQKIT_TRACEBACK=1."""
+    return os.environ.get(_TRACEBACK, "0") not in ("", "0")
+
+
+def of_plugin(error: BaseException) -> str:
+    """An error in somebody else's code, in a line: what it says, and where in that code it was."""
+    said = str(error).strip().partition("\n")[0]
+    words = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    place = _place(error)
+    if place and not shows_tracebacks():
+        place += f"; {_TRACEBACK}=1 shows the whole traceback"
+    return words + place
+
+
+def _place(error: BaseException) -> str:
+    """The last line of the first code in the traceback that is neither seqkit's nor Python's."""
+    frames = []
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in ("seqkit", "importlib"):
+            frames.append((package, f"{frame.f_code.co_filename}, line {line}"))
+    own = [place for package, place in frames if package == frames[0][0]]
+    return f" ({own[-1]})" if own else ""

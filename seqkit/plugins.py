@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from seqkit import disk
 from seqkit.checking import check_list
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, of_plugin
 
 Kind = Literal["datasets", "codecs", "recipes"]
 
@@ -202,7 +202,7 @@ def _load(kind: Kind, entry: Entry) -> Any:
     try:
         found = entry.load()
     except (Exception, SystemExit) as error:
-        raise ConfigError(f"{label} cannot be loaded: {_in_words(error)}") from error
+        raise ConfigError(f"{label} cannot be loaded: {of_plugin(error)}") from error
     if fault := _fault(kind, entry.name, found):
         raise ConfigError(f"{label} {fault}")
     return found
@@ -236,7 +236,7 @@ def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        raise ConfigError(f"plugins={name}: cannot be imported: {_in_words(error)}") from error
+        raise ConfigError(f"plugins={name}: cannot be imported: {of_plugin(error)}") from error
 
 
 def _resolve(value: str) -> Any:
@@ -264,8 +264,3 @@ def _given(value: object) -> object:
 
 def _missing_folder(value: str) -> object:
     raise FileNotFoundError(f"no folder {value}")
-
-
-def _in_words(error: BaseException) -> str:
-    first = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__

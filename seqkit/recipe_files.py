@@ -1,14 +1,14 @@
 """The recipes that there are, in the user's folders and in a catalogue."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 
 
-def recipes(catalogue: Catalogue, config_dirs: Iterable[Path]) -> dict[str, str]:
+def recipes(catalogue: Catalogue, config_dirs: Sequence[Path]) -> dict[str, str]:
     """The recipes by name, each with the first comment line of its file that is not a directive."""
     found = {}
     for name in catalogue.names("recipes"):
@@ -22,7 +22,7 @@ def recipes(catalogue: Catalogue, config_dirs: Iterable[Path]) -> dict[str, str]
     return dict(sorted(found.items()))
 
 
-def recipe_folders(catalogue: Catalogue, config_dirs: Iterable[Path]) -> list[Path]:
+def recipe_folders(catalogue: Catalogue, config_dirs: Sequence[Path]) -> list[Path]:
     """Where recipes are looked for, the first find counts; the user's folders come first."""
     folders = user_recipe_folders(config_dirs)
     for entry in catalogue.entries("recipes"):
@@ -31,8 +31,15 @@ def recipe_folders(catalogue: Catalogue, config_dirs: Iterable[Path]) -> list[Pa
     return list(dict.fromkeys(folders))
 
 
-def user_recipe_folders(config_dirs: Iterable[Path]) -> list[Path]:
-    """The folders of recipes that --config-dir means: DIR itself, its `recipe` and `recipes`."""
+def user_recipe_folders(config_dirs: Sequence[Path]) -> list[Path]:
+    """The folders of recipes that --config-dir means: DIR itself, its `recipe` and `recipes`.
+
+    Raises:
+        ConfigError: DIR is no folder.
+    """
+    for folder in config_dirs:
+        if not folder.is_dir():
+            raise ConfigError(f"--config-dir {folder}: no such folder")
     named = [folder / name for folder in config_dirs for name in ("recipe", "recipes", "")]
     return [folder for folder in named if folder.is_dir()]
 

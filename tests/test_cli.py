@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import seqkit
-from tests.conftest import TINY, Run, environment, process
+from tests.conftest import TINY, Run, Write, environment, process
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
@@ -79,9 +79,8 @@ def test_the_console_script_and_the_module_are_one_program(tmp_path: Path) -> No
 
 
 def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
-    command = (
-        f'"{sys.executable}" -m seqkit generate checkpoint="{trained}" length=5000 | head -c 9'
-    )
+    words = f'generate checkpoint="{trained}" seed=1 length=5000'
+    command = f'"{sys.executable}" -m seqkit {words} | head -c 9'
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"],
         env=environment(),
@@ -200,3 +199,33 @@ def test_a_sweep_into_what_is_no_folder_is_refused(
     refused = run(*sweep)
     assert (refused.code, "is a file" in refused.err) == (6, True)
     assert run(*sweep, "--cfg").code == 2
+
+
+def test_a_missing_config_dir_is_told_in_the_help_too(run: Run, tmp_path: Path) -> None:
+    for words in (["--help"], ["recipe=shakespeare", "--cfg"]):
+        refused = run("--config-dir", str(tmp_path / "none"), *words)
+        assert (refused.code, refused.out) == (2, b"")
+        assert f"--config-dir {tmp_path / 'none'}: no such folder" in refused.err
+
+
+def test_a_plug_in_that_fails_is_shown_with_its_line(
+    run: Run, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "import json\n\n",
+        "class Data:\n    def locate(self, folders):\n        return self._read()\n\n",
+        "    def _read(self):\n        return json.loads('{')\n\n",
+        "DATASETS = {'mine': Data()}\n",
+    )
+    write("mine.py", "".join(code))
+    words = ("recipe=shakespeare", "plugins=mine", "data.dataset=mine")
+    refused = run(*words)
+    assert refused.code == 3
+    assert "locate(folders) failed: JSONDecodeError: Expecting" in refused.err
+    assert "mine.py, line 8); SEQKIT_TRACEBACK=1 shows" in refused.err
+    assert refused.err.count("\n") == 1
+    monkeypatch.setenv("SEQKIT_TRACEBACK", "1")
+    whole = run(*words)
+    assert whole.code == 3
+    assert "return json.loads('{')" in whole.err
+    assert "SEQKIT_TRACEBACK" not in whole.err.splitlines()[-1]

@@ -48,6 +48,9 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
         ("train.max_steps=abc", "train.max_steps=abc"),
         ("train.max_steps=1.5", "train.max_steps=1.5"),
         ("train.max_steps=0", "at least 1"),
+        ("train.max_steps=null", "nothing else ends the training"),
+        ("train.max_minutes=-1", "at least 0"),
+        ("train.max_minutes=ten", "train.max_minutes=ten"),
         ("model.dropout=1.5", "at most 0.95"),
         ("optimizer.lr=0", "above 0"),
         ("optimizer.lr=nan", "finite"),
@@ -56,6 +59,10 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
         ("top_k=0", "at least 1"),
         ("data.kind=novel", "auto, text, bytes"),
         ("data.split=[0.5,0.1]", "three fractions"),
+        ("data.split=0.5,0.1", "three fractions"),
+        ("data.split=banana", "data.split=banana: give three fractions"),
+        ("data.split=", "three fractions"),
+        ("data.split=[a,b,c]", "could not be converted to Float"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
         ("data.split=[0,1,0]", "the first above 0"),
         ("model.num_layers=1,2", "--multirun"),
@@ -141,9 +148,38 @@ def test_a_recipe_names_a_path_or_a_list(tmp_path: Path, written: str, paths: li
     assert composed(["recipe=mine", "data.path=c"], [tmp_path]).data.path == ["c"]
 
 
+@pytest.mark.parametrize("value", ["0.8,0.1,0.1", "[0.8,0.1,0.1]", "0.8, 0.1, 0.1"])
+def test_a_split_needs_no_brackets_and_is_no_sweep(value: str) -> None:
+    words = ["recipe=shakespeare", f"data.split={value}"]
+    assert composed(words, []).data.split == [0.8, 0.1, 0.1]
+    (run,) = compose.sweep([*words, "seed=1"], [])
+    assert composed(run, []).data.split == [0.8, 0.1, 0.1]
+
+
+def test_splits_in_brackets_are_swept() -> None:
+    runs = compose.sweep(["recipe=shakespeare", "data.split=[0.9,0.1,0],[0.8,0.2,0]"], [])
+    assert [composed(run, []).data.split[0] for run in runs] == [0.9, 0.8]
+
+
 def test_a_later_argument_wins() -> None:
     config = composed(["recipe=shakespeare", "seed=1", "seed=2", "prompt=a", "prompt=b"], [])
     assert (config.seed, config.prompt) == (2, "b")
+
+
+def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
+    tmp_path: Path,
+) -> None:
+    text = "defaults:\n  - shakespeare\ntrain:\n  max_minutes: 3\n"
+    (tmp_path / "hour.yaml").write_text(text)
+    for words, steps in (
+        (["recipe=shakespeare"], 2500),
+        (["recipe=shakespeare", "train.max_minutes=10"], None),
+        (["recipe=shakespeare", "train.max_minutes=10", "train.max_steps=70"], 70),
+        (["recipe=hour"], None),
+        (["recipe=hour", "train.max_steps=70"], 70),
+        (["recipe=hour", "train.max_minutes=0"], 2500),
+    ):
+        assert composed(words, [tmp_path]).train.max_steps == steps, words
 
 
 @pytest.mark.parametrize("place", ["", "recipe", "recipes"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqkit.console import duration, escape
+from seqkit.console import escape
 
 
 @pytest.mark.parametrize(
@@ -15,10 +15,3 @@ from seqkit.console import duration, escape
 )
 def test_control_characters_are_made_visible(text: str, shown: str) -> None:
     assert escape(text) == shown
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(0.2, "0:00"), (62, "1:02"), (3599.6, "1:00:00"), (7325, "2:02:05")]
-)
-def test_durations(seconds: float, shown: str) -> None:
-    assert duration(seconds) == shown

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
 
 from seqkit import config, errors
 from seqkit.checking import default_of
@@ -39,6 +41,34 @@ def test_the_table_of_keys_is_that_of_the_program() -> None:
     assert lines == [row(name, item) for name, item in config.options()]
     for key in FREE_TEXT:
         assert f"`{key}`" in table.partition("| key |")[0]
+
+
+def fields(table: str) -> list[str]:
+    """The fields of a table in docs/config.md, by the name in its head."""
+    rows = (DOCS / "config.md").read_text().partition(f"\n| `{table}` | |\n|---|---|\n")[2]
+    return re.findall(r"^\| `(\w+)` \|", rows.partition("\n\n")[0], re.M)
+
+
+def test_the_fields_of_all_results_are_those_that_are_written(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    lines = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    for event in ("train", "validate"):
+        for line in lines:
+            assert line["event"] != event or list(line) == fields(event)
+    summary = json.loads((trained / "summary.json").read_text())
+    assert list(summary) == fields("summary")
+    evaluated = run("evaluate", f"checkpoint={trained}", "json=true", "device=cpu")
+    score = json.loads(evaluated.out)
+    of_sound = ["histogram_bits", "context_bits", "flac_bits", "quantiser_snr_db"]
+    assert [*score, *of_sound] == fields("evaluate")
+    noise = np.random.default_rng(1).uniform(-0.5, 0.5, 6000)
+    soundfile.write(tmp_path / "noise.wav", noise, 4000)
+    words = ["recipe=wav_generation", f"data.path={tmp_path / 'noise.wav'}", *SMALL]
+    trained_on_sound = run(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=1")
+    assert trained_on_sound.code == 0, trained_on_sound.err
+    evaluated = run("evaluate", f"checkpoint={tmp_path / 'run'}", "json=true", "device=cpu")
+    assert list(json.loads(evaluated.out)) == fields("evaluate")
 
 
 def test_every_exit_code_is_explained() -> None:

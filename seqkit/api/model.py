@@ -20,7 +20,7 @@ from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks, Engine
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.medium import medium_of
-from seqkit.generation.request import Request, request_of
+from seqkit.generation.request import Request, request_of, with_seed
 from seqkit.model.loss import cross_entropy
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.symbols import Floats, Integers, Symbols
@@ -69,7 +69,7 @@ class Model(Generic[Content]):
         temperature: float | None = ...,
         top_k: int | None = ...,
         top_p: float | None = ...,
-        seed: int = ...,
+        seed: int | None = ...,
         sample: SampleConfig | None = ...,
         state: ModelState | None = ...,
         return_state: Literal[False] = ...,
@@ -85,7 +85,7 @@ class Model(Generic[Content]):
         temperature: float | None = ...,
         top_k: int | None = ...,
         top_p: float | None = ...,
-        seed: int = ...,
+        seed: int | None = ...,
         sample: SampleConfig | None = ...,
         state: ModelState | None = ...,
         return_state: Literal[True],
@@ -100,7 +100,7 @@ class Model(Generic[Content]):
         temperature: float | None = None,
         top_k: int | None = None,
         top_p: float | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         sample: SampleConfig | None = None,
         state: ModelState | None = None,
         return_state: bool = False,
@@ -115,7 +115,7 @@ class Model(Generic[Content]):
             temperature: divides the logits; by default what the training's samples had.
             top_k: draw among the k likeliest symbols only.
             top_p: draw among the likeliest symbols that make up this probability.
-            seed: of the draws.
+            seed: of the draws; by default a new one, which the logger `seqkit` is told.
             sample: the keys `sample.*`: engine, precision, unknown, retry.
             state: where to go on from; by default the zero state.
             return_state: whether to return the state after the last symbol, too.
@@ -145,7 +145,7 @@ class Model(Generic[Content]):
         temperature: float | None = None,
         top_k: int | None = None,
         top_p: float | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         sample: SampleConfig | None = None,
         state: ModelState | None = None,
     ) -> Iterator[Content]:
@@ -234,7 +234,7 @@ class Model(Generic[Content]):
         temperature: float | None,
         top_k: int | None,
         top_p: float | None,
-        seed: int,
+        seed: int | None,
         sample: SampleConfig | None,
     ) -> Config:
         """The keys of a call, checked; those of sampling that are None as the training had them."""
@@ -249,7 +249,7 @@ class Model(Generic[Content]):
         )
         check_type("sample", config.sample, SampleConfig)
         check(config)
-        return as_trained(config, self._checkpoint)
+        return with_seed(as_trained(config, self._checkpoint), _LOG.info)
 
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""
@@ -290,4 +290,4 @@ class Model(Generic[Content]):
         """The symbols (N,) of what a call was given, none for None."""
         if content is None:
             return np.zeros(0, np.uint8)
-        return self._medium.encode(name, content, unknown)
+        return self._medium.encode(name, content, unknown, _LOG.info)

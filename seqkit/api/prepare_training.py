@@ -73,6 +73,7 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
     Raises:
         SeqkitError: the settings, the data, a checkpoint, the device or the folder do not allow it.
     """
+    config = dataclasses.replace(config, seed=config.fixed_seed)
     folder = _run_folder(config)
     with folder.claimed():
         if folder.is_used and config.resume == "never" and not config.overwrite:
@@ -151,14 +152,14 @@ def _set_up(
         grow=saved is None and fine_tuning.may_grow(config.data),
     )
     if origin is not None and saved is None:
-        origin = fine_tuning.grown(origin, corpus.codec, config.seed, notice)
+        origin = fine_tuning.grown(origin, corpus.codec, config.fixed_seed, notice)
     if saved is not None:
         same_data = saved.data.get("sha256") == corpus.sha256
         if differs := resume.check_settings(config, saved, same_data=same_data):
             notice(f"going on though {differs}")
     model_config = _model_config(config.model, corpus, origin)
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
-    prompt = _check_sampling(config, corpus, model_config, chosen)
+    prompt = _check_sampling(config, corpus, model_config, chosen, notice)
     training, validation, _ = corpus.split(config.data.split)
     settings = config.train
     lanes = Lanes(training, corpus.codec.start, settings.batch_size, settings.sequence_length)
@@ -175,7 +176,7 @@ def _set_up(
             start=corpus.codec.start,
             optimizer=config.optimizer,
             train=settings,
-            seed=config.seed,
+            seed=config.fixed_seed,
             execution=execution,
         )
         if saved is not None:
@@ -203,11 +204,11 @@ def _make_paths_absolute(config: Config) -> None:
 
 
 def _check_sampling(
-    config: Config, corpus: Corpus, model: ModelConfig, chosen: torch.device
+    config: Config, corpus: Corpus, model: ModelConfig, chosen: torch.device, notice: Notice
 ) -> Symbols:
     """Refuse now what could not be sampled later; the prompt (N,) of the samples."""
     medium = medium_of(corpus.codec, config.data.newline)
-    prompt = medium.read_prompt(prompt_of(config))
+    prompt = medium.read_prompt(prompt_of(config), notice)
     request = request_of(config, medium.length(config.length, config.seconds))
     check_engine(model, corpus.codec.size, dataclasses.replace(request, streams=1), chosen)
     if not medium.printed:
@@ -255,7 +256,7 @@ def _network(
 ) -> CharRNN:
     """New weights, or those to start from."""
     if origin is None:
-        return CharRNN(model, torch.Generator().manual_seed(config.seed)).to(chosen)
+        return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     size = config.model.vocabulary_size or model.vocabulary_size
     if model != dataclasses.replace(config.model, vocabulary_size=size):
         notice("the model is that of the checkpoint, not what model.* asks for")
@@ -291,7 +292,9 @@ def _execution(
 
 
 def _finished(config: Config, step: int | None) -> str:
-    key = "train.max_steps"
-    if config.train.patience:
-        key += " or train.patience, whichever ended it,"
+    keys = [f"train.{key}" for key in ("max_steps", "max_minutes") if getattr(config.train, key)]
+    keys += ["train.patience"] if config.train.patience else []
+    key = " or ".join(keys or ["train.max_epochs"])
+    if len(keys) > 1:
+        key += ", whichever ended it,"
     return f"this run is finished, at step {step}; a larger {key} extends it"

@@ -215,8 +215,10 @@ def _summary(training: Training) -> dict[str, Any]:
         "steps": progress.step,
         "symbols": progress.symbols,
         "train_seconds": progress.seconds,
+        "elapsed_seconds": training.trainer.elapsed,
         "best_validation_loss": progress.best_loss,
         "best_step": progress.best_step if progress.best_loss is not None else None,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
+        "settings": dataclasses.asdict(training.config),
         "versions": device.versions(),
     }

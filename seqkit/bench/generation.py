@@ -41,7 +41,7 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
         notice: told what is left out.
     """
     settings, streams = config.model, config.streams
-    generator = torch.Generator().manual_seed(config.seed)
+    generator = torch.Generator().manual_seed(config.fixed_seed)
     model = CharRNN(settings, generator).to(device)
     size = settings.vocabulary_size
     engines: dict[str, Callable[[], Engine]] = {"torch": lambda: TorchEngine(model, size)}
@@ -93,7 +93,7 @@ def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Buil
         positions = itertools.count(1, steps)
 
         def generate() -> None:
-            draws = uniforms_of(config.seed, config.streams, next(positions), steps)
+            draws = uniforms_of(config.fixed_seed, config.streams, next(positions), steps)
             for _ in engine.sample(first, state, [draws], sampling):
                 pass
 

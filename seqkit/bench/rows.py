@@ -49,7 +49,7 @@ def fastest(builds: Mapping[str, Build], device: torch.device) -> str:
 
 def random_symbols(config: Config, count: int) -> Tensor:
     """Symbols (N,) drawn uniformly: only time counts."""
-    generator = torch.Generator().manual_seed(config.seed)
+    generator = torch.Generator().manual_seed(config.fixed_seed)
     return torch.randint(config.model.vocabulary_size, (count,), generator=generator)
 
 

@@ -140,7 +140,7 @@ def _warm_cublas(device: torch.device) -> None:
 
 
 def _model(config: Config, model: ModelConfig, device: torch.device) -> CharRNN:
-    return CharRNN(model, torch.Generator().manual_seed(config.seed)).to(device)
+    return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(device)
 
 
 def _lanes(config: Config) -> Lanes:
@@ -166,7 +166,7 @@ def _trainer(
         start=0,
         optimizer=config.optimizer,
         train=config.train,
-        seed=config.seed,
+        seed=config.fixed_seed,
         execution=execution,
     )
     if (reason := trainer.prepare()) and settings.backend != "unrolled":

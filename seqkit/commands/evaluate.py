@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 from seqkit import device, disk
 from seqkit.api.load import load_checkpoint
@@ -13,6 +14,7 @@ from seqkit.data import streams
 from seqkit.data.load import load_corpus
 from seqkit.evaluation import baselines, protocols, scoring, streaming
 from seqkit.plugins import Catalogue
+from seqkit.runs.layout import find_checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -38,24 +40,24 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     scoring.require_memory(saved.model, len(part), chosen)
     with (
         device.memory_errors(lambda: "Try device=cpu."),
-        console.progress("evaluate", len(part)) as bar,
+        console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
         model, start = saved.build(chosen), saved.codec.start
-
-        def watch(done: int) -> None:
-            bar.update(done, "symbols")
-
         if config.protocol == "windowed":
             windows = protocols.windowed(part, config.window)
-            score = scoring.evaluate(model, part, start=start, segments=windows, watch=watch)
+            score = scoring.evaluate(model, part, start=start, segments=windows, watch=bar.update)
         else:
-            score = streaming.evaluate(model, part, start=start, watch=watch)
+            score = streaming.evaluate(model, part, start=start, watch=bar.update)
     result: dict[str, object] = {
         "loss": score.loss,
         "bits_per_symbol": score.bits_per_symbol,
         "symbols": score.symbols,
         "skipped": corpus.skipped,
         "protocol": config.protocol,
+        "window": config.window if config.protocol == "windowed" else None,
+        "part": None if config.data.path else config.part,
+        "checkpoint": str(find_checkpoint(Path(config.checkpoint or ""))),
+        "device": device.describe(chosen),
         "data_sha256": corpus.sha256,
         **baselines.beside_score(part, corpus),
     }

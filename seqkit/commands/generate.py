@@ -12,7 +12,7 @@ from seqkit.config import Config
 from seqkit.console import Console, Product
 from seqkit.generation.continuation import REMEMBERED, continue_prompt
 from seqkit.generation.medium import medium_of
-from seqkit.generation.request import prompt_of, request_of
+from seqkit.generation.request import prompt_of, request_of, with_seed
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import as_trained
 from seqkit.runs.layout import find_checkpoint, samples_folder
@@ -33,10 +33,11 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue)
-    config = as_trained(config, saved)
+    drawn: list[str] = []  # told when nothing can fail any more
+    config = with_seed(as_trained(config, saved), drawn.append)
     medium = medium_of(saved.codec, saved.newline)
     length = medium.length(config.length, config.seconds)
-    prompt = medium.read_prompt(prompt_of(config))
+    prompt = medium.read_prompt(prompt_of(config), console.notice)
     files = outputs.free_files(config)
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
     if to_stdout:
@@ -53,6 +54,8 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
                 model, saved.codec, prompt, request, notice=console.notice, watch=watch
             )
         # What can fail has happened by now, before any file is opened.
+        for text in drawn:
+            console.notice(text)
         if to_stdout and config.streams == 1:
             outputs.print_stream(blocks, medium, prompt, length, console)
             return
@@ -68,7 +71,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
             prompt,
             files,
             length=length,
-            overwrite=config.overwrite and config.out is not None,
+            overwrite=config.overwrite or config.out is None,  # then they are this process's own
             interrupts=interrupts,
             console=console,
         )
@@ -83,5 +86,5 @@ def _reading(prompt: Symbols, console: Console) -> Iterator[Callable[[int], None
     if total < _LONG:
         yield lambda done: None
         return
-    with console.progress("read the prompt", total) as bar:
-        yield lambda done: bar.update(min(done, total), "symbols")
+    with console.progress("read the prompt", total, unit="symbols") as bar:
+        yield lambda done: bar.update(min(done, total))

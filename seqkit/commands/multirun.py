@@ -8,8 +8,9 @@ from seqkit.api.train import Run
 from seqkit.command_line import command_line
 from seqkit.compose import Composed
 from seqkit.config import Config
-from seqkit.console import Console, Product, duration
+from seqkit.console import Console, Product
 from seqkit.errors import CheckpointError, ConfigError, InterruptedRunError, StoppedError
+from seqkit.progress_line import duration
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.runs.layout import RunFiles
 

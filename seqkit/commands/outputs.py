@@ -14,6 +14,7 @@ from seqkit.console import Console, Product
 from seqkit.errors import ConfigError, OutputError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
+from seqkit.progress_line import Reading, rounded
 from seqkit.symbols import Integers, Symbols
 
 _OTHER_FILES = 256  # that the process may have open
@@ -82,15 +83,20 @@ def numbered(out: Path, streams: int) -> list[Path]:
 
 
 def new_files(folder: Path, streams: int, suffix: str) -> list[Path]:
-    """New files generated_N in a folder, which is made. Raises OutputError."""
+    """New files generated_N in a folder, which is made. Raises OutputError.
+
+    They are there, empty, when this returns: a process that runs beside this one takes other names.
+    """
     disk.make_folder(folder)
-    try:
-        number = 1
-        while any(folder.glob(f"generated_{number}[._]*")):
-            number += 1
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
-    return numbered(folder / f"generated_{number}{suffix}", streams)
+    number = 0
+    while True:
+        number += 1
+        files = numbered(folder / f"generated_{number}{suffix}", streams)
+        try:
+            if not any(folder.glob(f"generated_{number}[._]*")) and disk.claim(files):
+                return files
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
 
 
 def write_files(
@@ -196,7 +202,7 @@ def _shown(blocks: Blocks, pace: "_Pace", length: int, console: Console) -> Iter
             done += len(block)
             pace.note(done)
             if pace.speed:
-                bar.update(done, pace.speed)
+                bar.update(done, Reading(pace.speed, pace.brief))
 
 
 class _Pace:
@@ -208,6 +214,7 @@ class _Pace:
         self._begun: tuple[int, float] | None = None
         self.speed = ""
         """In words; empty as long as it is not known."""
+        self.brief = ""
 
     def note(self, done: int) -> None:
         """So many symbols of each stream are done."""
@@ -220,3 +227,4 @@ class _Pace:
             first, begun = self._begun
             rate = (done - first) / max(now - begun, 1e-9)
             self.speed = self._medium.speed(rate, self._streams)
+            self.brief = f"{rounded(rate * self._streams)}/s"

@@ -36,16 +36,28 @@ class Medium(Protocol):
         """How many symbols to make. Raises ConfigError."""
         ...
 
-    def encode(self, name: str, content: object, unknown: str = "error") -> Symbols:
-        """The symbols (N,) of what a call from Python was given as `name`. Raises ConfigError."""
+    def encode(
+        self,
+        name: str,
+        content: object,
+        unknown: str = "error",
+        notice: Callable[[str], None] = lambda text: None,
+    ) -> Symbols:
+        """The symbols (N,) of what a call from Python was given as `name`. Raises ConfigError.
+
+        What was left out, replaced or clipped for it is told.
+        """
         ...
 
     def decode(self, symbols: npt.ArrayLike) -> Any:
         """What symbols (N,) stand for: str, bytes, or a wave, float32 (N,)."""
         ...
 
-    def read_prompt(self, prompt: Prompt) -> Symbols:
-        """The symbols (N,) of a prompt, N = 0 without one. Raises ConfigError, DataError."""
+    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
+        """The symbols (N,) of a prompt, N = 0 without one. Raises ConfigError, DataError.
+
+        What was left out, replaced or clipped for it is told.
+        """
         ...
 
     def watch(

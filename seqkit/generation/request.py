@@ -1,10 +1,15 @@
 """What is asked of generation, by name: a prompt, and how to continue it."""
 
+import dataclasses
+import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.generation.sampling import Sampling, sampling_of
+
+_SEEDS = 10**9  # that are drawn from: short enough to be typed
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,16 @@ def prompt_of(config: Config) -> Prompt:
         audio=None if config.prompt_audio is None else Path(config.prompt_audio),
         unknown=config.sample.unknown,
     )
+
+
+def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
+    """The config with a seed: one that is drawn from the system and told, where none is given."""
+    if config.seed is not None:
+        return config
+    seed = secrets.randbelow(_SEEDS)
+    if sampling_of(config).temperature > 0:  # else nothing is drawn
+        notice(f"seed={seed}")
+    return dataclasses.replace(config, seed=seed)
 
 
 def request_of(config: Config, length: int) -> Request:

@@ -31,7 +31,7 @@ def sampling_of(config: Config) -> Sampling:
     temperature = TEMPERATURE if config.temperature is None else config.temperature
     if temperature < _COLDEST:
         temperature = 0.0
-    return Sampling(temperature, config.top_k, config.top_p, config.seed)
+    return Sampling(temperature, config.top_k, config.top_p, config.fixed_seed)
 
 
 def probabilities(logits: Floats, sampling: Sampling) -> npt.NDArray[np.float64]:

@@ -37,7 +37,13 @@ class Sound:
             raise ConfigError(f"seconds={seconds:g}: less than one sample at {rate} Hz")
         return length or samples
 
-    def encode(self, name: str, content: object, unknown: str = "error") -> Symbols:
+    def encode(
+        self,
+        name: str,
+        content: object,
+        unknown: str = "error",
+        notice: Callable[[str], None] = lambda text: None,
+    ) -> Symbols:
         """See Medium: a wave (N,) of floats at the model's sample rate, full scale being ±1."""
         try:
             wave = np.asarray(content)
@@ -53,7 +59,7 @@ class Sound:
             with np.errstate(over="ignore"):  # told below
                 wave = wave.astype(np.float32)
             if (finite := np.isfinite(wave)).all():
-                return self._codec.encode(wave)
+                return self._encode(name, wave, notice)
             given = f"a wave whose sample {finite.argmin()} is not finite"
         raise ConfigError(f"{name}: expected a wave (N,) of finite floats, got {given}")
 
@@ -61,7 +67,7 @@ class Sound:
         """See Medium."""
         return self._codec.decode(symbols)
 
-    def read_prompt(self, prompt: Prompt) -> Symbols:
+    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
         """See Medium.
 
         Raises:
@@ -73,7 +79,16 @@ class Sound:
         if prompt.audio is None:
             return np.zeros(0, dtype=np.uint8)
         wave, rate = reader.read_whole(prompt.audio)
-        return self._codec.encode(resample.resample(wave, rate, self._codec.sample_rate))
+        wave = resample.resample(wave, rate, self._codec.sample_rate)
+        return self._encode(f"prompt_audio={prompt.audio}", wave, notice)
+
+    def _encode(self, name: str, wave: Wave, notice: Callable[[str], None]) -> Symbols:
+        size = np.abs(wave) * np.float32(self._codec.gain)
+        if clipped := int(np.count_nonzero(size > 1)):
+            gain = "" if self._codec.gain == 1 else f" after the gain of {self._codec.gain:.3g}"
+            largest = f"the largest is {size.max():.3g}"
+            notice(f"{name}: clipped {clipped} samples over 1{gain}; {largest}")
+        return self._codec.encode(wave)
 
     def watch(
         self,

@@ -1,5 +1,6 @@
 """Generated text and bytes: prompts, files, stdout."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from seqkit.generation.sound_faults import Redraw
 from seqkit.symbols import Symbols
 
 _LENGTH = 500  # symbols, by default
+_NAMED = 10  # characters in a message
 
 
 class Text:
@@ -40,29 +42,53 @@ class Text:
             raise ConfigError(f"seconds={seconds:g}: this model writes text: give length")
         return length or _LENGTH
 
-    def encode(self, name: str, content: object, unknown: str = "error") -> Symbols:
+    def encode(
+        self,
+        name: str,
+        content: object,
+        unknown: str = "error",
+        notice: Callable[[str], None] = lambda text: None,
+    ) -> Symbols:
         """See Medium: str, or bytes for a model of bytes."""
         wanted = bytes if self._codec.kind == "bytes" else str
         check_type(name, content, wanted)
         assert isinstance(content, str | bytes)
-        return self._encode(name, content, unknown)
+        return self._encode(name, content, unknown, notice)
 
     def decode(self, symbols: npt.ArrayLike) -> str | bytes:
         """See Medium."""
         return self._codec.decode(symbols)
 
-    def _encode(self, name: str, content: str | bytes, unknown: str) -> Symbols:
+    def _encode(
+        self, name: str, content: str | bytes, unknown: str, notice: Callable[[str], None]
+    ) -> Symbols:
         if not content:
             return np.zeros(0, dtype=np.uint8)
         if self._newline == "lf" and isinstance(content, str):
             content = content.replace("\r\n", "\n").replace("\r", "\n")
         try:
-            return self._codec.encode(content, unknown)
+            return self._codec.encode(content)
         except UnknownSymbolError as error:
-            hint = "; see sample.unknown=skip|nearest" if name == "prompt" else ""
-            raise ConfigError(f"{name}: {error}: the model never saw it{hint}") from error
+            if unknown == "error":
+                hint = "; see sample.unknown=skip|nearest" if name == "prompt" else ""
+                raise ConfigError(f"{name}: {error}: the model never saw it{hint}") from error
+        assert isinstance(content, str)  # no byte is unknown
+        done = "left out" if unknown == "skip" else "replaced by the nearest one"
+        notice(f"{name}: the model never saw {self._unknown_in(content)}: {done}")
+        return self._codec.encode(content, unknown)
 
-    def read_prompt(self, prompt: Prompt) -> Symbols:
+    def _unknown_in(self, content: str) -> str:
+        """Which characters have no symbol, and how often each occurs."""
+        found = []
+        for character, count in Counter(content).most_common():
+            try:
+                self._codec.encode(character)
+            except UnknownSymbolError:
+                found.append(f"{character!r} ({count})")
+        more = f" and {len(found) - _NAMED} others" if len(found) > _NAMED else ""
+        return f"{', '.join(found[:_NAMED])}{more}"
+
+    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
         """See Medium.
 
         Raises:
@@ -76,7 +102,7 @@ class Text:
             content = self._read(prompt.file)
         elif self._codec.kind == "bytes":
             content = to_bytes(prompt.text or "")
-        return self._encode("prompt", content, prompt.unknown)
+        return self._encode("prompt", content, prompt.unknown, notice)
 
     def _read(self, path: Path) -> str | bytes:
         try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.command_line import command_line
-from seqkit.console import duration
+from seqkit.progress_line import Reading, duration, rounded
 from seqkit.training import events as training
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 
@@ -21,13 +21,16 @@ __all__ = [
     "Trained",
     "Validated",
     "describe",
-    "progress_text",
+    "readings",
 ]
 
 
 @dataclass(frozen=True)
 class Started:
-    """A training begins, or goes on where it stood (`step` above 0)."""
+    """A training begins, or goes on where it stood (`step` above 0).
+
+    `total_steps` is 0 where it ends by the clock: see `Trained`.
+    """
 
     step: int
     total_steps: int
@@ -115,12 +118,16 @@ def _given(plugins: tuple[str, ...]) -> list[str]:
     return [f"plugins={','.join(plugins)}"] if plugins else []
 
 
-def progress_text(event: Trained) -> str:
-    """Loss, bits and speed in a few words."""
-    text = (
-        f"loss {event.loss:.3f}  {event.loss / math.log(2):.2f} bits/symbol  "
-        f"{event.symbols_per_second:,.0f} symbols/s"
-    )
+def readings(event: Trained) -> list[Reading]:
+    """Loss, speed and more, in order of importance."""
+    loss, speed = f"loss {event.loss:.3f}", event.symbols_per_second
+    bits = f"{event.loss / math.log(2):.2f} bits/symbol"
+    found = [
+        Reading(loss, loss),
+        Reading(f"{speed:,.0f} symbols/s", f"{rounded(speed)}/s"),
+        Reading(bits, bits),
+    ]
     if event.gradient_norm is not None:
-        text += f"  gradient {event.gradient_norm:.2f}"
-    return text
+        norm = f"gradient {event.gradient_norm:.2f}"
+        found.append(Reading(norm, norm))
+    return found

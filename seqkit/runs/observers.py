@@ -8,11 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from seqkit.console import Bar, Console, duration
+from seqkit.console import Bar, Console
 from seqkit.data.sound import pictures
 from seqkit.generation.medium import Medium, save_sample
+from seqkit.progress_line import duration
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.events import Event, Sampled, Started, Stopped, describe, progress_text
+from seqkit.runs.events import Event, Sampled, Started, Stopped, describe, readings
 from seqkit.runs.folder import RunFolder
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
@@ -54,7 +55,7 @@ class Metrics:
         """Keep what docs/config.md says of the event."""
         match event:
             case Trained():
-                self._folder.record("train", _without(event, "gradient_norm"))
+                self._folder.record("train", _without(event, "total_steps"))
             case Validated():
                 self._folder.record("validate", _without(event, "improved", "best_loss"))
 
@@ -167,8 +168,11 @@ class Progress:
             case Started():
                 self._total = event.total_steps
             case Trained():
-                self._bar.update(event.step, progress_text(event), important=event.step == 1)
-                if event.step == _ESTIMATE_STEP and self._slow:
+                first = event.step == 1
+                self._bar.update(
+                    event.step, *readings(event), total=event.total_steps, important=first
+                )
+                if event.step == _ESTIMATE_STEP and self._slow and self._total:
                     self._estimate(event)
             case Stopped():
                 return  # the command ends with these words

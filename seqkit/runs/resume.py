@@ -14,7 +14,10 @@ from seqkit.runs.checkpoint import Checkpoint
 _GROUPS = ("data", "model", "optimizer", "train")
 _END_KEYS = {
     f"train.{key}"
-    for key in ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
+    for key in (
+        *("max_steps", "max_epochs", "max_minutes", "patience"),
+        *("validate_every", "checkpoint_every"),
+    )
 } | {"model.autotune"}
 """What says when a run stops, validates and saves; all else shapes what it learns."""
 _PLACE_KEYS = {"data.path", "data.pattern"}

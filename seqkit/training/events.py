@@ -7,7 +7,9 @@ from dataclasses import dataclass
 class Trained:
     """The mean loss (nats per symbol) of the updates since the last such event.
 
-    `gradient_norm` is that of the last update, before clipping; None if it overflowed fp16.
+    `learning_rate` is that of the last update, and so is `gradient_norm`, before clipping; it is
+    None if it overflowed fp16. `total_steps` is where the training will end, by a forecast where it
+    ends by the clock (0: not known yet).
     """
 
     step: int
@@ -15,7 +17,9 @@ class Trained:
     seconds: float
     loss: float
     symbols_per_second: float
+    learning_rate: float
     gradient_norm: float | None
+    total_steps: int
 
 
 @dataclass(frozen=True)

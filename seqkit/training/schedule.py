@@ -16,5 +16,10 @@ def learning_rate(optimizer: OptimizerConfig, step: int, total_steps: int) -> fl
     if step < optimizer.warmup_steps:
         return optimizer.lr * (step + 1) / optimizer.warmup_steps
     span = max(total_steps - optimizer.warmup_steps, 1)
-    cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, (step - optimizer.warmup_steps) / span)))
+    return decayed(optimizer, (step - optimizer.warmup_steps) / span)
+
+
+def decayed(optimizer: OptimizerConfig, position: float) -> float:
+    """The learning rate at a position of the cosine: 0 at the end of the warm-up, 1 at the end."""
+    cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, position)))
     return optimizer.lr * (optimizer.final_lr + (1 - optimizer.final_lr) * cosine)

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from seqkit.model.execution import Execution
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
+from seqkit.training.time_budget import Spent, TimeBudget
 
 _REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wait
 _RELEASE_EVERY = 20  # steps after which memory-mapped data that was read is released
@@ -55,6 +56,7 @@ class Trainer:
         train: TrainConfig,
         seed: int,
         execution: Execution,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Args:
         model: on its device.
@@ -63,6 +65,7 @@ class Trainer:
         start: the codec's start symbol.
         seed: of the dropout masks.
         execution: how the network runs.
+        clock: seconds, for train.max_minutes.
         """
         self.model = model
         self.progress = Progress()
@@ -72,6 +75,11 @@ class Trainer:
         self._config = train
         self._optimizer = optimizer
         self._execution = execution
+        limits = [train.max_steps] if train.max_steps is not None else []
+        limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
+        self._limit = min(limits, default=None)  # None: only time ends the training
+        self._time = TimeBudget(train.max_minutes, optimizer, self._limit, clock)
+        self._rate = 0.0  # of the last update
         self._step = TrainingStep(
             model=model,
             lanes=lanes,
@@ -83,17 +91,29 @@ class Trainer:
 
     @property
     def total_steps(self) -> int:
-        """The step at which the training ends at the latest."""
-        if self._config.max_epochs:
-            return min(self._config.max_steps, self._config.max_epochs * self._lanes.steps)
-        return self._config.max_steps
+        """The step at which the training ends, patience aside.
+
+        With train.max_minutes this is a forecast, and 0 before anything was measured.
+        """
+        if self._config.max_minutes:
+            return self._time.total_steps(self.progress.step)
+        return self._limit or 0
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of wall time from the first step on, with all that was done between steps."""
+        return self._time.spent.seconds
 
     @property
     def finished(self) -> bool:
-        """Whether all steps are done, or patience has run out."""
+        """Whether all steps are done, the time is up, or patience has run out."""
         patience = self._config.patience
         spent = patience > 0 and self.progress.without_improvement >= patience
-        return spent or self.progress.step >= self.total_steps
+        return spent or self._time.is_closed or self._at_limit
+
+    @property
+    def _at_limit(self) -> bool:
+        return self._limit is not None and self.progress.step >= self._limit
 
     def run(self) -> Iterator[Event]:
         """Train to the end, yielding events; the caller may stop after any `Stepped`.
@@ -101,27 +121,38 @@ class Trainer:
         Raises:
             DivergedError: the loss is no longer finite.
         """
-        progress, every = self.progress, self._config.validate_every
+        progress, validates = self.progress, len(self._validation) > 0
+        self._time.start()
         while not self.finished:
             begun = time.perf_counter()
             self.update()
-            last = progress.step >= self.total_steps
-            report = last or progress.step == 1 or progress.step % _REPORT_EVERY == 0
-            validate = last or (every > 0 and progress.step % every == 0)
-            save = self._config.checkpoint_every
-            due = save > 0 and progress.step % save == 0
-            if report or validate or due:
+            if self._time.is_up:
+                self._time.close()
+            last = self._time.is_closed or self._at_limit
+            validate = last or self._validation_due
+            due = validate or _every(self._config.checkpoint_every, progress.step)
+            report = due or progress.step == 1 or _every(_REPORT_EVERY, progress.step)
+            report = report or self._time.needs_look(_REPORT_EVERY)
+            if report:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
             progress.seconds += time.perf_counter() - begun
-            if report or validate or due:
+            before = self.elapsed
+            if report:
                 yield self._report(loss)
-            if validate and len(self._validation):
+            if validate and validates:
                 yield self._validate()
-            if validate or due:
+            if due:
                 yield CheckpointDue(progress.step)
-            if validate and len(self._validation):
+            if validate and validates:
                 yield SampleDue(progress.step)
+            if validate:
+                self._time.validated(before)
             yield Stepped(progress.step)
+
+    @property
+    def _validation_due(self) -> bool:
+        every = self._config.validate_every
+        return every > 0 and (_every(every, self.progress.step) or self._time.validation_due)
 
     def evaluation_model(self) -> CharRNN:
         """The model as evaluation sees it: for validation, samples and the best checkpoint."""
@@ -149,9 +180,13 @@ class Trainer:
     def update(self) -> None:
         """One step: batch, forward, loss, backward, clip, and the update of the weights."""
         progress = self.progress
-        rate = learning_rate(self._optimizer, progress.step, self.total_steps)
-        progress.symbols += self._step.run(progress.step, rate)
+        if self._config.max_minutes:
+            self._rate = self._time.learning_rate(progress.step)
+        else:
+            self._rate = learning_rate(self._optimizer, progress.step, self.total_steps)
+        progress.symbols += self._step.run(progress.step, self._rate)
         progress.step += 1
+        self._time.stepped()
         if progress.step % _RELEASE_EVERY == 0:
             self._lanes.release()
 
@@ -174,7 +209,9 @@ class Trainer:
         norm = self._step.gradient_norm
         return Trained(
             *(progress.step, progress.symbols, progress.seconds, loss, rate),
+            learning_rate=self._rate,
             gradient_norm=norm if math.isfinite(norm) else None,
+            total_steps=self.total_steps,
         )
 
     def _validate(self) -> Validated:
@@ -215,7 +252,12 @@ class Trainer:
                 f"the weights are not finite at step {self.progress.step}: the training diverged; "
                 "try a smaller optimizer.lr or train.clip_norm"
             )
-        values = {"progress": vars(self.progress), "execution": self._execution.to_record()}
+        self._time.tick()
+        values = {
+            "progress": vars(self.progress),
+            "time": vars(self._time.spent),
+            "execution": self._execution.to_record(),
+        }
         return values, self._step.state()
 
     def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -227,8 +269,14 @@ class Trainer:
         try:
             self._step.restore(tensors)
             self.progress = Progress(**values["progress"])
+            # Before 0.2.0 only the time of the steps themselves was recorded.
+            self._time.spent = Spent(**values.get("time", {"seconds": self.progress.seconds}))
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
+
+
+def _every(steps: int, step: int) -> bool:
+    return steps > 0 and step % steps == 0
 
 
 def saved_execution(values: dict[str, Any] | None) -> Execution | None:

@@ -40,7 +40,11 @@ def test_its_own_validation_part_scores_as_in_training(run: Run, trained: Path) 
     assert scores["bits_per_symbol"] == pytest.approx(scores["loss"] / math.log(2))
     size = 100 * len(SENTENCE)
     assert scores["symbols"] == size - int(size * 0.9)
-    assert scores["protocol"] == "streaming"
+    assert (scores["protocol"], scores["window"], scores["part"]) == (
+        *("streaming", None, "validation"),
+    )
+    assert scores["checkpoint"] == str(trained / "checkpoints" / "best.safetensors")
+    assert scores["device"].startswith("cpu")
     assert scores["data_sha256"] == summary["data"]["sha256"]
 
 
@@ -54,8 +58,10 @@ def test_a_file_is_read_whole(run: Run, trained: Path, text_file: Path) -> None:
         scores[protocol] = json.loads(result.out)
         assert scores[protocol]["symbols"] == len(text_file.read_bytes())
         assert scores[protocol]["skipped"] == 0
+        assert scores[protocol]["part"] is None
         digest = hashlib.sha256(text_file.read_bytes()).hexdigest()
         assert scores[protocol]["data_sha256"] == digest
+    assert scores["windowed"]["window"] == 10
     assert scores["windowed"]["loss"] > scores["streaming"]["loss"]
 
 

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,17 @@ def test_the_same_seed_gives_the_same_text(run: Run, trained: Path) -> None:
     assert text("top_k=1") == text("top_p=0.0001") == text("temperature=0")
 
 
+def test_without_a_seed_each_text_is_another_and_its_seed_is_told(run: Run, trained: Path) -> None:
+    words = ("generate", f"checkpoint={trained}", "temperature=1.5", "length=60")
+    made = [run(*words), run(*words)]
+    assert made[0].out != made[1].out
+    for one in made:
+        assert re.fullmatch(r"seed=\d+\n", one.err)
+        again = run(*words, one.err.strip())
+        assert (again.out, again.err) == (one.out, "")
+    assert run(*words, "temperature=0").err == ""  # nothing is drawn
+
+
 def test_a_prompt_is_literal_and_comes_first(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "prompt.txt").write_bytes(b"in spain\n")
     for prompt in (f"prompt_file={tmp_path / 'prompt.txt'}", "prompt=in spain\n"):
@@ -55,6 +67,7 @@ def test_unknown_characters_of_a_prompt(run: Run, trained: Path) -> None:
             "length=3",
         )
         assert result.out[:-3] == prompt
+        assert "prompt: the model never saw 'é' (1): " in result.err
 
 
 @pytest.mark.parametrize(
@@ -78,7 +91,9 @@ def test_an_engine_that_cannot_run_is_refused(
 
 def test_engines_write_the_same_text(run: Run, trained: Path) -> None:
     texts = {
-        run("generate", f"checkpoint={trained}", "length=400", f"sample.engine={engine}").out
+        run(
+            "generate", f"checkpoint={trained}", "length=400", "seed=1", f"sample.engine={engine}"
+        ).out
         for engine in ("auto", "torch", "onnx")
     }
     assert len(texts) == 1
@@ -86,6 +101,7 @@ def test_engines_write_the_same_text(run: Run, trained: Path) -> None:
 
 def test_streams_are_printed_one_below_the_other(run: Run, trained: Path) -> None:
     arguments = ["generate", f"checkpoint={trained}", "length=20", "temperature=1.5", "prompt=the "]
+    arguments += ["seed=1"]
     result = run(*arguments, "streams=3")
     alone = run(*arguments)
     assert result.out.startswith(alone.out + b"\n\n")
@@ -194,8 +210,9 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
 def test_a_signal_ends_text_on_stdout_in_a_line(
     sent: signal.Signals, trained: Path, tmp_path: Path
 ) -> None:
+    words = ["generate", f"checkpoint={trained}", "length=10000000", "seed=1"]
     with subprocess.Popen(
-        [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", "length=10000000"],
+        [sys.executable, "-m", "seqkit", *words],
         cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as making:  # fmt: skip
         try:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -178,3 +179,14 @@ def test_a_folder_without_permission_is_named(run: Run, tmp_path: Path) -> None:
     refused = run("evaluate", "checkpoint=nowhere", f"out={folder / 'a'}")
     assert refused.code == 6
     assert "cannot be written to" in refused.err
+
+
+def test_processes_that_run_at_once_take_names_of_their_own(tmp_path: Path) -> None:
+    taken = outputs.new_files(tmp_path, 1, ".wav")
+    assert [file.name for file in taken] == ["generated_1.wav"]
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: outputs.new_files(tmp_path, 2, ".wav"), range(20)))
+    names = [file for files in made for file in files]
+    assert len(set(names)) == 40
+    assert set(tmp_path.iterdir()) == {*names, *taken}
+    assert all(len({file.stem.rpartition("_")[0] for file in files}) == 1 for files in made)

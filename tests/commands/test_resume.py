@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -275,3 +276,32 @@ def test_a_checkpoint_without_a_training_state_is_passed_over(
     again = run(*arguments, "resume=auto")
     assert again.code == 0, again.err
     assert "it holds no training state; going on from previous.safetensors" in again.err
+
+
+def test_a_budget_of_time_is_spent_once_and_can_be_raised(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    words = (*TINY, f"data.path={text_file}", f"run_dir={folder}", "resume=auto")
+
+    def summary(*more: str) -> dict[str, Any]:
+        done = run(*words, *more)
+        assert done.code == 0, done.err
+        return dict(json.loads((folder / "summary.json").read_text()))
+
+    first = summary("train.max_minutes=0.02", "train.validate_every=20")
+    assert first["elapsed_seconds"] >= 0.9 * 1.2
+    again = run(*words, "train.max_minutes=0.02", "train.validate_every=20")
+    assert "a larger train.max_minutes extends it" in again.err
+    more = summary("train.max_minutes=0.04")
+    assert more["steps"] > first["steps"]
+    assert more["elapsed_seconds"] >= 0.9 * 2.4
+    rates = [
+        json.loads(line)["learning_rate"]
+        for line in (folder / "metrics.jsonl").read_text().splitlines()
+        if '"train"' in line
+    ]
+    assert rates[-1] < 0.1 * max(rates)
+    assert summary("train.max_steps=99999", "train.max_minutes=0.06")["steps"] > more["steps"]
+    limited = run(*words, "train.max_steps=5", "train.max_minutes=0.08")
+    assert "this run is finished" in limited.err

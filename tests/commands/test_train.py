@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import yaml
 
 from seqkit.symbols import Integers
 from tests.conftest import (
@@ -68,14 +69,16 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     validate = [event for event in events if event["event"] == "validate"]
     assert set(train[0]) == {
         *("event", "step", "symbols", "seconds", "loss", "symbols_per_second"),
+        *("learning_rate", "gradient_norm"),
     }
     assert set(validate[0]) == {"event", "step", "seconds", "loss", "bits_per_symbol"}
     assert [event["step"] for event in validate] == [50, 100, 150]
     summary = json.loads((trained / "summary.json").read_text())
     assert set(summary) == {
         *("recipe", "device", "dtype", "parameters", "steps", "symbols", "train_seconds"),
-        *("best_validation_loss", "best_step", "data", "versions"),
+        *("elapsed_seconds", "best_validation_loss", "best_step", "data", "settings", "versions"),
     }
+    assert summary["settings"] == yaml.safe_load((trained / "config.yaml").read_text())
     assert summary["best_validation_loss"] == min(event["loss"] for event in validate)
     assert summary["best_validation_loss"] < 0.3  # the sentence is learnt
     assert len(list((trained / "samples").iterdir())) == 3

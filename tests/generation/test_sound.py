@@ -28,14 +28,26 @@ def test_the_length_is_asked_for_in_samples_or_seconds() -> None:
 
 
 def test_prompts_are_recordings(tmp_path: Path) -> None:
+    told: list[str] = []
     wave = 0.5 * np.sin(np.arange(400) / 5).astype(np.float32)
     soundfile.write(tmp_path / "a.wav", wave, RATE)
-    assert SOUND.read_prompt(Prompt()).size == 0
-    symbols = SOUND.read_prompt(Prompt(audio=tmp_path / "a.wav"))
+    assert SOUND.read_prompt(Prompt(), told.append).size == 0
+    symbols = SOUND.read_prompt(Prompt(audio=tmp_path / "a.wav"), told.append)
     np.testing.assert_allclose(CODEC.decode(symbols), wave, atol=0.05)
     for text in (Prompt(text="a"), Prompt(file=tmp_path / "a.wav")):
         with pytest.raises(ConfigError, match="prompt_audio"):
-            SOUND.read_prompt(text)
+            SOUND.read_prompt(text, told.append)
+    assert not told
+    soundfile.write(tmp_path / "loud.wav", 3 * wave, RATE, "FLOAT")
+    loud = SOUND.read_prompt(Prompt(audio=tmp_path / "loud.wav"), told.append)
+    assert np.abs(CODEC.decode(loud)).max() <= 1
+    clipped = np.count_nonzero(np.abs(3 * wave) > 1)
+    assert told == [
+        f"prompt_audio={tmp_path / 'loud.wav'}: clipped {clipped} samples over 1; "
+        "the largest is 1.5"
+    ]
+    SOUND.encode("prompt", 3 * wave, "error", told.append)
+    assert told[1].startswith("prompt: clipped")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
 from seqkit.generation.text import Text
+from seqkit.symbols import Symbols
 from tests.conftest import fill_disk
 
 CODEC = Characters("\nabcdeé", 0)
@@ -24,22 +25,46 @@ def test_the_length_is_asked_for_in_symbols() -> None:
 
 
 def test_prompts(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def read(prompt: Prompt) -> Symbols:
+        return TEXT.read_prompt(prompt, told.append)
+
     file = tmp_path / "prompt.txt"
     file.write_bytes("aé\n".encode())
-    assert TEXT.read_prompt(Prompt()).size == 0
-    assert CODEC.decode(TEXT.read_prompt(Prompt(text="ba"))) == "ba"
-    assert CODEC.decode(TEXT.read_prompt(Prompt(file=file))) == "aé\n"
-    assert Bytes().decode(medium_of(Bytes()).read_prompt(Prompt(file=file))) == file.read_bytes()
-    assert CODEC.decode(TEXT.read_prompt(Prompt(text="azb", unknown="skip"))) == "ab"
+    assert read(Prompt()).size == 0
+    assert CODEC.decode(read(Prompt(text="ba"))) == "ba"
+    assert CODEC.decode(read(Prompt(file=file))) == "aé\n"
+    assert (
+        Bytes().decode(medium_of(Bytes()).read_prompt(Prompt(file=file), told.append))
+        == file.read_bytes()
+    )
+    assert CODEC.decode(read(Prompt(text="azb", unknown="skip"))) == "ab"
     with pytest.raises(ConfigError, match="offset 1"):
-        TEXT.read_prompt(Prompt(text="azb"))
+        read(Prompt(text="azb"))
     with pytest.raises(ConfigError, match="writes text"):
-        TEXT.read_prompt(Prompt(audio=file))
+        read(Prompt(audio=file))
     with pytest.raises(DataError, match="cannot be read"):
-        TEXT.read_prompt(Prompt(file=tmp_path))
+        read(Prompt(file=tmp_path))
     file.write_bytes(b"a\xff")
     with pytest.raises(DataError, match="byte 1 is not utf-8"):
-        TEXT.read_prompt(Prompt(file=file))
+        read(Prompt(file=file))
+    assert told == ["prompt: the model never saw 'z' (1): left out"]
+
+
+def test_what_a_prompt_loses_is_told() -> None:
+    told: list[str] = []
+    text = "xaby" + "x" * 4 + "\t"
+    assert CODEC.decode(TEXT.read_prompt(Prompt(text=text, unknown="skip"), told.append)) == "ab"
+    TEXT.read_prompt(Prompt(text="ä", unknown="nearest"), told.append)
+    TEXT.read_prompt(Prompt(text="ab", unknown="skip"), told.append)
+    TEXT.encode("prompt", "fghijklmnopq", "skip", told.append)
+    assert told == [
+        "prompt: the model never saw 'x' (5), 'y' (1), '\\t' (1): left out",
+        "prompt: the model never saw 'ä' (1): replaced by the nearest one",
+        "prompt: the model never saw 'f' (1), 'g' (1), 'h' (1), 'i' (1), 'j' (1), 'k' (1), "
+        "'l' (1), 'm' (1), 'n' (1), 'o' (1) and 2 others: left out",
+    ]
 
 
 def test_a_sample_is_saved_and_shown(tmp_path: Path) -> None:

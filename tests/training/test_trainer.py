@@ -1,6 +1,8 @@
 """The loop learns, follows its schedule, and goes on from a saved state to the last bit."""
 
 import math
+import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -34,6 +36,7 @@ def trainer(
     precision: str = "fp32",
     valid: int = 200,
     device: str = "cpu",
+    clock: Callable[[], float] = time.monotonic,
     **train: object,
 ) -> Trainer:
     settings = TrainConfig(
@@ -60,6 +63,7 @@ def trainer(
         train=settings,
         seed=7,
         execution=execution,
+        clock=clock,
     )
 
 

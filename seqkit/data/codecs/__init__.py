@@ -15,7 +15,7 @@ from typing import Any
 from seqkit.data.codecs.base import TextCodec
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
-from seqkit.errors import DataError, SeqkitError
+from seqkit.errors import DataError, SeqkitError, of_plugin
 from seqkit.plugins import Catalogue
 
 __all__ = [
@@ -76,8 +76,7 @@ def failures(kind: type[Codec], what: str) -> Iterator[None]:
     except SeqkitError:
         raise
     except Exception as error:
-        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise DataError(f"the codec {kind.name}: its {what} failed: {reason}") from error
+        raise DataError(f"the codec {kind.name}: its {what} failed: {of_plugin(error)}") from error
 
 
 def fingerprint(kind: type[Codec]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from seqkit.errors import ConfigError, DataError, SeqkitError
+from seqkit.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.plugins import Catalogue
 
 
@@ -82,9 +82,10 @@ def locate(name: str, catalogue: Catalogue, folders: Folders) -> Located:
         located = found.locate(folders)
     except SeqkitError:
         raise
-    except Exception as error:  # of a plug-in
-        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise DataError(f"data.dataset={name}: its locate(folders) failed: {reason}") from error
+    except (Exception, SystemExit) as error:  # of a plug-in
+        raise DataError(
+            f"data.dataset={name}: its locate(folders) failed: {of_plugin(error)}"
+        ) from error
     if not isinstance(located, Located):
         raise ConfigError(f"data.dataset={name}: locate(folders) returns no Located(path, name)")
     return located
