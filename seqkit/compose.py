@@ -142,8 +142,7 @@ def compose(
                 "from: give a recipe of your own another name than the one that it starts from"
             ) from error
     assert isinstance(config, Config)
-    if config.train.max_minutes and not limited:
-        config.train.max_steps = None
+    by_the_clock = config.train.max_minutes > 0 and not limited
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
     _set_free_text(config, free)
     config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
@@ -153,6 +152,8 @@ def compose(
         own = stored(Path(config.run_dir))
         config_file.check_plugins(own, catalogue)
         config = config_file.with_given(own, config, given_keys(arguments))
+    if by_the_clock:
+        config.train.max_steps = None
     schema.check(config)
     return Composed(config, catalogue)
 

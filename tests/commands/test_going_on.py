@@ -155,7 +155,7 @@ def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> No
     assert run(folder, "resume=auto", "train.max_steps=5", f"data.path={moved}").code == 0
     moved.unlink()
     missing = run(folder, "resume=auto", "train.max_steps=7")
-    assert (missing.code, "moved.txt: no such file" in missing.err) == (3, True)
+    assert (missing.code, "moved.txt: cannot be read: no such file" in missing.err) == (3, True)
 
 
 def test_where_there_is_no_run_a_recipe_is_asked_for(
