@@ -1,5 +1,6 @@
 """Timing things side by side, a few calls of each in turn, so that none gets the better moment."""
 
+import gc
 import itertools
 import time
 from collections.abc import Callable, Mapping
@@ -99,6 +100,7 @@ def _allocated(device: torch.device) -> int:
     if device.type != "cuda":
         return 0
     torch.cuda.synchronize(device)
+    gc.collect()  # what others give back while a row is measured would count as its own
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(device)
     return torch.cuda.memory_allocated(device)
