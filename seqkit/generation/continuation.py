@@ -54,20 +54,18 @@ def continue_prompt(
         state = origin if whole else zero
         # The engine's notices were given the first time.
         other = choose_engine(model, codec.size, alone, lambda text: None)
-        symbols = symbols[-REMEMBERED:]
         return _draw(other, model, codec.size, prompt=symbols, request=alone, begin=state)
 
     require_streams(model.config, request.streams, model.head.weight.device)
     zero = (model.zero_state(1), codec.start)
     origin = begin or zero
     engine = engine or choose_engine(model, codec.size, request, notice)
-    read = prompt[-REMEMBERED:]
-    if len(read) < len(prompt):
+    if len(prompt) > REMEMBERED:
         notice(
-            f"of the {len(prompt):,} symbols of the prompt the model reads the last {len(read):,}"
+            f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
         )
     blocks = _draw(
-        *(engine, model, codec.size), prompt=read, request=request, begin=origin, watch=watch
+        *(engine, model, codec.size), prompt=prompt, request=request, begin=origin, watch=watch
     )
     listen = medium_of(codec).watch
     return listen(blocks, redraw=redraw, prompt=prompt, retry=request.retry, notice=notice)
@@ -83,7 +81,8 @@ def _draw(
     begin: tuple[State, int],
     watch: Callable[[int], None] = lambda done: None,
 ) -> Blocks:
-    logits, state = feed_prompt(model, size, begin, prompt, request.streams, watch=watch)
+    read = prompt[-REMEMBERED:]
+    logits, state = feed_prompt(model, size, begin, read, request.streams, watch=watch)
     return generate_blocks(engine, logits, state, request.length, request.sampling)
 
 
