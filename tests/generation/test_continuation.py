@@ -6,6 +6,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
+from seqkit.generation import continuation
 from seqkit.generation.continuation import continue_prompt, feed_prompt
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine
@@ -77,3 +78,24 @@ def test_a_redrawn_stream_goes_on_from_the_state_that_was_given(model: CharRNN) 
     assert "drawn anew" in notices[0]
     assert len(fed) == 2  # the prompt, and the prompt again
     assert torch.equal(fed[1], begin.h)
+
+
+def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(continuation, "REMEMBERED", 4)
+    codec = MuLaw(7, 40)
+    prompt = np.array([6, 5, 0, 1, 2, 3], np.uint8)
+    notices: list[str] = []
+    read: list[int] = []
+
+    def made(given: np.ndarray) -> list[int]:
+        blocks = continue_prompt(
+            *(model, codec, given, Request(length=20, engine="torch")),
+            notice=notices.append,
+            watch=read.append,
+        )
+        symbols: list[int] = np.concatenate(list(blocks))[:, 0].tolist()
+        return symbols
+
+    assert made(prompt) == made(prompt[2:])
+    assert notices == ["of the 6 symbols of the prompt the model reads the last 4"]
+    assert read == [5, 5]  # with the start symbol
