@@ -1,0 +1,24 @@
+"""Every key that a user can set: its type, default, range and meaning.
+
+The dataclasses are plain; Hydra and OmegaConf check the types against them (see `compose`), and
+`check` the ranges. `docs/config.md` is the same table in prose, and a test keeps the two together.
+"""
+
+from seqkit.config.data import DataConfig
+from seqkit.config.model import ModelConfig, check_model
+from seqkit.config.root import Config, check, options
+from seqkit.config.sample import TEMPERATURE, SampleConfig
+from seqkit.config.training import OptimizerConfig, TrainConfig
+
+__all__ = [
+    "TEMPERATURE",
+    "Config",
+    "DataConfig",
+    "ModelConfig",
+    "OptimizerConfig",
+    "SampleConfig",
+    "TrainConfig",
+    "check",
+    "check_model",
+    "options",
+]

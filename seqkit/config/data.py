@@ -1,0 +1,61 @@
+"""Keys that say where the symbols come from."""
+
+from dataclasses import dataclass
+
+from seqkit.checking import option
+
+
+@dataclass
+class DataConfig:
+    """Where the symbols come from and how they are read."""
+
+    kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes", "audio"))
+    dataset: str = option("", "the data set used when data.path is not given (docs/datasets.md)")
+    path: list[str] = option(
+        [],
+        "a file, a folder, or - for stdin; each file is one document; may be given several times",
+    )
+    pattern: str = option(
+        "",
+        "which files of a folder are read, such as *.c,*.h: by name, or by path within the folder "
+        "where there is a /; by default those whose content is of the kind",
+    )
+    split: list[float] = option(
+        [0.9, 0.1, 0.0],
+        "fractions for training, validation and test: by position, or by whole files of sound",
+    )
+    encoding: str = option("utf-8", "the encoding of text files")
+    newline: str = option(
+        "keep",
+        "line ends of text: keep them, or turn CR LF and CR alone into LF",
+        choices=("keep", "lf"),
+    )
+    unknown: str = option(
+        "error",
+        "a character outside the vocabulary: refuse it (init_from: add it), skip it, or take "
+        "the nearest one",
+        choices=("error", "skip", "nearest"),
+    )
+    max_vocabulary: int = option(
+        0, "keep only so many characters, the most frequent ones; 0 keeps all", minimum=0
+    )
+    sample_rate: int = option(
+        0, "hertz that sound is resampled to; 0 keeps the files' own", minimum=0, maximum=384000
+    )
+    channel: str = option("mix", "the channel of sound to read, from 0; mix takes their mean")
+    codec: str = option(
+        "auto",
+        "how text or samples become symbols: characters, bytes, mu_law, linear or a plug-in's; "
+        "auto goes by data.kind, and takes mu_law for sound",
+    )
+    levels: int = option(256, "levels of the quantiser", minimum=2, maximum=65536)
+    gain: str = option(
+        "none",
+        "one factor for all sound: none, or the one that makes the peak 1 or the RMS 0.1",
+        choices=("none", "peak", "rms"),
+    )
+    on_bad_file: str = option(
+        "error",
+        "a file or folder that cannot be read: stop there, or leave it out",
+        choices=("error", "skip"),
+    )

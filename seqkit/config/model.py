@@ -1,0 +1,68 @@
+"""Keys of the network."""
+
+from dataclasses import dataclass
+
+from seqkit.checking import option
+from seqkit.errors import ConfigError
+
+
+@dataclass
+class ModelConfig:
+    """The network, and how it runs."""
+
+    cell: str = option(
+        "lstm", "the recurrent cell", choices=("lstm", "gru", "rnn_tanh", "rnn_relu")
+    )
+    backend: str = option(
+        "auto",
+        "what trains the layers: cudnn (on a CPU oneDNN), persistent (seqkit's kernel for Hopper "
+        "GPUs; docs/kernels.md), auto (the fastest of these), or the equations step by step",
+        choices=("auto", "cudnn", "persistent", "unrolled"),
+    )
+    cell_clip: float = option(
+        0.0, "keep the LSTM's c within ± this, with model.backend=unrolled; 0: no limit", minimum=0
+    )
+    num_layers: int = option(2, "L, the depth of the stack", minimum=1)
+    hidden_size: int = option(512, "H, the width of every layer", minimum=1)
+    input: str = option(
+        "one_hot", "how a symbol is shown to the first layer", choices=("one_hot", "embedding")
+    )
+    embedding_size: int = option(
+        64, "width of the embedding, with model.input=embedding", minimum=1
+    )
+    vocabulary_size: int = option(
+        0, "V, the number of logits; 0 takes the size of the data's vocabulary", minimum=0
+    )
+    dropout: float = option(
+        0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
+    )
+
+    autotune: bool = option(
+        True, "on a GPU, time the ways to run the layers before training and take the fastest"
+    )
+
+    @property
+    def clip(self) -> float:
+        """The bound on the LSTM's c that holds with this backend; 0: none."""
+        return self.cell_clip if self.backend == "unrolled" else 0.0
+
+    @property
+    def input_width(self) -> int:
+        """X, the width of what the bottom layer sees."""
+        return self.embedding_size if self.input == "embedding" else self.vocabulary_size
+
+    @property
+    def resets_in_one_call(self) -> bool:
+        """Whether documents may begin anywhere in a window at no cost."""
+        return self.cell == "lstm" or self.backend == "unrolled"
+
+
+def check_model(model: ModelConfig) -> None:
+    """Check that a network can be run as it is asked for. Raises ConfigError."""
+    if model.cell_clip and (model.cell, model.backend) != ("lstm", "unrolled"):
+        raise ConfigError(
+            f"model.cell_clip={model.cell_clip:g}: PyTorch's fused calls have no such clamp: "
+            "give model.backend=unrolled"
+            if model.cell == "lstm"
+            else f"model.cell_clip={model.cell_clip:g}: the cell {model.cell} has no c to clamp"
+        )

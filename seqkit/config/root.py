@@ -1,0 +1,126 @@
+"""The root of all keys, and the checks that take several keys."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import Field, dataclass, field
+from typing import Any
+
+from seqkit.checking import check_section, option, options_of
+from seqkit.config.data import DataConfig
+from seqkit.config.model import ModelConfig, check_model
+from seqkit.config.sample import SampleConfig
+from seqkit.config.training import OptimizerConfig, TrainConfig
+from seqkit.errors import ConfigError
+
+
+@dataclass
+class Config:
+    """The root: the keys that are typed most, and the five groups."""
+
+    recipe: str | None = option(
+        None, "the recipe: one of seqkit's, of --config-dir or of a plug-in"
+    )
+    shape: str | None = option(None, "what bench times: a file of conf/shape")
+    run_dir: str | None = option(None, "the run's folder; by default RUNS/RECIPE/TIME")
+    runs: str = option("runs", "the folder that holds the folders of runs")
+    resume: str = option(
+        "never",
+        "auto resumes the run in run_dir (without a recipe: by its own settings), or starts it; "
+        "force resumes it though other keys changed",
+        choices=("never", "auto", "force"),
+    )
+    init_from: str | None = option(None, "start from the weights of this run or checkpoint")
+    plugins: list[str] = option(
+        [], "modules with data sets, codecs or recipes of your own (docs/plugins.md)"
+    )
+    device: str = option("auto", "auto, cpu, cuda or cuda:N")
+    seed: int | None = option(
+        None,
+        "seed of weights, dropout and samples; by default 0, and in generate drawn anew",
+        minimum=0,
+        maximum=2**63 - 1,
+    )
+    json: bool = option(False, "print one JSON object (evaluate, inspect, bench)")
+    out: str | None = option(None, "write the result to this file")
+    overwrite: bool = option(False, "replace files that exist")
+    quiet: bool = option(False, "no progress and no notices on stderr")
+    checkpoint: str | None = option(None, "a run's folder or a checkpoint file")
+    prompt: str | None = option(None, "text that the sample continues, taken literally")
+    prompt_file: str | None = option(None, "a file whose content the sample continues")
+    prompt_audio: str | None = option(None, "a recording that the sample continues")
+    length: int | None = option(
+        None, "symbols to generate (of sound: samples); by default 500 symbols of text", minimum=1
+    )
+    seconds: float | None = option(
+        None, "seconds of sound to generate, by default 5; or give length", above=0, maximum=86400
+    )
+    streams: int = option(1, "samples to generate side by side", minimum=1)
+    temperature: float | None = option(
+        None,
+        "divides the logits; 0 takes the likeliest symbol; by default the recipe's own, else 0.8",
+        minimum=0,
+    )
+    top_k: int | None = option(None, "draw among the k likeliest symbols only", minimum=1)
+    top_p: float | None = option(
+        None,
+        "draw among the likeliest symbols whose probabilities add up to this",
+        above=0,
+        maximum=1,
+    )
+    protocol: str = option(
+        "streaming",
+        "evaluate with the state carried through, or in windows that start from the zero state",
+        choices=("streaming", "windowed"),
+    )
+    window: int = option(256, "symbols in a window of protocol=windowed", minimum=1)
+    part: str = option(
+        "validation",
+        "which part of the checkpoint's own data to evaluate",
+        choices=("validation", "test"),
+    )
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    sample: SampleConfig = field(default_factory=SampleConfig)
+
+    @property
+    def fixed_seed(self) -> int:
+        """The seed of what repeats by default: training and bench."""
+        return self.seed or 0
+
+
+def options() -> Iterator[tuple[str, Field[Any]]]:
+    """Every key with its dotted name, depth first, in the order of the dataclasses."""
+    return options_of(Config)
+
+
+def check(config: Config) -> None:
+    """Check the whole config. Raises ConfigError."""
+    check_section(config)
+    prompts = (config.prompt, config.prompt_file, config.prompt_audio)
+    if sum(prompt is not None for prompt in prompts) > 1:
+        raise ConfigError("give one of prompt, prompt_file and prompt_audio")
+    if config.length is not None and config.seconds is not None:
+        raise ConfigError("give length or seconds, not both")
+    if config.data.channel != "mix" and not config.data.channel.isdecimal():
+        raise ConfigError(f"data.channel={config.data.channel}: give mix, or a number from 0")
+    if config.part != "validation" and config.data.path:
+        raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
+    check_model(config.model)
+    if not (config.train.max_steps or config.train.max_epochs or config.train.max_minutes):
+        raise ConfigError(
+            "train.max_steps=null: nothing else ends the training: give train.max_minutes or "
+            "train.max_epochs"
+        )
+    split = config.data.split
+    if (
+        len(split) != 3
+        or not all(math.isfinite(share) and share >= 0 for share in split)
+        or split[0] <= 0
+        or abs(sum(split) - 1) > 1e-6
+    ):
+        raise ConfigError(
+            f"data.split={split}: give three fractions for training, validation and test that "
+            "add up to 1, the first above 0, as in data.split=0.9,0.1,0"
+        )

@@ -1,0 +1,71 @@
+"""Keys of the update rule and of the training loop."""
+
+from dataclasses import dataclass
+
+from seqkit.checking import option
+
+
+@dataclass
+class OptimizerConfig:
+    """The update rule, with a linear warm-up and a cosine decay over the whole run."""
+
+    kind: str = option("adamw", "the update rule", choices=("adamw", "sgd"))
+    lr: float = option(3e-3, "peak learning rate", above=0)
+    final_lr: float = option(
+        0.0, "learning rate at the last step, as a share of lr", minimum=0, maximum=1
+    )
+    warmup_steps: int = option(50, "steps of linear warm-up", minimum=0)
+    weight_decay: float = option(
+        0.01, "weight decay of the matrices, decoupled with adamw", minimum=0
+    )
+    beta1: float = option(
+        0.9, "adamw: decay of the gradient's running mean", minimum=0, maximum=0.9999
+    )
+    beta2: float = option(
+        0.99,
+        "adamw: decay of the running mean of the squared gradient",
+        minimum=0,
+        maximum=0.999999,
+    )
+    momentum: float = option(
+        0.9, "sgd: share of the last update that the next one keeps", minimum=0, maximum=0.9999
+    )
+
+
+@dataclass
+class TrainConfig:
+    """The training loop."""
+
+    batch_size: int = option(32, "B, the number of lanes", minimum=1)
+    sequence_length: int = option(64, "T, the steps through which gradients flow", minimum=1)
+    max_steps: int | None = option(
+        2000,
+        "updates after which the training ends; null: no limit, as where only max_minutes is given",
+        minimum=1,
+    )
+    max_epochs: int = option(
+        0, "passes over the training part after which the training ends; 0: no limit", minimum=0
+    )
+    max_minutes: float = option(
+        0.0,
+        "minutes of wall time after which the training ends, in place of a recipe's max_steps; "
+        "0: no limit",
+        minimum=0,
+    )
+    patience: int = option(
+        0, "end after this many validations in a row without improvement; 0: never", minimum=0
+    )
+    validate_every: int = option(500, "steps between validations; 0: only at the end", minimum=0)
+    checkpoint_every: int = option(
+        0, "steps between checkpoints, besides those at validations; 0: none", minimum=0
+    )
+    clip_norm: float = option(1.0, "largest norm of the whole gradient; 0: no limit", minimum=0)
+    clip_value: float = option(
+        0.0, "largest size of each element of the gradient; 0: no limit", minimum=0
+    )
+    precision: str = option(
+        "auto",
+        "precision of the matrix products; auto takes the device's fastest",
+        choices=("auto", "fp32", "bf16", "fp16"),
+    )
+    deterministic: bool = option(False, "on a GPU, use only operations that repeat bit for bit")
