@@ -1,20 +1,23 @@
 """`--multirun`: trainings one after the other, and a table of what came of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from seqkit import disk
 from seqkit.api.train import Run
 from seqkit.command_line import command_line
 from seqkit.compose import Composed
 from seqkit.config import Config
 from seqkit.console import Console, Product
+from seqkit.data import streams
 from seqkit.errors import CheckpointError, ConfigError, InterruptedRunError, StoppedError
 from seqkit.progress_line import duration
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.runs.layout import RunFiles
 
 _STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
+_READ_ONCE = ("data.path", "prompt_file")  # keys that may name a stream
 _HEADINGS = ("run", "best loss", "time", "outcome", "keys")
 
 
@@ -57,9 +60,16 @@ def run(
 
     Raises:
         ConfigError: there is no recipe, or no folder to go on with.
+        DataError: a stream that the jobs are to learn from cannot be read.
         OutputError: the sweep's folder cannot be made.
     """
     parent = _folder([one.config for one in configs])
+    console = Console(all(one.config.quiet for one in configs))
+    kept = _kept_streams([*again, *(word for words in sweep for word in words)], console)
+    sweep, again = [_settled(words, kept) for words in sweep], _settled(again, kept)
+    for one in configs:
+        one.config.data.path = [kept.get(path, path) for path in one.config.data.path]
+        one.config.prompt_file = kept.get(one.config.prompt_file or "", one.config.prompt_file)
     jobs = [
         Job(
             one._replace(config=replace(one.config, run_dir=str(parent / str(number)))),
@@ -68,7 +78,6 @@ def run(
         )
         for number, (one, words) in enumerate(zip(configs, sweep, strict=True))
     ]
-    console = Console(all(one.config.quiet for one in configs))
     failure = 0
     for number, job in enumerate(jobs):
         if number and jobs[number - 1].prints_text:
@@ -104,6 +113,24 @@ def _folder(configs: Sequence[Config]) -> Path:
     folder = RunFolder.timed(Path(first.runs), first.recipe or "")
     folder.check_writable()
     return make_numbered(folder.path)
+
+
+def _kept_streams(words: Iterable[str], console: Console) -> dict[str, str]:
+    """The file that stands for each stream: all jobs read it, and the first would use it up."""
+    values = {
+        value for key, _, value in (word.partition("=") for word in words) if key in _READ_ONCE
+    }
+    given = sorted(value for value in values if streams.is_stream(value))
+    return dict(zip(given, streams.settled(given, disk.cache_dir(), console.notice), strict=True))
+
+
+def _settled(words: Sequence[str], kept: Mapping[str, str]) -> list[str]:
+    """A command line in which files stand for streams."""
+    parts = [word.partition("=") for word in words]
+    return [
+        f"{key}{sign}{kept.get(value, value) if key in _READ_ONCE else value}"
+        for key, sign, value in parts
+    ]
 
 
 def _own_words(job: Job, jobs: Sequence[Job]) -> str:

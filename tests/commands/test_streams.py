@@ -46,6 +46,14 @@ def test_a_stream_is_found_again(run: Run, tmp_path: Path) -> None:
     assert json.loads(given_again.stdout)["data_sha256"] == own
 
 
+def test_all_runs_of_a_sweep_learn_from_one_stream(tmp_path: Path) -> None:
+    words = ["--multirun", *TINY, "data.path=-", "run_dir=sweep", "seed=1,2", "train.max_steps=2"]
+    done = piped(SENTENCE.encode() * 40, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(b"stdin: 1,800 bytes read, and kept as") == 1
+    assert len(list(tmp_path.glob("sweep/*/summary.json"))) == 2
+
+
 def test_sound_may_come_through_a_pipe(tmp_path: Path) -> None:
     stream = io.BytesIO()
     wave = np.random.default_rng(0).uniform(-0.5, 0.5, 4000)
