@@ -87,7 +87,7 @@ def _run(
     followers.tell(
         Finished(
             step=progress.step,
-            seconds=progress.seconds,
+            seconds=trainer.elapsed,
             best_loss=progress.best_loss,
             run_dir=folder.path,
             plugins=training.catalogue.modules,

@@ -68,4 +68,8 @@ class TrainConfig:
         "precision of the matrix products; auto takes the device's fastest",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-    deterministic: bool = option(False, "on a GPU, use only operations that repeat bit for bit")
+    deterministic: bool = option(
+        False,
+        "repeat bit for bit on the same machine: a fixed number of threads, and on a GPU only "
+        "operations that repeat",
+    )

@@ -67,7 +67,7 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Finished:
-    """The training came to its end."""
+    """The training came to its end, after so many seconds of wall time; stops do not count."""
 
     step: int
     seconds: float
