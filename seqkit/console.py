@@ -9,6 +9,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import IO, Protocol
 
 from seqkit import disk, stdout
@@ -40,6 +41,21 @@ class Bar(Protocol):
             total: where that changed.
             important: show it without a terminal, too.
         """
+
+
+class Progress(Protocol):
+    """Shows something long while the block lasts: `Console.progress`, or `unseen`."""
+
+    def __call__(
+        self, title: str, total: int, completed: int = 0, unit: str = ""
+    ) -> AbstractContextManager[Bar]:
+        """A bar for `total` things, of which some are done."""
+
+
+@contextlib.contextmanager
+def unseen(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+    """Progress that nobody watches."""
+    yield _Unseen()
 
 
 class Console:
@@ -113,6 +129,19 @@ class Console:
             self._stream = None
 
 
+class _Unseen:
+    """No line."""
+
+    def update(
+        self,
+        completed: int,
+        *readings: Reading | str,
+        total: int | None = None,
+        important: bool = False,
+    ) -> None:
+        """See Bar."""
+
+
 class _Animated:
     """A line of a terminal that is drawn again and again."""
 
@@ -142,7 +171,7 @@ class _Lines:
     def __init__(self, console: Console, line: ProgressLine) -> None:
         self._console = console
         self._line = line
-        self._last = 0.0
+        self._last = time.monotonic()
 
     def update(
         self,

@@ -27,7 +27,7 @@ class ProgressLine:
     def __init__(self, title: str, total: int, completed: int = 0, unit: str = "") -> None:
         """`total` is 0 as long as nobody knows it; `completed` was done before.
 
-        With a `unit` the speed is shown, in units a second.
+        With a `unit` the speed is shown, in units a second. Of the unit MB, bytes are counted.
         """
         self._title = title
         self._unit = unit
@@ -90,14 +90,13 @@ class ProgressLine:
 
     def _fields(self) -> tuple[list[Reading], list[Reading]]:
         """What is shown from 40 columns up, and what where there is room."""
-        count, brief = f"{self._completed}", _brief(self._completed, self._total)
-        if self._total:
-            count += f"/{self._total}"
-            brief += f"/{_brief(self._total, self._total)}"
+        both = [self._completed, self._total] if self._total else [self._completed]
+        brief = "/".join(_brief(number, max(both)) for number in both)
+        count = "/".join(map(_megabytes if self._unit == "MB" else str, both))
         main = [Reading(f"{self._title} {count}", brief), *self._readings[:_MAIN]]
         if self._unit and self._speed:
-            speed = Reading(f"{self._speed:,.0f} {self._unit}/s", f"{rounded(self._speed)}/s")
-            main.append(speed)
+            speed = _megabytes(self._speed) if self._unit == "MB" else f"{self._speed:,.0f}"
+            main.append(Reading(f"{speed} {self._unit}/s", f"{rounded(self._speed)}/s"))
         if self._end is not None:
             left = max(self._end - time.monotonic(), 0.0)
             main.append(Reading(f"{duration(left)} left", f"{_brief_duration(left)} left"))
@@ -118,6 +117,10 @@ def rounded(number: float) -> str:
             break
         number /= 1000
     return f"{number:.3g}{unit}" if number < 999.5 else f"{number:.0f}{unit}"
+
+
+def _megabytes(count: float) -> str:
+    return f"{count / 1e6:,.1f}"
 
 
 def _brief(count: int, total: int) -> str:

@@ -216,4 +216,11 @@ def test_without_a_terminal_lines_are_told_now_and_then(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, env=environment(), capture_output=True,
         text=True, check=True,
     )  # fmt: skip
-    assert done.stderr == "step 0/50  loss 1\nstep 3/50  loss 1\n"
+    assert done.stderr == "step 3/50  loss 1\n"
+
+
+def test_bytes_are_shown_as_megabytes() -> None:
+    line = ProgressLine("encoding", 12_000_000, unit="MB")
+    line.update(3_456_789, [])
+    assert line.whole() == "encoding 3.5/12.0"
+    assert line.fitted(12) == "3.46M/12M"

@@ -6,6 +6,7 @@ from typing import Any
 
 from seqkit.checking import check_section
 from seqkit.config import DataConfig
+from seqkit.console import Progress, unseen
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus, recorded_path_problem
 from seqkit.errors import CheckpointError, ConfigError, DataError
@@ -14,7 +15,11 @@ from seqkit.runs.checkpoint import Checkpoint
 
 
 def own_part(
-    saved: Checkpoint, name: str, catalogue: Catalogue, notice: Callable[[str], None]
+    saved: Checkpoint,
+    name: str,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    progress: Progress = unseen,
 ) -> tuple[Part, Corpus]:
     """The validation or test part of a checkpoint's own data, and the corpus it is a part of.
 
@@ -32,7 +37,9 @@ def own_part(
         problem = None if known else _unknown_dataset(data.dataset, saved.config)
     if problem:
         raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")
-    corpus = load_corpus(data, catalogue=catalogue, notice=notice, codec=saved.codec)
+    corpus = load_corpus(
+        data, catalogue=catalogue, notice=notice, codec=saved.codec, progress=progress
+    )
     if corpus.sha256 != saved.data.get("sha256"):
         raise DataError(
             f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "

@@ -9,12 +9,11 @@ from pathlib import Path
 import torch
 
 from seqkit import device, disk
-from seqkit.api import fine_tuning
+from seqkit.api import fine_tuning, training_data
 from seqkit.config import Config, ModelConfig, check_model
-from seqkit.data import streams
+from seqkit.console import Progress, unseen
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
-from seqkit.data.load import load_corpus
 from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
@@ -65,7 +64,9 @@ class Training:
 
 
 @contextlib.contextmanager
-def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Training | None]:
+def opened(
+    config: Config, catalogue: Catalogue, notice: Notice, progress: Progress = unseen
+) -> Iterator[Training | None]:
     """Set a training up, and keep others out of its folder until the block ends.
 
     Yields None where the run is finished, which `notice` is told.
@@ -100,7 +101,7 @@ def opened(config: Config, catalogue: Catalogue, notice: Notice) -> Iterator[Tra
                 return
         chosen = device.choose_device(config.device)
         with device.settings_of_training(chosen, config.train.deterministic):
-            training = _set_up(config, chosen, folder, saved, catalogue, notice)
+            training = _set_up(config, chosen, folder, saved, catalogue, notice, progress)
             if saved is not None and training.trainer.finished and folder.finished_at is not None:
                 notice(f"{folder.path}: {_finished(config, training.trainer.progress.step)}")
                 yield None
@@ -133,26 +134,12 @@ def _set_up(
     saved: Checkpoint | None,
     catalogue: Catalogue,
     notice: Notice,
+    progress: Progress,
 ) -> Training:
     """Data, network and trainer; `saved` is the run to go on with."""
     origin = saved or fine_tuning.initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
-    if origin and not saved:
-        config.data = origin.as_read(config.data)
-    config.data.path = streams.settled(config.data.path, disk.cache_dir(), notice)
-    if config.prompt_file is not None:
-        (config.prompt_file,) = streams.settled([config.prompt_file], disk.cache_dir(), notice)
-    _make_paths_absolute(config)
-    corpus = load_corpus(
-        config.data,
-        catalogue=catalogue,
-        notice=notice,
-        codec=origin.codec if origin else None,
-        trained=origin.config if origin and not saved else None,  # a run's were compared above
-        grow=saved is None and fine_tuning.may_grow(config.data),
-    )
-    if origin is not None and saved is None:
-        origin = fine_tuning.grown(origin, corpus.codec, config.fixed_seed, notice)
+    corpus, origin = training_data.read(config, origin, saved, catalogue, notice, progress)
     if saved is not None:
         same_data = saved.data.get("sha256") == corpus.sha256
         if differs := resume.check_settings(config, saved, same_data=same_data):
@@ -193,14 +180,6 @@ def _set_up(
         catalogue=catalogue,
         memory_advice=advice,
     )
-
-
-def _make_paths_absolute(config: Config) -> None:
-    """A run may be gone on with from another folder."""
-    config.data.path = [str(Path(path).absolute()) for path in config.data.path]
-    for key in ("init_from", "prompt_file", "prompt_audio"):
-        if path := getattr(config, key):
-            setattr(config, key, str(Path(path).absolute()))
 
 
 def _check_sampling(

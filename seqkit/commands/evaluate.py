@@ -31,12 +31,13 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             notice=console.notice,
             codec=saved.codec,
             trained=saved.config,
+            progress=console.progress,
         )
         part = corpus.whole
     else:
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
-        part, corpus = own_part(saved, config.part, catalogue, console.notice)
+        part, corpus = own_part(saved, config.part, catalogue, console.notice, console.progress)
     scoring.require_memory(saved.model, len(part), chosen)
     with (
         device.memory_errors(lambda: "Try device=cpu."),

@@ -17,7 +17,7 @@ _Item = TypeVar("_Item")
 
 @contextmanager
 def ended_by_signals() -> "Iterator[Interrupts]":
-    """What is generated in the block may be ended by signals; what was made by then is kept.
+    """What the block does may be ended by signals.
 
     Raises:
         StoppedError: one came; Ctrl-C is raised as it is.
@@ -30,7 +30,7 @@ def ended_by_signals() -> "Iterator[Interrupts]":
         if interrupts.received in (None, signal.SIGINT):
             raise
         name = interrupts.received.name
-        raise StoppedError(f"stopped by {name}; what was made by then is kept") from error
+        raise StoppedError(f"stopped by {name}: what it wrote until then is whole") from error
 
 
 class Interrupts:

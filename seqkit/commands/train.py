@@ -22,7 +22,7 @@ from seqkit.runs.observers import Progress
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Train, and print a sample of the best checkpoint to stdout."""
-    with opened(config, catalogue, console.notice) as training:
+    with opened(config, catalogue, console.notice, console.progress) as training:
         if training is None:
             return
         _train(training, console)

@@ -13,6 +13,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.files import Choice, Search
+from seqkit.data.meter import Meter
 from seqkit.data.recordings import Recordings
 from seqkit.data.sound import reader
 from seqkit.errors import ConfigError
@@ -43,6 +44,7 @@ def load(
     cache: Path,
     catalogue: Catalogue,
     codec: Codec | None = None,
+    meter: Meter,
 ) -> Corpus:
     """The corpus of files, and of those that are chosen in folders: each is one document.
 
@@ -56,6 +58,7 @@ def load(
         cache: the folder for encoded data.
         catalogue: where `config.codec` is looked for.
         codec: quantise with this one; by default one as configured.
+        meter: shows how far the files were read.
 
     Raises:
         DataError: nothing to read, or with on_bad_file=error a file that cannot be read.
@@ -68,13 +71,13 @@ def load(
         if not files.is_folder(path):
             _check_not_text(path)
     search = Search(choice(config), BadFiles(config.on_bad_file == "skip"))
-    source = corpus_cache.scan(located, search.named(located.paths), cache)
+    source = corpus_cache.scan(located, search.named(located.paths), cache, meter)
     settings = {
         "kind": "audio",
         "channel": config.channel,
         "on_bad_file": config.on_bad_file,
     }
-    recordings = Recordings(config, source.files, located)
+    recordings = Recordings(config, source)
     if codec is None:
         kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, catalogue)
         assert issubclass(kind, Quantiser)

@@ -18,6 +18,7 @@ from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
+from seqkit.data.meter import Meter
 from seqkit.disk import OutputFile
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
@@ -52,6 +53,7 @@ class Source:
     files: by name, as `Search.named` names them.
     located: what the data set says of itself.
     cache: the folder for encoded data.
+    meter: shows how far its files were read.
     """
 
     located: Located
@@ -59,6 +61,7 @@ class Source:
     hashes: Mapping[str, str]
     bytes: int
     cache: Path
+    meter: Meter
 
     @property
     def sha256(self) -> str:
@@ -76,11 +79,11 @@ class Source:
 
     def check_unchanged(self) -> None:
         """Raise DataError if a file changed since it was hashed."""
-        if _hashes(self.located, self.files, self.cache)[0] != self.hashes:
+        if _hashes(self.located, self.files, self.cache, Meter())[0] != self.hashes:
             raise DataError(f"{self.located}: changed while it was read: start again")
 
 
-def scan(located: Located, files: Mapping[str, Path], cache: Path) -> Source:
+def scan(located: Located, files: Mapping[str, Path], cache: Path, meter: Meter) -> Source:
     """Hash the files, or take the hashes remembered by path, size and time stamp.
 
     Raises:
@@ -93,8 +96,8 @@ def scan(located: Located, files: Mapping[str, Path], cache: Path) -> Source:
                 f"{located}: no file matches {pattern}, which {located.name} names as its own "
                 f"{('validation', 'test')[part - 1]} part"
             )
-    hashes, size = _hashes(located, files, cache)
-    return Source(located, files, hashes, size, cache)
+    hashes, size = _hashes(located, files, cache, meter)
+    return Source(located, files, hashes, size, cache, meter)
 
 
 def find_codec(
@@ -155,7 +158,8 @@ def load(
     base = source.cache / "corpora" / key
     if corpus := _cached(base, source, codec):
         return corpus
-    with disk.atomic_write(base.with_suffix(".bin")) as stream:
+    shown = source.meter.shown("encoding", source.bytes)
+    with shown, disk.atomic_write(base.with_suffix(".bin")) as stream:
         encoded = encode(stream)
         size = stream.tell() // symbol_dtype(codec.size).itemsize
     ends = [*encoded.starts[1:], size]
@@ -170,34 +174,47 @@ def load(
     return corpus
 
 
-def blocks(file: Path) -> Iterator[bytes]:
-    """The bytes of a file, some megabytes at a time. Raises BadFileError."""
+def blocks(file: Path, count: Callable[[int], None] = lambda size: None) -> Iterator[bytes]:
+    """The bytes of a file, some megabytes at a time; `count` is told of each block's size.
+
+    Raises:
+        BadFileError: it cannot be read.
+    """
     try:
         with file.open("rb") as stream:
             while block := stream.read(_BLOCK):
+                count(len(block))
                 yield block
     except OSError as error:
         raise BadFileError.of(file, error) from error
 
 
-def _hashes(located: Located, files: Mapping[str, Path], cache: Path) -> tuple[dict[str, str], int]:
+def _hashes(
+    located: Located, files: Mapping[str, Path], cache: Path, meter: Meter
+) -> tuple[dict[str, str], int]:
     """The sha256 of every file, and how many bytes they have together."""
     place = b"\0".join(os.fsencode(root.resolve()) for root in located.paths)
     memory = cache / "hashes" / (hashlib.sha256(place).hexdigest()[:32] + ".json")
     known = _read_json(memory) or {}
-    entries: dict[str, list[Any]] = {}
+    stamps: dict[str, list[Any]] = {}
     for name, file in files.items():
         try:
             status = file.stat()
         except OSError as error:
             raise BadFileError.of(file, error) from error
-        entry = known.get(name)
-        if not (isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]):
+        stamps[name] = [status.st_size, status.st_mtime_ns]
+    entries = {
+        name: known[name]
+        for name, stamp in stamps.items()
+        if isinstance(known.get(name), list) and known[name][:2] == stamp
+    }
+    new = [name for name in files if name not in entries]
+    with meter.shown("looking for changes", sum(stamps[name][0] for name in new)):
+        for name in new:
             digest = hashlib.sha256()
-            for block in blocks(file):
+            for block in blocks(files[name], meter.add):
                 digest.update(block)
-            entry = [status.st_size, status.st_mtime_ns, digest.hexdigest()]
-        entries[name] = entry
+            entries[name] = [*stamps[name], digest.hexdigest()]
     # A file that changed just now could change again within the same tick of its time stamp.
     settled = {
         name: entry for name, entry in entries.items() if entry[1] < (time.time() - _SETTLED) * 1e9
@@ -205,8 +222,8 @@ def _hashes(located: Located, files: Mapping[str, Path], cache: Path) -> tuple[d
     if settled != known:
         with contextlib.suppress(OutputError), disk.atomic_write(memory) as stream:
             stream.write(json.dumps(settled).encode())
-    size = sum(entry[0] for entry in entries.values())
-    return {name: entry[2] for name, entry in entries.items()}, size
+    size = sum(stamp[0] for stamp in stamps.values())
+    return {name: entries[name][2] for name in files}, size
 
 
 def _read_json(path: Path) -> dict[str, Any] | None:

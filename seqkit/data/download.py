@@ -10,9 +10,8 @@ import urllib.request
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import IO
 
 from seqkit import disk
 from seqkit.data.datasets import Folders, Located
@@ -20,6 +19,9 @@ from seqkit.errors import DataError, OutputError
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
+
+
+_BLOCK = 1 << 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Download:
         path = next((place for place in places if place.exists()), places[-1])
         if not path.exists():
             try:
-                self._fetch(path)
+                self._fetch(path, folders)
             except (OSError, ValueError, HTTPException) as error:
                 return self._stand_in(folders, error)
         return Located(path, self.name, licence=self.licence, citation=self.citation)
@@ -67,9 +69,8 @@ class Download:
         )
         return Located(self.sample, self.sample.name)
 
-    def _fetch(self, target: Path) -> None:
-        with _open(self.url) as response:
-            content = response.read()
+    def _fetch(self, target: Path, folders: Folders) -> None:
+        content = _download(self.url, self.name, folders)
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise ValueError(f"{self.url} gave a file of another sha256")
         with disk.atomic_write(target) as stream:
@@ -120,7 +121,7 @@ class Archive:
             return cached
         folders.notice(f"downloading {self.name} from {self.url}")
         try:
-            files = self._fetch()
+            files = self._fetch(folders)
         except (
             *(OSError, ValueError, EOFError),
             *(HTTPException, tarfile.TarError, zlib.error),
@@ -132,10 +133,9 @@ class Archive:
         _write_folder(cached, files)
         return cached
 
-    def _fetch(self) -> dict[str, bytes]:
+    def _fetch(self, folders: Folders) -> dict[str, bytes]:
         """The content of every file, by name."""
-        with _open(self.url) as response:
-            content = io.BytesIO(response.read())
+        content = io.BytesIO(_download(self.url, self.name, folders))
         files: dict[str, bytes] = {}
         with tarfile.open(fileobj=content, mode="r:gz") as archive:
             for entry in archive:
@@ -176,7 +176,7 @@ class _Asked(threading.Thread):
         self._url = url
         self._lock = threading.Lock()
         self._left = False
-        self.response: IO[bytes] | None = None
+        self.response: HTTPResponse | None = None
         self.error: Exception | None = None
 
     def run(self) -> None:
@@ -201,7 +201,21 @@ class _Asked(threading.Thread):
                 self.response.close()
 
 
-def _open(url: str) -> IO[bytes]:
+def _download(url: str, name: str, folders: Folders) -> bytes:
+    """What a URL gives. Raises OSError, ValueError, HTTPException."""
+    content = io.BytesIO()
+    with _open(url) as response:
+        size = int(response.headers.get("Content-Length") or 0)
+        with folders.progress(f"downloading {name}", size, unit="MB") as bar:
+            while block := response.read(_BLOCK):
+                content.write(block)
+                bar.update(content.tell(), total=max(size, content.tell()))
+    if content.tell() < size:
+        raise OSError(f"{size} bytes were promised, {content.tell()} came")
+    return content.getvalue()
+
+
+def _open(url: str) -> HTTPResponse:
     """Open a URL, giving up after ANSWER_SECONDS in all. Raises OSError."""
     asked = _Asked(url)
     asked.start()

@@ -6,12 +6,14 @@ from typing import Any
 
 from seqkit import disk
 from seqkit.config import DataConfig
+from seqkit.console import Progress, unseen
 from seqkit.data import audio_corpus, codecs, datasets, text_corpus
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
 from seqkit.data.files import Search
+from seqkit.data.meter import Meter
 from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
@@ -27,6 +29,7 @@ def load_corpus(
     codec: Codec | None = None,
     trained: Mapping[str, Any] | None = None,
     grow: bool = False,
+    progress: Progress = unseen,
 ) -> Corpus:
     """The corpus at `data.path`, or else of `data.dataset`.
 
@@ -37,6 +40,7 @@ def load_corpus(
         codec: encode with this one, a checkpoint's; by default one as configured.
         trained: the config in that checkpoint, where keys must not ask for another gain.
         grow: give that codec symbols for what is new in a text.
+        progress: shows how far the data was downloaded, read and encoded.
 
     Raises:
         ConfigError: neither path nor data set, or keys that do not fit the codec.
@@ -46,14 +50,17 @@ def load_corpus(
     if kind == "audio" and trained is not None:
         audio_corpus.check_gain(data, trained)
     cache = disk.cache_dir()
-    located = _locate(data, catalogue, Folders(cache, notice))
+    located = _locate(data, catalogue, Folders(cache, notice, progress))
     if kind == "auto" and _is_sound(located, data.pattern):
         kind = "audio"
+    meter = Meter(progress)
     if kind == "audio":
-        corpus = audio_corpus.load(data, located, cache=cache, catalogue=catalogue, codec=codec)
+        corpus = audio_corpus.load(
+            data, located, cache=cache, catalogue=catalogue, codec=codec, meter=meter
+        )
     else:
         corpus = text_corpus.load(
-            data, located, cache=cache, catalogue=catalogue, codec=codec, grow=grow
+            data, located, cache=cache, catalogue=catalogue, codec=codec, grow=grow, meter=meter
         )
     for note in corpus.notes:
         notice(note)

@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +13,7 @@ from seqkit.config import DataConfig
 from seqkit.data import codecs
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus_cache import Encoded
-from seqkit.data.datasets import Located
+from seqkit.data.corpus_cache import Encoded, Source
 from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import Resampler
@@ -39,8 +38,7 @@ class Recordings:
     """
 
     config: DataConfig
-    files: Mapping[str, Path]
-    located: Located
+    source: Source
     bad: BadFiles = field(init=False)
     left_out: Counter[str] = field(default_factory=Counter)
     converted: Counter[str] = field(default_factory=Counter)
@@ -49,7 +47,7 @@ class Recordings:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        self.bad = BadFiles(self.config.on_bad_file == "skip", several=len(self.files) > 1)
+        self.bad = BadFiles(self.config.on_bad_file == "skip", several=len(self.source.files) > 1)
 
     def codec(self, kind: type[Quantiser]) -> Quantiser:
         """The quantiser that `config` asks for; the gain takes a pass over all files.
@@ -72,8 +70,8 @@ class Recordings:
         part_starts: dict[int, int] = {}
         written = 0
         for name in self._order():
-            part_starts.setdefault(self.located.part_of(name), written)
-            count = self._write(self.files[name], codec, stream)
+            part_starts.setdefault(self.source.located.part_of(name), written)
+            count = self._write(self.source.files[name], codec, stream)
             if count:
                 starts.append(written)
                 written += count
@@ -90,12 +88,13 @@ class Recordings:
         )
 
     def _order(self) -> list[str]:
-        return sorted(self.files, key=lambda name: (self.located.part_of(name), _rank(name)))
+        part_of = self.source.located.part_of
+        return sorted(self.source.files, key=lambda name: (part_of(name), _rank(name)))
 
     def _common_rate(self) -> int:
         """The sample rate of most files."""
         rates: Counter[int] = Counter()
-        for file in self.files.values():
+        for file in self.source.files.values():
             try:
                 rates[Reader(file).sample_rate] += 1
             except BadFileError as error:
@@ -109,14 +108,15 @@ class Recordings:
         if self.config.gain == "none":
             return 1.0
         peak, square, count = 0.0, 0.0, 0
-        for name in self._order():
-            try:
-                for wave in self._waves(self.files[name], rate):
-                    peak = max(peak, float(np.abs(wave).max(initial=0)))
-                    square += float(np.square(wave, dtype=np.float64).sum())
-                    count += wave.size
-            except BadFileError as error:
-                self.bad.refuse(error)
+        with self.source.meter.shown("measuring the level", self.source.bytes):
+            for name in self._order():
+                try:
+                    for wave in self._waves(self.source.files[name], rate):
+                        peak = max(peak, float(np.abs(wave).max(initial=0)))
+                        square += float(np.square(wave, dtype=np.float64).sum())
+                        count += wave.size
+                except BadFileError as error:
+                    self.bad.refuse(error)
         if peak < _SILENT:
             raise DataError(self._nothing_left())
         self.bad.errors.clear()
@@ -126,8 +126,13 @@ class Recordings:
     def _waves(self, file: Path, rate: int) -> Iterator[Wave]:
         opened = Reader(file)
         resampler = Resampler(opened.sample_rate, rate)
+        size, read, counted = file.stat().st_size, 0, 0
         for block in opened.blocks(self.config.channel):
             yield resampler.convert(block)
+            read += len(block)
+            now = size * min(read, opened.frames) // opened.frames
+            self.source.meter.add(now - counted)
+            counted = now
         yield resampler.convert(np.zeros(0, np.float32), last=True)
         if opened.sample_rate != rate:
             self.converted[f"resampled from {opened.sample_rate} Hz to {rate} Hz"] += 1
@@ -174,17 +179,18 @@ class Recordings:
         return count
 
     def _nothing_left(self) -> str:
-        first = next(iter(self.files.values()))
+        first = next(iter(self.source.files.values()))
         if self.bad.errors:
-            return f"none of {len(self.files)} file(s) of sound can be read: {self.bad.errors[0]}"
+            count = len(self.source.files)
+            return f"none of {count} file(s) of sound can be read: {self.bad.errors[0]}"
         why = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
         return f"{first}: nothing is left of the sound: {why or 'silence'}"
 
     def _notes(self, documents: int) -> Iterator[str]:
         if self.bad.errors:
             count = len(self.bad.errors)
-            yield f"{count} of {len(self.files)} files cannot be read: {self.bad}"
-        told = [f"{documents} of {len(self.files)} file(s) of sound read"]
+            yield f"{count} of {len(self.source.files)} files cannot be read: {self.bad}"
+        told = [f"{documents} of {len(self.source.files)} file(s) of sound read"]
         told += [f"{count} {what}" for what, count in self.converted.items()]
         told += [f"{count} left out ({what})" for what, count in self.left_out.items()]
         if self.clipped:

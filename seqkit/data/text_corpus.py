@@ -12,6 +12,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.corpus_cache import Source
 from seqkit.data.datasets import Located
 from seqkit.data.files import Choice, Search, is_folder
+from seqkit.data.meter import Meter
 from seqkit.data.text_reading import check_encoding, check_not_sound, is_text
 from seqkit.data.texts import Texts, pieces_of
 from seqkit.errors import DataError
@@ -26,6 +27,7 @@ def load(
     catalogue: Catalogue,
     codec: Codec | None = None,
     grow: bool = False,
+    meter: Meter,
 ) -> Corpus:
     """The corpus of files, and of those that are chosen in folders: each is one document.
 
@@ -40,6 +42,7 @@ def load(
         catalogue: where `config.codec` is looked for.
         codec: encode with this one; by default one that fits the text.
         grow: give that codec symbols for what is new in the text.
+        meter: shows how far it was read.
 
     Raises:
         DataError: nothing to read, bytes that are not text, or characters outside the vocabulary.
@@ -56,7 +59,7 @@ def load(
     files = {name: file for name, file in files.items() if file.stat().st_size}
     if not files:
         raise DataError(f"{located}: the text is empty")
-    source = corpus_cache.scan(located, files, cache)
+    source = corpus_cache.scan(located, files, cache, meter)
     if codec is None:
         codec = _fitting_codec(config, source, catalogue)
     elif grow:
@@ -112,8 +115,11 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
             wanted = Bytes if raw else Characters
         assert issubclass(wanted, TextCodec)
         files = _readable(files, wanted.kind, config)
-        pieces = (piece for file in files for piece in pieces_of(file, wanted.kind, config))
-        with codecs.failures(wanted, "fit"):
+        pieces = (
+            piece for file in files for piece in pieces_of(file, wanted.kind, config, source.meter)
+        )
+        shown = source.meter.shown("finding the characters", source.bytes)
+        with shown, codecs.failures(wanted, "fit"):
             try:
                 return wanted.fit(pieces, config.max_vocabulary)
             except BadFileError as error:
@@ -141,8 +147,11 @@ def _grown_codec(
 
     def derive() -> Codec:
         files = _readable(list(source.files.values()), codec.kind, config)
-        pieces = (piece for file in files for piece in pieces_of(file, codec.kind, config))
-        with codecs.failures(type(codec), "grown"):
+        pieces = (
+            piece for file in files for piece in pieces_of(file, codec.kind, config, source.meter)
+        )
+        shown = source.meter.shown("finding new characters", source.bytes)
+        with shown, codecs.failures(type(codec), "grown"):
             try:
                 grown = codec.grown(pieces, config.max_vocabulary)
             except BadFileError as error:

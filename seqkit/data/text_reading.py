@@ -2,7 +2,7 @@
 
 import codecs
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from seqkit.data import corpus_cache
@@ -24,8 +24,15 @@ def check_encoding(encoding: str) -> None:
         )
 
 
-def text_blocks(file: Path, encoding: str, newline: str = "keep") -> Iterator[str]:
+def text_blocks(
+    file: Path,
+    encoding: str,
+    newline: str = "keep",
+    count: Callable[[int], None] = lambda size: None,
+) -> Iterator[str]:
     """The text of a file, some megabytes at a time; with newline=lf its line ends are LF.
+
+    `count` is told how many bytes were read of it, each time.
 
     Raises:
         BadFileError: it cannot be read, or is not in this encoding.
@@ -34,7 +41,7 @@ def text_blocks(file: Path, encoding: str, newline: str = "keep") -> Iterator[st
     ends = io.IncrementalNewlineDecoder(decoder, translate=True) if newline == "lf" else decoder
     read = 0
     try:
-        for block in corpus_cache.blocks(file):
+        for block in corpus_cache.blocks(file, count):
             read += len(block)
             yield ends.decode(block)
         yield ends.decode(b"", final=True)

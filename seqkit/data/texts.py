@@ -14,6 +14,7 @@ from seqkit.data import codecs, corpus_cache
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.data.corpus_cache import Encoded, Source
+from seqkit.data.meter import Meter
 from seqkit.data.text_reading import check_text, encoding_with_mark, text_blocks
 from seqkit.disk import OutputFile
 from seqkit.errors import DataError
@@ -25,11 +26,13 @@ _HINTS = {
 }
 
 
-def pieces_of(file: Path, kind: str, config: DataConfig) -> Iterator[str] | Iterator[bytes]:
+def pieces_of(
+    file: Path, kind: str, config: DataConfig, meter: Meter
+) -> Iterator[str] | Iterator[bytes]:
     """The content of a file for a codec of text or bytes. Raises BadFileError."""
     if kind == "bytes":
-        return corpus_cache.blocks(file)
-    return text_blocks(file, config.encoding, config.newline)
+        return corpus_cache.blocks(file, meter.add)
+    return text_blocks(file, config.encoding, config.newline, meter.add)
 
 
 @dataclass
@@ -95,7 +98,7 @@ class Texts:
         """Write the symbols of one file, and return how many they are."""
         offset = written = skipped = returns = 0
         newlines = False
-        for piece in pieces_of(file, self.codec.kind, self.config):
+        for piece in pieces_of(file, self.codec.kind, self.config, self.source.meter):
             symbols = self._encode(file, piece, offset)
             stream.write(symbols.tobytes())
             if self.config.unknown == "skip":

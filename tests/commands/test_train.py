@@ -288,7 +288,7 @@ def test_a_signal_in_the_closing_sample_ends_it_in_a_line(text_file: Path, tmp_p
     rest, err = training.communicate(timeout=600)
     assert training.returncode == 75, err
     assert 200 <= len(begun + rest) < 100_000_000
-    assert err.endswith("stopped by SIGTERM; what was made by then is kept\n")
+    assert err.endswith("stopped by SIGTERM: what it wrote until then is whole\n")
     assert json.loads((tmp_path / "a" / "summary.json").read_text())["steps"] == 2
 
 

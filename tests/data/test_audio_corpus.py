@@ -12,6 +12,7 @@ from seqkit.data import audio_corpus, corpus_cache, recordings
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
+from seqkit.data.meter import Meter
 from seqkit.data.sound import Wave, mu_law, resample
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
@@ -30,7 +31,9 @@ def load(
 ) -> Corpus:
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name, test=test)
-    return audio_corpus.load(config, located, cache=cache, catalogue=Catalogue(), codec=given)
+    return audio_corpus.load(
+        config, located, cache=cache, catalogue=Catalogue(), codec=given, meter=Meter()
+    )
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Downloads are looked for in the order of the contract, and checked."""
 
+import contextlib
 import hashlib
 import http.server
 import io
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.console import Bar, unseen
 from seqkit.data import download as downloads
 from seqkit.data.datasets import Folders
 from seqkit.data.datasets.tiny_shakespeare import FILE
@@ -64,6 +66,19 @@ def test_a_download_is_kept_in_the_cache(site: str, folders: Folders, notices: l
     assert (again.path, notices) == (located.path, [])
 
 
+def test_a_download_is_shown(site: str, folders: Folders) -> None:
+    seen: list[tuple[str, int, str]] = []
+
+    @contextlib.contextmanager
+    def progress(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+        seen.append((title, total, unit))
+        with unseen(title, total) as bar:
+            yield bar
+
+    download(f"{site}/good").locate(replace(folders, progress=progress))
+    assert seen == [("downloading words", 0, "MB")]
+
+
 def test_the_users_data_comes_first(site: str, folders: Folders) -> None:
     assert folders.data is not None
     kept = folders.data / "w" / "words.txt"
@@ -106,32 +121,28 @@ CLIPS = {"b.wav": b"two", "a.wav": b"one"}
 LISTING = "".join(f"{hashlib.sha256(CLIPS[name]).hexdigest()}  {name}\n" for name in sorted(CLIPS))
 
 
-def archive(url: str) -> Archive:
+def archive(place: Path, content: bytes) -> Archive:
+    """The clips, in an archive with this content."""
+    (place / "clips.tar.gz").write_bytes(content)
     digest = hashlib.sha256(LISTING.encode()).hexdigest()
+    url = (place / "clips.tar.gz").as_uri()
     return Archive("clips", "c/recordings", url, "recordings", digest)
 
 
-def test_an_archive_is_known_by_what_it_holds(
-    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_is_known_by_what_it_holds(folders: Folders, tmp_path: Path) -> None:
     inside = {f"repo-1/recordings/{name}": data for name, data in CLIPS.items()}
     outside = {"repo-1/README": b"more", "repo-1/../../evil.wav": b"evil", "/evil.wav": b"evil"}
-    good = packed({**outside, **inside})
-    monkeypatch.setattr(downloads, "_open", lambda url: io.BytesIO(good))
-    place = archive("x").locate(folders).path
+    good = archive(tmp_path, packed({**outside, **inside}))
+    place = good.locate(folders).path
     assert {file.name: file.read_bytes() for file in place.iterdir()} == CLIPS
     assert not list(tmp_path.rglob("evil.wav"))
-    monkeypatch.setattr(downloads, "_open", None)
-    assert archive("x").locate(folders).path == place
+    assert archive(tmp_path, b"").locate(folders).path == place
 
 
 @pytest.mark.parametrize("content", [b"no archive", packed({"r/recordings/a.wav": b"other"})])
-def test_a_wrong_archive_leaves_nothing(
-    content: bytes, folders: Folders, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(downloads, "_open", lambda url: io.BytesIO(content))
+def test_a_wrong_archive_leaves_nothing(content: bytes, folders: Folders, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"c/recordings of a folder named by SEQKIT_DATA_DIR"):
-        archive("x").locate(folders)
+        archive(tmp_path, content).locate(folders)
     assert not [file for file in folders.cache.rglob("*") if file.is_file()]
 
 
@@ -141,12 +152,11 @@ def test_a_download_without_a_sample_is_refused(site: str, folders: Folders) -> 
 
 
 def test_a_full_disk_leaves_nothing_of_an_archive(
-    folders: Folders, monkeypatch: pytest.MonkeyPatch
+    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = packed({f"repo-1/recordings/{name}": data for name, data in CLIPS.items()})
-    monkeypatch.setattr(downloads, "_open", lambda url: io.BytesIO(good))
-
+    content = packed({f"repo-1/recordings/{name}": data for name, data in CLIPS.items()})
+    good = archive(tmp_path, content)
     fill_disk(monkeypatch)
     with pytest.raises(OutputError, match="no space left"):
-        archive("x").locate(folders)
+        good.locate(folders)
     assert not list((folders.cache / "downloads" / "c").iterdir())

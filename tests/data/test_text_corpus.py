@@ -12,6 +12,7 @@ from seqkit.data import corpus_cache, text_corpus
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
+from seqkit.data.meter import Meter
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 
@@ -21,7 +22,9 @@ ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
 def load(path: Path, cache: Path, codec: Codec | None = None, **settings: object) -> Corpus:
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name)
-    return text_corpus.load(config, located, cache=cache, catalogue=Catalogue(), codec=codec)
+    return text_corpus.load(
+        config, located, cache=cache, catalogue=Catalogue(), codec=codec, meter=Meter()
+    )
 
 
 def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
@@ -202,7 +205,12 @@ def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: 
         located = Located(path, "a")
         config = DataConfig(unknown=unknown)
         return text_corpus.load(
-            config, located, cache=tmp_path / "cache", catalogue=Catalogue(), codec=codec
+            config,
+            located,
+            cache=tmp_path / "cache",
+            catalogue=Catalogue(),
+            codec=codec,
+            meter=Meter(),
         )
 
     with pytest.raises(DataError, match=r"'x'.*offset 2.*data\.unknown"):
@@ -229,7 +237,7 @@ def parts(tmp_path: Path) -> Path:
 def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> None:
     located = Located(parts, "parts", validation="*_valid.txt", test="test/*")
     corpus = text_corpus.load(
-        DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue()
+        DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue(), meter=Meter()
     )
     read = [corpus.codec.decode(part.symbols) for part in corpus.split([0.5, 0.2, 0.3])]
     assert read == ["trainx", "vvw", "test"]
@@ -239,7 +247,9 @@ def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> No
 def test_a_part_without_files_is_refused(parts: Path, tmp_path: Path) -> None:
     located = Located(parts, "parts", test="*.tset")
     with pytest.raises(DataError, match=r"no file matches \*\.tset.*parts names .* test part"):
-        text_corpus.load(DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue())
+        text_corpus.load(
+            DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue(), meter=Meter()
+        )
 
 
 def test_the_second_load_reads_neither_text_nor_hash(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from seqkit.console import Progress, unseen
 from seqkit.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.plugins import Catalogue
 
@@ -53,10 +54,15 @@ class Located:
 
 @dataclass(frozen=True)
 class Folders:
-    """Where data sets may look, and how they tell the user something."""
+    """Where data sets may look, and how they tell the user something.
+
+    progress: shows something long, as in `with folders.progress("downloading", size, unit="MB")
+        as bar: bar.update(done)`.
+    """
 
     cache: Path
     notice: Callable[[str], None]
+    progress: Progress = unseen
 
     @property
     def data(self) -> Path | None:

@@ -1,0 +1,67 @@
+"""The data of a training, read as its config and the weights that it starts from want it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from seqkit import disk
+from seqkit.api import fine_tuning
+from seqkit.config import Config
+from seqkit.console import Progress
+from seqkit.data import streams
+from seqkit.data.corpus import Corpus
+from seqkit.data.load import load_corpus
+from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint
+
+
+def read(
+    config: Config,
+    origin: Checkpoint | None,
+    saved: Checkpoint | None,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    progress: Progress,
+) -> tuple[Corpus, Checkpoint | None]:
+    """The corpus, and the checkpoint to start from, grown by what is new in the data.
+
+    In `config` the paths become absolute, because a run may be resumed from another folder, and
+    files of the cache take the place of streams.
+
+    Args:
+        config: of the training.
+        origin: what the weights come from: `saved`, another run's checkpoint, or nothing.
+        saved: the last checkpoint of the run that is resumed.
+        catalogue: where data sets and codecs are looked for.
+        notice: tells the user.
+        progress: shows how far the data was read.
+
+    Raises:
+        DataError: the data cannot be read.
+        ConfigError: keys that do not fit the checkpoint.
+    """
+    fine_tuned = origin if saved is None else None
+    if fine_tuned:
+        config.data = fine_tuned.as_read(config.data)
+    config.data.path = streams.settled(config.data.path, disk.cache_dir(), notice)
+    if config.prompt_file is not None:
+        (config.prompt_file,) = streams.settled([config.prompt_file], disk.cache_dir(), notice)
+    _make_paths_absolute(config)
+    corpus = load_corpus(
+        config.data,
+        catalogue=catalogue,
+        notice=notice,
+        codec=origin.codec if origin else None,
+        trained=fine_tuned.config if fine_tuned else None,  # a resumed run's were compared before
+        grow=saved is None and fine_tuning.may_grow(config.data),
+        progress=progress,
+    )
+    if fine_tuned:
+        origin = fine_tuning.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
+    return corpus, origin
+
+
+def _make_paths_absolute(config: Config) -> None:
+    config.data.path = [str(Path(path).absolute()) for path in config.data.path]
+    for key in ("init_from", "prompt_file", "prompt_audio"):
+        if path := getattr(config, key):
+            setattr(config, key, str(Path(path).absolute()))

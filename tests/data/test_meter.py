@@ -1,0 +1,62 @@
+"""How far data was read is shown by bytes, in every pass."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.config import DataConfig
+from seqkit.console import Bar
+from seqkit.data.load import load_corpus
+from seqkit.plugins import Catalogue
+from seqkit.progress_line import Reading
+
+TEXT_PASSES = ["looking for changes", "finding the characters", "encoding"]
+SOUND_PASSES = ["looking for changes", "measuring the level", "encoding"]
+
+
+class Watched:
+    """Keeps, of every bar, its title, its total, and where it stood at last."""
+
+    def __init__(self) -> None:
+        self.bars: list[tuple[str, int, int]] = []
+
+    @contextlib.contextmanager
+    def progress(self, title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+        assert unit == "MB"
+        self.bars.append((title, total, completed))
+        yield self
+
+    def update(
+        self,
+        completed: int,
+        *readings: Reading | str,
+        total: int | None = None,
+        important: bool = False,
+    ) -> None:
+        title, size, _ = self.bars[-1]
+        self.bars[-1] = (title, size, completed)
+
+
+def test_text_is_shown_to_its_last_byte(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text("déjà vu " * 700_000, encoding="utf-8")
+    size = 2 * (tmp_path / "a.txt").stat().st_size
+    watched = Watched()
+    data = DataConfig(kind="text", path=[str(tmp_path)])
+    load_corpus(data, catalogue=Catalogue(), notice=print, progress=watched.progress)
+    assert watched.bars == [(title, size, size) for title in TEXT_PASSES]
+
+
+@pytest.mark.parametrize("name", ["a.wav", "a.flac"])
+def test_sound_is_shown_to_its_last_byte(name: str, tmp_path: Path) -> None:
+    wave = np.random.default_rng(3).uniform(-0.5, 0.5, 30_011)
+    soundfile.write(tmp_path / name, wave, 8000)
+    size = (tmp_path / name).stat().st_size
+    watched = Watched()
+    data = DataConfig(path=[str(tmp_path / name)], gain="peak")
+    load_corpus(data, catalogue=Catalogue(), notice=print, progress=watched.progress)
+    assert watched.bars == [(title, size, size) for title in SOUND_PASSES]
