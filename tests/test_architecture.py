@@ -93,7 +93,7 @@ def test_an_array_has_one_name_and_a_name_one_meaning() -> None:
 def test_only_the_command_line_knows_hydra() -> None:
     for name, path in modules().items():
         if "hydra" in path.read_text():
-            assert name in ("compose", "cli"), name
+            assert name.partition(".")[0] in ("compose", "cli"), name
 
 
 def test_nothing_is_pickled_evaluated_or_printed_below_the_command_line() -> None:

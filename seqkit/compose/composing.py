@@ -1,4 +1,4 @@
-"""Recipes and overrides become one checked Config: the only file that knows Hydra.
+"""Recipes and overrides become one checked Config.
 
 Hydra composes `conf/config.yaml`, its groups and a recipe; its runner, logging and output
 folders are not used. Keys of free text never pass through its override grammar.
@@ -10,31 +10,28 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
 from hydra import compose as hydra_compose
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra._internal.hydra import Hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from hydra.plugins.config_source import ConfigResult
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from seqkit import config as schema
 from seqkit import config_file, disk
 from seqkit.checking import nearest
+from seqkit.compose.recipe_source import RecipeSource
 from seqkit.config import Config
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, take_modules
 from seqkit.recipe_files import recipe_folders, user_recipe_folders
-from seqkit.renamed_keys import RENAMED, with_listed_path
+from seqkit.renamed_keys import RENAMED
 
 FREE_TEXT = (
     *("checkpoint", "data.path", "data.pattern", "init_from", "out", "run_dir", "runs"),
@@ -44,53 +41,6 @@ FREE_TEXT = (
 _REPEATED = "data.path"  # one of them, each value of which counts; of the others the last one does
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
-
-
-class RecipeSource(FileConfigSource):
-    """Serves a flat folder of recipes as Hydra's group `recipe`."""
-
-    @staticmethod
-    def scheme() -> str:
-        return "recipes"
-
-    def available(self) -> bool:
-        return Path(self.path).is_dir()
-
-    def is_group(self, config_path: str) -> bool:
-        return config_path in ("", "recipe")
-
-    def is_config(self, config_path: str) -> bool:
-        name = self._name(config_path)
-        return name is not None and super().is_config(name)
-
-    def load_config(self, config_path: str) -> ConfigResult:
-        name = self._name(config_path) or config_path
-        file = f"{self.path}/{name}.yaml"
-        try:
-            found = super().load_config(name)
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{file}: not UTF-8") from error
-        except yaml.YAMLError as error:
-            raise ConfigError(config_file.explain(error, file)) from error
-        except RecursionError as error:
-            raise ConfigError(f"{file}: an alias in it names what it stands in") from error
-        found.header["package"] = found.header.get("package") or "_global_"
-        content = OmegaConf.to_container(found.config)
-        if isinstance(content, dict) and isinstance(content.get("data"), dict):
-            found.config = OmegaConf.create({**content, "data": with_listed_path(content["data"])})
-        return found
-
-    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
-        if config_path == "":
-            return [] if results_filter == ObjectType.CONFIG else ["recipe"]
-        if results_filter == ObjectType.GROUP:
-            return []
-        return sorted(file.stem for file in Path(self.path).glob("*.yaml"))
-
-    @staticmethod
-    def _name(config_path: str) -> str | None:
-        group, _, name = config_path.partition("/")
-        return name if group == "recipe" and name and "/" not in name else None
 
 
 class Composed(NamedTuple):
