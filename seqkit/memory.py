@@ -7,10 +7,11 @@ what it will need at least, an estimate from shapes, with what is free, control 
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import torch
 
+from seqkit import control_groups
 from seqkit.errors import DeviceError
 
 HOST = torch.device("cpu")
@@ -99,25 +100,13 @@ def _machine(root: Path) -> int | None:
 
 
 def _control_groups(root: Path) -> Iterator[int]:
-    """What the process's control groups leave it, from its own to the outermost.
-
-    A container sees its own group as the outermost, under whatever path the host gave it: levels
-    that are not there are passed over.
-    """
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    """What the process's control groups leave it, from its own to the outermost."""
+    swap = 0
+    with contextlib.suppress(OSError):
         swap = 1024 * _fields(root / "proc/meminfo").get("SwapFree:", 0)
-    except OSError:
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers not in ("", "memory"):
-            continue
-        mount = root / "sys/fs/cgroup" / controllers
-        inside = PurePosixPath(path.lstrip("/"))
-        for level in (inside, *inside.parents):
-            with contextlib.suppress(OSError, ValueError, KeyError):
-                yield (_left_in_v1 if controllers else _left_in_v2)(mount / level, swap)
+    for folder, first_version in control_groups.folders(root, "memory"):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            yield (_left_in_v1 if first_version else _left_in_v2)(folder, swap)
 
 
 def _left_in_v2(group: Path, swap: int) -> int:

@@ -5,18 +5,26 @@ another program takes the core of one of them, all others wait for a thread that
 four of 16 cores busy, a training step in 16 threads takes 280 times as long as in 8.
 """
 
+import contextlib
+import math
 import os
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import torch
+
+from seqkit import control_groups
 
 _EVERY = 0.25  # seconds between looks at the machine
 _CROWDED = 0.3  # threads that wait for a core, on average: one is too many
 _FREE = 0.8  # of a core that idles: one more thread is worth it
-_USER = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_DYNAMIC", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+_OPENMP = (
+    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_DYNAMIC", "MKL_DYNAMIC"),
+    *("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"),
+)
+"""Variables by which the user says how OpenMP is to run."""
 
 
 class SharedCores:
@@ -27,22 +35,31 @@ class SharedCores:
                 cores.adapt()
                 compute(batch)
 
-    It never takes more threads than PyTorch had before, which it has again after the block. It does
-    nothing on a GPU, where the environment says how OpenMP is to run, or where the system does not
-    tell how its cores are used: only Linux does.
+    It never takes more threads than PyTorch had before, which it has again after the last of the
+    blocks that run at the same time. It does nothing on a GPU, where the environment says how
+    OpenMP is to run, where PyTorch is to repeat to the bit (the last digits of sums depend on the
+    number of threads), or where the system does not tell how its cores are used: only Linux does.
     """
 
-    def __init__(self, device: torch.device, *, fixed: bool = False) -> None:
-        """`fixed` keeps the number of threads, on which the last digits of sums depend."""
-        self._most = torch.get_num_threads()
-        free_to_choose = not fixed and not any(name in os.environ for name in _USER)
-        self._on = device.type == "cpu" and self._most > 1 and free_to_choose
+    _users: ClassVar[int] = 0  # loops that are under way
+    _most: ClassVar[int] = 1  # threads that they may take
+
+    def __init__(self, device: torch.device) -> None:
+        """`device` is where the loop computes."""
+        fixed = torch.are_deterministic_algorithms_enabled()
+        told = any(name in os.environ for name in _OPENMP)
+        self._on = device.type == "cpu" and not fixed and not told
         self._last: _Usage | None = None
 
     def __enter__(self) -> Self:
-        if self._on and (free := _cores_left_free()) is not None:
-            torch.set_num_threads(max(1, min(self._most, free)))
-            self._last = _Usage.now()
+        self._last = _Usage.now() if self._on else None
+        self._on = self._last is not None
+        if self._on:
+            if not SharedCores._users:
+                SharedCores._most = torch.get_num_threads()
+            SharedCores._users += 1
+            free = _cores_left_free()
+            torch.set_num_threads(self._allowed(torch.get_num_threads() if free is None else free))
         return self
 
     def __exit__(
@@ -51,8 +68,10 @@ class SharedCores:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._last is not None:
-            torch.set_num_threads(self._most)
+        if self._on:
+            SharedCores._users -= 1
+            if not SharedCores._users:
+                torch.set_num_threads(SharedCores._most)
 
     def adapt(self) -> None:
         """Take another number of threads if the last quarter of a second says so.
@@ -66,7 +85,10 @@ class SharedCores:
             seconds = self._last.clock - before.clock
             shares = [(now - then) / seconds for now, then in zip(self._last, before, strict=True)]
             threads = fitting_threads(torch.get_num_threads(), *shares[1:])
-            torch.set_num_threads(min(self._most, threads))
+            torch.set_num_threads(self._allowed(threads))
+
+    def _allowed(self, threads: int) -> int:
+        return max(1, min(threads, SharedCores._most, cores_granted()))
 
 
 def fitting_threads(threads: int, computed: float, waited: float, idle: float) -> int:
@@ -75,20 +97,22 @@ def fitting_threads(threads: int, computed: float, waited: float, idle: float) -
     Args:
         threads: so many, at least 1.
         computed, waited: how many of them ran, and how many had to wait for a core, on average.
-        idle: how many cores had nothing to do, on average.
+        idle: how many cores had nothing to do, on average. They may be in use again in a moment,
+            so that the threads are doubled at most.
     """
     if waited > _CROWDED:
         # While one waits, another program has its core: so many cores are not ours.
         return max(1, min(threads - 1, int(computed - waited)))
-    return threads + round(idle) if idle > _FREE else threads
+    return threads + min(round(idle), threads) if idle > _FREE else threads
 
 
 class _Usage(NamedTuple):
     """Seconds since some moment.
 
     clock: that have passed.
-    computed, waited: in which the threads of this process ran, and were ready but had no core.
-    idle: in which the cores on which it may run had nothing to do.
+    computed: of all threads of this process, on a core.
+    waited: of all its threads, ready to run but without a core.
+    idle: of all cores on which it may run, without anything to do.
     """
 
     clock: float
@@ -129,3 +153,22 @@ def _cores_left_free() -> int | None:
     except (OSError, ValueError, IndexError):
         return None
     return (os.cpu_count() or 1) - (running - 1)
+
+
+def cores_granted(root: Path = Path("/")) -> int:
+    """How many cores' time the control groups grant this process; as many as there are by default.
+
+    A container may see 64 cores and get the time of two. `root` is where the system's files are
+    looked for.
+    """
+    granted = os.cpu_count() or 1
+    for folder, first_version in control_groups.folders(root, "cpu"):
+        with contextlib.suppress(OSError, ValueError, ZeroDivisionError):  # the word max: no bound
+            if first_version:
+                names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")  # a quota of -1: no bound
+                quota, period = (int((folder / name).read_text()) for name in names)
+            else:
+                quota, period = map(int, (folder / "cpu.max").read_text().split())
+            if quota > 0:
+                granted = min(granted, math.ceil(quota / period))
+    return granted

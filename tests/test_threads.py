@@ -3,25 +3,31 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
 
+from seqkit import threads
 from seqkit.threads import SharedCores, fitting_threads
 
 _LOOP = """
 import os, subprocess, sys
 import torch
+from seqkit import threads
 from seqkit.threads import SharedCores
 
-cores, fixed, looks = len(os.sched_getaffinity(0)), sys.argv[1] == "fixed", int(sys.argv[2])
+cores, given, looks = len(os.sched_getaffinity(0)), sys.argv[1], int(sys.argv[2])
 torch.set_num_threads(max(cores, 2))
+torch.use_deterministic_algorithms(given == "deterministic")
+threads._EVERY = 0.05
 most = torch.get_num_threads()
 a = torch.ones(300, 300)
 busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
 seen = {most}
 try:
-    with SharedCores(torch.device("cpu"), fixed=fixed) as shared:
+    with SharedCores(torch.device("cuda", 0) if given == "gpu" else torch.device("cpu")) as shared:
         for _ in range(looks):
             shared.adapt()
             seen.add(torch.get_num_threads())
@@ -36,7 +42,7 @@ print(min(seen) < most, torch.get_num_threads() == most)
 
 
 @pytest.mark.parametrize(
-    ("threads", "computed", "waited", "idle", "fitting"),
+    ("now", "computed", "waited", "idle", "fitting"),
     [
         (2, 1.98, 0.02, 0.0, 2),  # alone
         (2, 1.23, 0.73, 0.0, 1),  # beside one busy program
@@ -47,31 +53,31 @@ print(min(seen) < most, torch.get_num_threads() == most)
         (16, 12.9, 3.08, 0.0, 9),  # four of 16 cores are busy
         (16, 8.0, 8.0, 0.0, 1),
         (9, 9.0, 0.00, 3.0, 12),
+        (2, 2.0, 0.00, 62.0, 4),  # step by step
         (2, 1.70, 0.25, 0.0, 2),  # a little of everything is left alone
     ],
 )
 def test_threads_fit_the_cores_that_are_free(
-    threads: int, computed: float, waited: float, idle: float, fitting: int
+    now: int, computed: float, waited: float, idle: float, fitting: int
 ) -> None:
-    assert fitting_threads(threads, computed, waited, idle) == fitting
+    assert fitting_threads(now, computed, waited, idle) == fitting
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how its cores are used")
 @pytest.mark.parametrize(
-    ("given", "looks", "variables", "fewer"),
+    ("given", "variables", "fewer"),
     [
-        ("free", 20_000, {}, True),
-        ("fixed", 100, {}, False),
-        ("free", 100, {"OMP_WAIT_POLICY": "passive"}, False),  # what the user set is kept
+        ("free", {}, True),
+        ("deterministic", {}, False),
+        ("gpu", {}, False),
+        ("free", {"OMP_WAIT_POLICY": "passive"}, False),  # what the user set is kept
     ],
 )
-def test_busy_programs_get_their_cores(
-    given: str, looks: int, variables: dict[str, str], fewer: bool
-) -> None:
+def test_busy_programs_get_their_cores(given: str, variables: dict[str, str], fewer: bool) -> None:
     environment = {**os.environ, **variables}
     environment.pop("OMP_NUM_THREADS", None)
     done = subprocess.run(
-        [sys.executable, "-c", _LOOP, given, str(looks)],
+        [sys.executable, "-c", _LOOP, given, "20000" if fewer else "2000"],
         env=environment,
         capture_output=True,
         text=True,
@@ -80,8 +86,61 @@ def test_busy_programs_get_their_cores(
     assert done.stdout.split() == [str(fewer), "True"]
 
 
-def test_a_gpu_s_loop_leaves_the_threads_alone() -> None:
+@pytest.fixture
+def threads_to_spare(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A PyTorch with four threads, on a machine with one core free."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "_cores_left_free", lambda: 1)
     before = torch.get_num_threads()
-    with SharedCores(torch.device("cuda", 0)) as cores:
+    torch.set_num_threads(4)
+    yield 4
+    torch.set_num_threads(before)
+
+
+def test_loops_that_run_at_the_same_time_leave_all_threads_behind(threads_to_spare: int) -> None:
+    outer, inner = SharedCores(torch.device("cpu")), SharedCores(torch.device("cpu"))
+    outer.__enter__()
+    inner.__enter__()
+    assert torch.get_num_threads() == 1
+    outer.__exit__(None, None, None)  # as generators end that are read in turns
+    inner.__exit__(None, None, None)
+    assert torch.get_num_threads() == threads_to_spare
+
+
+def test_a_system_that_tells_nothing_keeps_its_threads(
+    threads_to_spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads._Usage, "now", lambda: None)
+    with SharedCores(torch.device("cpu")) as cores:
         cores.adapt()
-        assert torch.get_num_threads() == before
+        assert torch.get_num_threads() == threads_to_spare
+    assert torch.get_num_threads() == threads_to_spare
+
+
+@pytest.mark.parametrize(
+    ("files", "granted"),
+    [
+        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "250000 100000\n"}, 3),
+        ({"proc/self/cgroup": "0::/docker\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 1),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, None),
+        (
+            {
+                "proc/self/cgroup": "5:memory:/a\n4:cpu,cpuacct:/a\n",
+                "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "200000\n",
+                "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n",
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+            },
+            2,
+        ),
+        ({}, None),
+    ],
+)
+def test_a_control_group_grants_the_time_of_so_many_cores(
+    files: dict[str, str], granted: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert threads.cores_granted(tmp_path) == (granted or 64)

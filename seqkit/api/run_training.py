@@ -73,7 +73,7 @@ def _run(
     followers.add(_writers(training, followers.tell, notice))
     followers.add(observers)
     followers.tell(_started(training))
-    with SharedCores(training.device, fixed=config.train.deterministic) as cores:
+    with SharedCores(training.device) as cores:
         for event in trainer.run():
             cores.adapt()
             followers.tell(event)
