@@ -54,6 +54,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "bits_per_symbol": score.bits_per_symbol,
         "symbols": score.symbols,
         "skipped": corpus.skipped,
+        "unreadable_files": corpus.unreadable_files,
         "protocol": config.protocol,
         "window": config.window if config.protocol == "windowed" else None,
         "part": None if config.data.path else config.part,

@@ -11,6 +11,7 @@ from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console, Product
 from seqkit.generation.continuation import REMEMBERED, continue_prompt
+from seqkit.generation.footprint import require_streams
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import prompt_of, request_of, with_seed
 from seqkit.plugins import Catalogue
@@ -33,6 +34,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue)
+    chosen = device.choose_device(config.device)
+    require_streams(saved.model, config.streams, chosen)  # even their names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved), drawn.append)
     medium = medium_of(saved.codec, saved.newline)
@@ -44,7 +47,6 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         medium.check_stream(config.streams, Product().terminal)
     else:
         medium.check_files(files or [Path(f"generated{medium.suffix}")], prompt.size + length)
-    chosen = device.choose_device(config.device)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
         request = request_of(config, length)

@@ -33,6 +33,7 @@ def free_files(config: Config) -> list[Path]:
     out = Path(config.out)
     if not out.name:
         raise ConfigError(f"out={config.out}: give the name of a file")
+    _allow_open_files(config.streams)
     files = numbered(out, config.streams)
     for file in files:
         if file.is_dir():

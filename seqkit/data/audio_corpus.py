@@ -100,6 +100,7 @@ def load(
         corpus = dataclasses.replace(
             corpus,
             skipped=corpus.skipped + len(search.bad.errors),
+            unreadable_files=corpus.unreadable_files + len(search.bad.errors),
             notes=(*corpus.notes, search.note(len(source.files))),
         )
     return corpus

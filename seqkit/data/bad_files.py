@@ -24,6 +24,11 @@ class BadFileError(DataError):
         """One that the operating system does not let us read."""
         return cls(file, f"cannot be read: {disk.describe(error)}")
 
+    def refusal(self, *, hint: bool) -> DataError:
+        """The error that ends the reading, with a hint at how to go on without the file."""
+        advice = "; data.on_bad_file=skip leaves such files out" if hint else ""
+        return DataError(f"{self}{advice}")
+
 
 @dataclass
 class BadFiles:
@@ -38,11 +43,10 @@ class BadFiles:
     several: bool = True
     errors: list[BadFileError] = field(default_factory=list)
 
-    def refuse(self, error: BadFileError) -> None:
+    def leave_out(self, error: BadFileError) -> None:
         """Leave a file out. Raises DataError where this is not asked for."""
         if not self.skip:
-            hint = "; data.on_bad_file=skip leaves such files out" if self.several else ""
-            raise DataError(f"{error}{hint}") from error
+            raise error.refusal(hint=self.several) from error
         self.errors.append(error)
 
     def __str__(self) -> str:

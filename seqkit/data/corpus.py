@@ -47,6 +47,7 @@ class Corpus:
 
     sha256, bytes: the digest and the size of the raw data.
     skipped: how many characters, or files of sound, were left out.
+    unreadable_files: how many files were left out because they cannot be read.
     notes: what the user is told about it.
     whole_documents: a split cuts no document.
     validation_start, test_start: the first symbol of the data set's own validation and test part,
@@ -60,6 +61,7 @@ class Corpus:
     sha256: str
     bytes: int = 0
     skipped: int = 0
+    unreadable_files: int = 0
     notes: tuple[str, ...] = ()
     whole_documents: bool = False
     validation_start: int | None = None

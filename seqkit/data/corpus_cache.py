@@ -25,7 +25,7 @@ from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
 _BLOCK = 1 << 22  # bytes
-_FORMAT = 3  # of the cached files; a change of the format changes their key
+_FORMAT = 4  # of the cached files; a change of the format changes their key
 _SETTLED = 2.0  # seconds after which a file's time stamp tells of every later change
 
 
@@ -34,11 +34,13 @@ class Encoded:
     """What an encoder says of the symbols that it wrote.
 
     starts: where documents start; one of which nothing was written is left out.
-    skipped, notes, whole_documents, validation_start, test_start, snr: as in `Corpus`.
+    skipped, unreadable_files, notes, whole_documents, validation_start, test_start, snr: as in
+        `Corpus`.
     """
 
     starts: list[int]
     skipped: int = 0
+    unreadable_files: int = 0
     notes: tuple[str, ...] = ()
     whole_documents: bool = False
     validation_start: int | None = None
@@ -252,6 +254,7 @@ def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
             sha256=source.sha256,
             bytes=source.bytes,
             skipped=int(meta["skipped"]),
+            unreadable_files=int(meta["unreadable_files"]),
             notes=tuple(meta["notes"]),
             whole_documents=bool(meta["whole_documents"]),
             validation_start=meta["validation_start"],

@@ -4,6 +4,7 @@ Nothing is left out in silence: what was taken is counted, and what was not by i
 """
 
 import codecs
+import contextlib
 import os
 import stat
 from collections import Counter
@@ -49,6 +50,7 @@ class Choice:
         if self.pattern:
             last = name.rpartition("/")[2]
             globs = [glob.strip().lower() for glob in self.pattern.split(",")]
+            globs += [glob.replace("**/", "") for glob in globs]  # ** stands for no folder, too
             matched = any(fnmatchcase(name if "/" in glob else last, glob) for glob in globs)
             return "" if matched else f"not {self.pattern}"
         return "not sound" if self.kind == "audio" and not is_named_as_sound(name) else ""
@@ -148,7 +150,7 @@ class Search:
                 try:
                     reason = self._look_at(file, name)
                 except OSError as error:
-                    self.bad.refuse(BadFileError.of(file, error))
+                    self.bad.leave_out(BadFileError.of(file, error))
                     continue
             if reason:
                 self.left_out[reason] += 1
@@ -169,7 +171,7 @@ class Search:
 
 
 def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
-    """Everything below a folder that is no folder, but for what is hidden.
+    """Everything below a folder that is no folder, but for what is hidden and for runs.
 
     Links to folders are followed after the folders themselves, but for those that lead back: up,
     or to what was read already.
@@ -189,7 +191,7 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
             with os.scandir(place) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError as error:
-            bad.refuse(BadFileError.of(place, error))
+            bad.leave_out(BadFileError.of(place, error))
             continue
         for entry in entries:
             path = place / entry.name
@@ -197,6 +199,8 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
                 left_out["hidden"] += 1
             elif not _leads_to_folder(path):
                 yield path
+            elif _holds_run(path):
+                left_out["a run of seqkit"] += 1
             elif entry.is_symlink():
                 links.append(path)
             else:
@@ -207,6 +211,13 @@ def head(file: Path) -> bytes:
     """The first bytes of a file, which tell what it holds. Raises OSError."""
     with file.open("rb", buffering=0) as stream:
         return stream.read(_HEAD)
+
+
+def _holds_run(folder: Path) -> bool:
+    """Whether a folder is what a training leaves, which is nobody's data."""
+    with contextlib.suppress(OSError):
+        return (folder / "config.yaml").is_file() and (folder / "checkpoints").is_dir()
+    return False
 
 
 def _leads_to_folder(path: Path) -> bool:

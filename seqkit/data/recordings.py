@@ -80,6 +80,7 @@ class Recordings:
         return Encoded(
             starts,
             skipped=len(self.bad.errors) + self.left_out.total(),
+            unreadable_files=len(self.bad.errors),
             notes=tuple(self._notes(len(starts))),
             whole_documents=len(starts) > 1,
             validation_start=part_starts.get(1),
@@ -98,7 +99,7 @@ class Recordings:
             try:
                 rates[Reader(file).sample_rate] += 1
             except BadFileError as error:
-                self.bad.refuse(error)
+                self.bad.leave_out(error)
         if not rates:
             raise DataError(self._nothing_left())
         self.bad.errors.clear()  # they are met again when the symbols are written
@@ -116,7 +117,7 @@ class Recordings:
                         square += float(np.square(wave, dtype=np.float64).sum())
                         count += wave.size
                 except BadFileError as error:
-                    self.bad.refuse(error)
+                    self.bad.leave_out(error)
         if peak < _SILENT:
             raise DataError(self._nothing_left())
         self.bad.errors.clear()
@@ -160,7 +161,7 @@ class Recordings:
                 error = codec.decode(symbols) - wave
                 noise += float(np.square(error, dtype=np.float64).sum())
         except BadFileError as error:
-            self.bad.refuse(error)
+            self.bad.leave_out(error)
             count = 0
         else:
             if count < _SHORTEST * codec.sample_rate:

@@ -1,6 +1,8 @@
 """Text and bytes on disk become a corpus, encoded once and kept in the cache."""
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +55,16 @@ def load(
     folders = any(map(is_folder, located.paths))
     search = Search(choice(config, codec), BadFiles(config.on_bad_file == "skip"))
     files = search.named(located.paths)
-    if search.choice.kind == "text" and not folders:
-        for file in files.values():
-            check_not_sound(file)
-    files = {name: file for name, file in files.items() if file.stat().st_size}
-    if not files:
+    if search.choice.kind == "text":
+        for path in located.paths:
+            if not is_folder(path):
+                check_not_sound(path)
+    full = {name: file for name, file in files.items() if file.stat().st_size}
+    if not full:
         raise DataError(f"{located}: the text is empty")
+    if len(full) < len(files):
+        search.left_out["empty"] += len(files) - len(full)
+        files = full
     source = corpus_cache.scan(located, files, cache, meter)
     if codec is None:
         codec = _fitting_codec(config, source, catalogue)
@@ -71,11 +77,16 @@ def load(
         **_beside_defaults(config),
     }
     corpus = corpus_cache.load(source, settings, codec, Texts(config, source, codec).encode)
-    if folders:
-        return dataclasses.replace(
-            corpus, notes=(*corpus.notes, search.note(len(corpus.whole.starts)))
-        )
-    return corpus
+    notes = [*corpus.notes]
+    if codec.kind == "bytes" and (config.kind, config.codec) == ("auto", "auto"):
+        notes.append(f"not text in {config.encoding}: read as bytes, as with data.kind=bytes")
+    if folders or search.left_out or search.bad.errors:
+        notes.append(search.note(len(corpus.whole.starts)))
+    return dataclasses.replace(
+        corpus,
+        notes=tuple(notes),
+        unreadable_files=corpus.unreadable_files + len(search.bad.errors),
+    )
 
 
 def choice(config: DataConfig, codec: Codec | None) -> Choice:
@@ -102,7 +113,6 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
         "code": codecs.fingerprint(kind) if kind else "",
         **_beside_defaults(config),
     }
-    skip = config.on_bad_file == "skip"
 
     def derive() -> Codec:
         files = list(source.files.values())
@@ -110,21 +120,13 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
         if wanted is None:
             raw = config.kind == "bytes"
             if config.kind == "auto":
-                some = any if skip else all
-                raw = not some(is_text(file, config.encoding) for file in files)
+                raw = not any(is_text(file, config.encoding) for file in files)
             wanted = Bytes if raw else Characters
         assert issubclass(wanted, TextCodec)
-        files = _readable(files, wanted.kind, config)
-        pieces = (
-            piece for file in files for piece in pieces_of(file, wanted.kind, config, source.meter)
-        )
-        shown = source.meter.shown("finding the characters", source.bytes)
-        with shown, codecs.failures(wanted, "fit"):
+        with codecs.failures(wanted, "fit"):
             try:
-                return wanted.fit(pieces, config.max_vocabulary)
-            except BadFileError as error:
-                BadFiles(skip=False, several=len(files) > 1 and not skip).refuse(error)
-                raise
+                with _content(config, source, wanted.kind, "finding the characters") as pieces:
+                    return wanted.fit(pieces, config.max_vocabulary)
             except ValueError as error:
                 raise DataError(f"{source.located}: {error}") from error
 
@@ -146,17 +148,11 @@ def _grown_codec(
     }
 
     def derive() -> Codec:
-        files = _readable(list(source.files.values()), codec.kind, config)
-        pieces = (
-            piece for file in files for piece in pieces_of(file, codec.kind, config, source.meter)
-        )
-        shown = source.meter.shown("finding new characters", source.bytes)
-        with shown, codecs.failures(type(codec), "grown"):
-            try:
-                grown = codec.grown(pieces, config.max_vocabulary)
-            except BadFileError as error:
-                BadFiles(skip=False, several=len(source.files) > 1).refuse(error)
-                raise
+        with (
+            codecs.failures(type(codec), "grown"),
+            _content(config, source, codec.kind, "finding new characters") as pieces,
+        ):
+            grown = codec.grown(pieces, config.max_vocabulary)
             if not isinstance(grown, type(codec)):
                 raise TypeError(f"it gave a {type(grown).__name__}")
             return grown
@@ -166,8 +162,20 @@ def _grown_codec(
     return found
 
 
-def _readable(files: list[Path], kind: str, config: DataConfig) -> list[Path]:
-    """The files from which a codec is made: bad ones are left out where they may be."""
-    if config.on_bad_file == "error" or kind != "text":
-        return files
-    return [file for file in files if is_text(file, config.encoding)] or files
+@contextlib.contextmanager
+def _content(config: DataConfig, source: Source, kind: str, title: str) -> Iterator[Iterator[Any]]:
+    """The texts, or bytes, that a codec is made from, shown as they are read.
+
+    Raises:
+        DataError: a file cannot be read. Bad ones are left out where they may be, and others are
+            left.
+    """
+    files = list(source.files.values())
+    skip = config.on_bad_file == "skip"
+    if skip and kind == "text":
+        files = [file for file in files if is_text(file, config.encoding)] or files
+    with source.meter.shown(title, source.bytes):
+        try:
+            yield (piece for file in files for piece in pieces_of(file, kind, config, source.meter))
+        except BadFileError as error:
+            raise error.refusal(hint=len(files) > 1 and not skip) from error

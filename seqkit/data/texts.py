@@ -20,11 +20,6 @@ from seqkit.disk import OutputFile
 from seqkit.errors import DataError
 from seqkit.symbols import Symbols, symbol_dtype
 
-_HINTS = {
-    "\r": "see data.newline=lf",
-    "\ufeff": "a byte order mark, which data.encoding=utf-8-sig leaves out",
-}
-
 
 def pieces_of(
     file: Path, kind: str, config: DataConfig, meter: Meter
@@ -65,13 +60,14 @@ class Texts:
                     check_text(files[name], self.config.encoding)
                 written += self._write(files[name], stream)
             except BadFileError as error:
-                self.bad.refuse(error)
+                self.bad.leave_out(error)
         if not written:
             why = f": {self.bad}" if self.bad.errors else ""
             raise DataError(f"{located}: nothing is left of the text: all of it was skipped{why}")
         return Encoded(
             starts,
             skipped=self.skipped,
+            unreadable_files=len(self.bad.errors),
             notes=tuple(self._notes()),
             validation_start=part_starts.get(1),
             test_start=part_starts.get(2),
@@ -123,7 +119,7 @@ class Texts:
             with codecs.failures(type(codec), "encode"):
                 symbols = np.asarray(codec.encode(piece, self.config.unknown))
         except UnknownSymbolError as error:
-            hint = _HINTS.get(error.character, "see data.unknown=skip|nearest")
+            hint = self._hint(error.character)
             unknown = UnknownSymbolError(error.character, offset + error.offset)
             raise DataError(f"{file}: {unknown}: {hint}") from error
         if symbols.size and symbols.dtype.kind not in "iu":
@@ -135,6 +131,15 @@ class Texts:
                 f"{file}: the codec {codec.name} gave a symbol outside its {codec.size}"
             )
         return symbols.astype(symbol_dtype(codec.size), copy=False)
+
+    def _hint(self, character: str) -> str:
+        """What to do about a character outside the vocabulary."""
+        if character == "\r":
+            return "see data.newline=lf"
+        if character == "\ufeff":
+            without = encoding_with_mark(self.config.encoding)
+            return f"a byte order mark, which data.encoding={without} leaves out"
+        return "see data.unknown=skip|nearest"
 
 
 def _shown(files: list[Path]) -> str:

@@ -73,6 +73,29 @@ def test_a_pattern_chooses(pattern: str, names: list[str], tree: Path) -> None:
     assert f"not {pattern}" in found.note(len(names))
 
 
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("src/**/*.c", ["src/deep/Other.C", "src/main.c"]),
+        ("**/*.h", ["src/main.h"]),
+        ("**/Makefile", ["Makefile"]),
+    ],
+)
+def test_two_stars_stand_for_any_number_of_folders(
+    pattern: str, names: list[str], tree: Path
+) -> None:
+    assert list(search(pattern=pattern).named([tree])) == names
+
+
+def test_runs_are_no_data(tree: Path) -> None:
+    fill(tree / "runs" / "a", {"config.yaml": b"recipe: x\n", "checkpoints/last.txt": b"weights"})
+    fill(tree / "runs", {"notes.txt": b"mine"})
+    chosen = search()
+    assert "runs/notes.txt" in (names := list(chosen.named([tree])))
+    assert not [name for name in names if name.startswith("runs/a")]
+    assert chosen.left_out["a run of seqkit"] == 1
+
+
 def test_nothing_to_read_says_why(tree: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"tree: the folder holds no file of text: 12 .* not x"):
         search(pattern="x").named([tree])

@@ -92,10 +92,11 @@ def test_files_that_are_not_text_are_left_out_whole(
     assert skipped.codec.to_spec()["vocabulary"] == [ord("a"), ord("c")]
     told = f"1 of 3 files cannot be read: {folder / 'b'} (byte 13 (0xfc) is not utf-8)"
     assert skipped.notes == (told, "2 files of text taken")
+    assert (skipped.skipped, skipped.unreadable_files) == (0, 1)
     with pytest.raises(DataError, match=refused):  # the cache does not mistake one for the other
         load(folder, tmp_path / "cache", codec=skipped.codec, unknown="skip")
-    automatic = load(folder, tmp_path / "cache", kind="auto")
-    assert automatic.codec.name == "bytes"
+    with pytest.raises(DataError, match=refused):  # one bad file makes no bytes of a folder of text
+        load(folder, tmp_path / "cache", kind="auto")
     automatic = load(folder, tmp_path / "cache", kind="auto", on_bad_file="skip")
     assert automatic.codec.decode(automatic.whole.symbols) == "aaaccc"
     for name in "ac":
@@ -152,7 +153,7 @@ def test_a_byte_order_mark_is_told_about(
     without = load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
     assert without.codec.decode(without.whole.symbols) == "a text\n"
     assert without.notes == ()
-    with pytest.raises(DataError, match=r"U\+FEFF.*data\.encoding=utf-8-sig"):
+    with pytest.raises(DataError, match=rf"U\+FEFF.*{hint.replace('it out', 'out')}"):
         load(tmp_path / "a.txt", tmp_path / "cache", without.codec, encoding=given)
 
 
@@ -282,3 +283,41 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
         cached.write_bytes(b"{")
     corpus = load(path, tmp_path / "cache")
     assert corpus.codec.decode(corpus.whole.symbols) == "abc" * 50
+
+
+def test_what_is_neither_read_nor_in_a_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("some text")
+    (tmp_path / "empty.txt").write_text("")
+    for name, told in (("a.txt", "given twice"), ("empty.txt", "empty")):
+        corpus = text_corpus.load(
+            DataConfig(kind="text"),
+            Located(tmp_path / "a.txt", "two", others=(tmp_path / name,)),
+            cache=tmp_path / "cache",
+            catalogue=Catalogue(),
+            meter=Meter(),
+        )
+        assert corpus.notes == (f"1 file of text taken; 1 left out: 1 {told}",)
+
+
+def test_what_is_no_text_is_said_to_be_read_as_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"caf\xe9")
+    corpus = load(tmp_path / "a", tmp_path / "cache", kind="auto")
+    assert corpus.notes == ("not text in utf-8: read as bytes, as with data.kind=bytes",)
+    assert load(tmp_path / "a", tmp_path / "cache", kind="bytes").notes == ()
+
+
+def test_who_leaves_bad_files_out_is_not_told_to(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_bytes(b"\xe9")
+    for codec, grow in ((None, False), (Characters("a", 0), True)):
+        with pytest.raises(DataError) as refused:
+            text_corpus.load(
+                DataConfig(kind="text", on_bad_file="skip"),
+                Located(tmp_path, "texts"),
+                cache=tmp_path / "cache",
+                catalogue=Catalogue(),
+                codec=codec,
+                grow=grow,
+                meter=Meter(),
+            )
+        assert "data.on_bad_file" not in str(refused.value)
