@@ -159,6 +159,7 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
         raise ConfigError(f"--multirun is for train, not for {command}")
     from seqkit import compose
     from seqkit.commands import multirun
+    from seqkit.console import Console
 
     def execute(composed: "Composed", words: Sequence[str]) -> int:
         try:
@@ -168,7 +169,11 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
 
     sweep = compose.sweep(words, config_dirs)
     configs = [compose.compose(run, config_dirs) for run in sweep]  # checked before any runs
-    again = [*(f"--config-dir={folder}" for folder in config_dirs), *words]
+    given = multirun.with_files(words, Console(all(one.config.quiet for one in configs)))
+    if given != words:
+        sweep = compose.sweep(given, config_dirs)
+        configs = [compose.compose(run, config_dirs) for run in sweep]
+    again = [*(f"--config-dir={folder}" for folder in config_dirs), *given]
     return multirun.run(configs, sweep, execute, again)
 
 

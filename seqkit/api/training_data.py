@@ -42,9 +42,11 @@ def read(
     fine_tuned = origin if saved is None else None
     if fine_tuned:
         config.data = fine_tuned.as_read(config.data)
-    config.data.path = streams.settled(config.data.path, disk.cache_dir(), notice)
-    if config.prompt_file is not None:
-        (config.prompt_file,) = streams.settled([config.prompt_file], disk.cache_dir(), notice)
+    prompt = [] if config.prompt_file is None else [config.prompt_file]
+    files = streams.settled([*config.data.path, *prompt], disk.cache_dir(), notice)  # each once
+    config.data.path = files[: len(config.data.path)]
+    if prompt:
+        config.prompt_file = files[-1]
     _make_paths_absolute(config)
     corpus = load_corpus(
         config.data,

@@ -1,6 +1,7 @@
 """`--multirun`: trainings one after the other, and a table of what came of them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,14 @@ from seqkit.compose import Composed
 from seqkit.config import Config
 from seqkit.console import Console, Product
 from seqkit.data import streams
-from seqkit.errors import CheckpointError, ConfigError, InterruptedRunError, StoppedError
+from seqkit.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    InterruptedRunError,
+    OutputError,
+    StoppedError,
+)
 from seqkit.progress_line import duration
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.runs.layout import RunFiles
@@ -60,16 +68,10 @@ def run(
 
     Raises:
         ConfigError: there is no recipe, or no folder to go on with.
-        DataError: a stream that the jobs are to learn from cannot be read.
         OutputError: the sweep's folder cannot be made.
     """
     parent = _folder([one.config for one in configs])
     console = Console(all(one.config.quiet for one in configs))
-    kept = _kept_streams([*again, *(word for words in sweep for word in words)], console)
-    sweep, again = [_settled(words, kept) for words in sweep], _settled(again, kept)
-    for one in configs:
-        one.config.data.path = [kept.get(path, path) for path in one.config.data.path]
-        one.config.prompt_file = kept.get(one.config.prompt_file or "", one.config.prompt_file)
     jobs = [
         Job(
             one._replace(config=replace(one.config, run_dir=str(parent / str(number)))),
@@ -81,7 +83,8 @@ def run(
     failure = 0
     for number, job in enumerate(jobs):
         if number and jobs[number - 1].prints_text:
-            _separate()
+            code = _separate(console)
+            failure = failure or code
         place = f"run {number + 1} of {len(jobs)}, in {job.files.path}"
         console.notice(f"\n=== multirun: {place}: {_own_words(job, jobs)} ===")
         before = _content(job.files.summary)
@@ -115,18 +118,17 @@ def _folder(configs: Sequence[Config]) -> Path:
     return make_numbered(folder.path)
 
 
-def _kept_streams(words: Iterable[str], console: Console) -> dict[str, str]:
-    """The file that stands for each stream: all jobs read it, and the first would use it up."""
-    values = {
-        value for key, _, value in (word.partition("=") for word in words) if key in _READ_ONCE
-    }
-    given = sorted(value for value in values if streams.is_stream(value))
-    return dict(zip(given, streams.settled(given, disk.cache_dir(), console.notice), strict=True))
+def with_files(words: Sequence[str], console: Console) -> list[str]:
+    """The words of a sweep with files in the place of streams, which the first run would empty.
 
-
-def _settled(words: Sequence[str], kept: Mapping[str, str]) -> list[str]:
-    """A command line in which files stand for streams."""
+    A stream from which nothing comes is left to the runs: those that are resumed need it no more.
+    """
     parts = [word.partition("=") for word in words]
+    given = {value for key, _, value in parts if key in _READ_ONCE and streams.is_stream(value)}
+    kept = {}
+    with contextlib.suppress(DataError):
+        for stream in sorted(given):
+            (kept[stream],) = streams.settled([stream], disk.cache_dir(), console.notice)
     return [
         f"{key}{sign}{kept.get(value, value) if key in _READ_ONCE else value}"
         for key, sign, value in parts
@@ -139,12 +141,22 @@ def _own_words(job: Job, jobs: Sequence[Job]) -> str:
     return " ".join(word for word in job.words if word not in common) or "alone"
 
 
-def _separate() -> None:
-    """An empty line between samples that are piped; a terminal has the headings between them."""
+def _separate(console: Console) -> int:
+    """An empty line between samples that are piped; a terminal has the headings between them.
+
+    Returns the exit code of a failure. It is no failure if nobody reads the samples any more.
+    """
     product = Product()
-    if not product.terminal:
-        product.write("\n\n")
-        product.flush()
+    try:
+        if not product.terminal:
+            product.write("\n\n")
+            product.flush()
+    except OutputError as error:
+        console.notice(f"seqkit: error: {error}")
+        return error.exit_code
+    except BrokenPipeError:
+        pass
+    return 0
 
 
 def _show_table(jobs: Sequence[Job], console: Console) -> None:
@@ -161,14 +173,18 @@ def _show_table(jobs: Sequence[Job], console: Console) -> None:
 
 
 def _loss_and_time(job: Job) -> tuple[str, str]:
-    """The best validation loss, and the time of training, as far as a job came."""
+    """The best validation loss, and the time that a job took, as far as it came."""
     if job.outcome.startswith("failed"):
         return "-", "-"  # what is in its folder may be another run's
     try:
-        events = Run(job.files.path).metrics
+        run = Run(job.files.path)
+        events = run.metrics
         losses = [event["loss"] for event in events if event["event"] == "validate"]
         best = f"{min(losses):.4f}" if losses else "-"
-        return best, duration(events[-1]["seconds"])
+        seconds = events[-1]["seconds"]
+        with contextlib.suppress(CheckpointError):  # it is not finished
+            seconds = run.summary["elapsed_seconds"]
+        return best, duration(seconds)
     except (CheckpointError, LookupError, TypeError, ValueError):
         return "-", "-"
 

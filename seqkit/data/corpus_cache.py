@@ -211,7 +211,7 @@ def _hashes(
         if isinstance(known.get(name), list) and known[name][:2] == stamp
     }
     new = [name for name in files if name not in entries]
-    with meter.shown("looking for changes", sum(stamps[name][0] for name in new)):
+    with meter.shown("hashing", sum(stamps[name][0] for name in new)):
         for name in new:
             digest = hashlib.sha256()
             for block in blocks(files[name], meter.add):

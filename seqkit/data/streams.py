@@ -35,17 +35,27 @@ def settled(paths: Sequence[str], cache: Path, notice: Callable[[str], None]) ->
     """The paths, with the file of the cache in the place of each stream, which is read to its end.
 
     Raises:
-        DataError: a stream is empty, closed or a device, or nothing comes.
+        DataError: a stream is empty, closed or a device, or nothing comes; or the cache no longer
+            has the file of one that was read before.
         OutputError: the cache cannot be written.
     """
+    for path in paths:
+        if _is_of_a_stream(path, cache) and not Path(path).exists():
+            raise DataError(
+                f"{path}: the cache no longer holds what was read from {Path(path).name}: give the "
+                "same content again, as data.path=- or as a file"
+            )
     files = {path: _keep(path, cache, notice) for path in dict.fromkeys(paths) if is_stream(path)}
     return [files.get(path, path) for path in paths]
 
 
 def is_kept(path: str, cache: Path) -> bool:
     """Whether a path is the file of a stream that was read, and is still there."""
-    file = Path(path)
-    return file.parent.parent == (cache / "streams").absolute() and file.is_file()
+    return _is_of_a_stream(path, cache) and Path(path).is_file()
+
+
+def _is_of_a_stream(path: str, cache: Path) -> bool:
+    return Path(path).parent.parent == (cache / "streams").absolute()
 
 
 def blocks(place: str) -> Iterator[bytes]:

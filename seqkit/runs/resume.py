@@ -67,6 +67,12 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
     Raises:
         ConfigError: something differs that shapes what the run learns.
     """
+    origin = config.init_from and str(Path(config.init_from).absolute())
+    if origin and origin != saved.config.get("init_from"):
+        raise ConfigError(
+            f"init_from={config.init_from} starts a run, and {config.run_dir} holds one that began "
+            "otherwise: give another run_dir, or leave init_from out"
+        )
     fixed = {name for name, _ in options() if name.partition(".")[0] in _GROUPS or name == "seed"}
     changed = _changed(config, saved, fixed - _END_KEYS - _PLACE_KEYS)
     shape = [name for name in changed if _shapes_weights(name)]

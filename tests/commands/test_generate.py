@@ -224,7 +224,7 @@ def test_a_signal_ends_text_on_stdout_in_a_line(
         finally:
             making.kill()
     assert 50 <= len(begun + rest) < 10_000_000
-    assert said.decode().endswith(f"stopped by {sent.name}; what was made by then is kept\n")
+    assert said.decode().endswith(f"stopped by {sent.name}: what it wrote until then is whole\n")
     assert said.count(b"\n") == 1
 
 
@@ -316,3 +316,12 @@ def test_what_is_no_regular_file_is_not_replaced(run: Run, trained: Path, tmp_pa
         "overwrite=true",
     )
     assert (refused.code, "no regular file" in refused.err) == (6, True)
+
+
+def test_a_hundred_million_files_are_refused_before_they_are_named(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    words = [f"checkpoint={trained}", "device=cpu", f"out={tmp_path / 'a.txt'}"]
+    refused = run("generate", *words, "streams=100000000")
+    assert (refused.code, refused.err.count("\n")) == (5, 1)
+    assert not list(tmp_path.glob("a*"))

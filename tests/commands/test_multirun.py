@@ -117,3 +117,17 @@ def test_names_of_sound_stand_one_a_line(run: Run, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     files = [tmp_path / "s" / name / "samples" / "final.wav" for name in "01"]
     assert done.out.decode() == "".join(f"{file}\n" for file in files)
+
+
+def test_a_reader_who_leaves_ends_no_sweep(texts: list[str], tmp_path: Path) -> None:
+    words = sweep(tmp_path / "s", texts[0], "seed=1,2,3", "length=20")
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqkit", *words], env=environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as running:  # fmt: skip
+        assert running.stdout and running.stderr
+        running.stdout.read(20)
+        running.stdout.close()
+        err = running.stderr.read()
+    assert running.returncode == 0, err
+    assert [row[3] for row in table(err)] == ["finished"] * 3

@@ -305,3 +305,13 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     assert summary("train.max_steps=99999", "train.max_minutes=0.06")["steps"] > more["steps"]
     limited = run(*words, "train.max_steps=5", "train.max_minutes=0.08")
     assert "this run is finished" in limited.err
+
+
+def test_other_weights_to_start_from_are_not_passed_over(
+    run: Run, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    assert run(*words, "train.max_steps=2").code == 0
+    refused = run(*words, "train.max_steps=4", f"init_from={trained}")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "give another run_dir, or leave init_from out" in refused.err

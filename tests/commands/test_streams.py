@@ -52,6 +52,31 @@ def test_all_runs_of_a_sweep_learn_from_one_stream(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(b"stdin: 1,800 bytes read, and kept as") == 1
     assert len(list(tmp_path.glob("sweep/*/summary.json"))) == 2
+    more = [*words[:-1], "train.max_steps=3", "resume=auto"]
+    again = piped(b"", *more, cwd=tmp_path)  # what was read is found again
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.count(b"going on at step 2") == 2
+
+
+def test_text_and_prompt_may_be_the_same_stream(tmp_path: Path) -> None:
+    words = [*TINY, "data.path=-", "prompt_file=-", "run_dir=run", "train.max_steps=2"]
+    done = piped(SENTENCE.encode() * 40, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(SENTENCE.encode() * 40)
+
+
+def test_a_stream_that_the_cache_lost_is_asked_for_again(tmp_path: Path) -> None:
+    words = [*TINY, "data.path=-", "run_dir=run", "train.max_steps=2"]
+    assert piped(SENTENCE.encode() * 30, *words, cwd=tmp_path).returncode == 0
+    config = (tmp_path / "run" / "config.yaml").read_text()
+    kept = next(line.strip(" -") for line in config.splitlines() if line.endswith("/stdin"))
+    Path(kept).unlink()
+    refused = piped(b"", "run_dir=run", "resume=auto", "train.max_steps=3", cwd=tmp_path)
+    assert (refused.returncode, refused.stderr.count(b"\n")) == (3, 1)
+    assert b"give the same content again" in refused.stderr
+    again = [*words[:-1], "train.max_steps=3", "resume=auto"]
+    done = piped(SENTENCE.encode() * 30, *again, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_sound_may_come_through_a_pipe(tmp_path: Path) -> None:

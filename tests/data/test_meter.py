@@ -14,8 +14,8 @@ from seqkit.data.load import load_corpus
 from seqkit.plugins import Catalogue
 from seqkit.progress_line import Reading
 
-TEXT_PASSES = ["looking for changes", "finding the characters", "encoding"]
-SOUND_PASSES = ["looking for changes", "measuring the level", "encoding"]
+TEXT_PASSES = ["hashing", "finding the characters", "encoding"]
+SOUND_PASSES = ["hashing", "measuring the level", "encoding"]
 
 
 class Watched:
