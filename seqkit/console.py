@@ -193,12 +193,19 @@ def _in_one_line(readings: tuple[Reading | str, ...]) -> list[Reading]:
     return [Reading(*(" ".join(escape(text).split()) for text in forms)) for forms in both]
 
 
+class _Nowhere(io.RawIOBase):
+    """Takes everything and keeps nothing."""
+
+    def write(self, data: object) -> int:
+        return len(data) if isinstance(data, bytes) else 0
+
+
 class Product:
     """What a command is for, on stdout: shown as it is made."""
 
     def __init__(self) -> None:
         # Python has no stdout where it was closed before the program began.
-        self._stream: IO[bytes] = sys.stdout.buffer if sys.stdout else io.BytesIO()
+        self._stream: IO[bytes] | _Nowhere = sys.stdout.buffer if sys.stdout else _Nowhere()
         self.terminal = bool(sys.stdout) and sys.stdout.isatty()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()

@@ -1,11 +1,11 @@
 """One line that says where something long stands, for as many columns as there are."""
 
 import time
+import unicodedata
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-
-from rich.cells import cell_len
+from unicodedata import east_asian_width
 
 _MARKS = 60  # moments that are remembered to judge the speed by, a second apart at least
 _SECONDS_TO_JUDGE = 1.0  # before the time left is told
@@ -65,7 +65,7 @@ class ProgressLine:
         important of them are left out: count, two readings and the time left, in this order.
         """
         forms = list(self._forms(width))
-        return next((form for form in forms if cell_len(form) <= width), forms[-1][:width])
+        return next((form for form in forms if columns_of(form) <= width), forms[-1][:width])
 
     def _forms(self, width: int) -> Iterator[str]:
         """The line in all its forms, the longest first."""
@@ -75,7 +75,7 @@ class ProgressLine:
         if self._total:
             for fields in range(len(texts), len(main), -1):
                 yield self._graphic(_GRAPHIC) + "  ".join(texts[:fields])
-            room = width - cell_len(whole) - cell_len(self._graphic(0))
+            room = width - columns_of(whole) - columns_of(self._graphic(0))
             if room >= _SMALL_GRAPHIC:
                 yield self._graphic(min(room, _GRAPHIC)) + whole
         yield whole
@@ -101,6 +101,12 @@ class ProgressLine:
             left = max(self._end - time.monotonic(), 0.0)
             main.append(Reading(f"{duration(left)} left", f"{_brief_duration(left)} left"))
         return main, [*self._readings[_MAIN:]]
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes: two for each wide character of East Asia."""
+    widths = ((unicodedata.combining(c) == 0) * (1 + (east_asian_width(c) in "WF")) for c in text)
+    return sum(widths)
 
 
 def duration(seconds: float) -> str:

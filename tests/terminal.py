@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.cells import cell_len
-
+from seqkit.progress_line import columns_of
 from tests.conftest import environment
 
 _ROWS = 24
@@ -48,7 +47,7 @@ class Screen:
             elif character == "\r":
                 self._cell -= self._cell % self.columns  # the row's beginning, not the line's
             else:
-                cells = [character, ""][: cell_len(character)]
+                cells = [character, ""][: columns_of(character)]
                 line += [" "] * (self._cell - len(line))
                 line[self._cell : self._cell + len(cells)] = cells
                 self._cell += len(cells)

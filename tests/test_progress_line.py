@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 
-from seqkit.progress_line import ProgressLine, Reading, duration, rounded
+from seqkit.progress_line import ProgressLine, Reading, columns_of, duration, rounded
 from tests.conftest import SENTENCE, TINY, environment
 from tests.terminal import Screen, on_terminal
 
@@ -79,7 +78,7 @@ def test_large_numbers_fit_into_40_columns(
 def test_any_text_stays_in_its_columns(title: str, texts: list[str], columns: int) -> None:
     line = ProgressLine(title, 300, 7)
     line.update(8, [Reading(text, text) for text in texts])
-    assert cell_len(line.fitted(columns)) <= columns
+    assert columns_of(line.fitted(columns)) <= columns
 
 
 def test_the_first_estimate_comes_true_though_the_first_step_was_slow(
@@ -193,7 +192,7 @@ def test_wide_characters_and_codes_are_counted_as_they_are_shown(tmp_path: Path)
     )
     with on_terminal([sys.executable, "-c", program], 40, tmp_path) as terminal:
         while terminal.read():
-            assert all(cell_len(row) <= 40 for row in terminal.screen.rows)
+            assert all(columns_of(row) <= 40 for row in terminal.screen.rows)
         assert terminal.screen.rows == [f"{step} ☃" for step in range(50)]
 
 
@@ -224,3 +223,7 @@ def test_bytes_are_shown_as_megabytes() -> None:
     line.update(3_456_789, [])
     assert line.whole() == "encoding 3.5/12.0"
     assert line.fitted(12) == "3.46M/12M"
+
+
+def test_wide_characters_take_two_columns() -> None:
+    assert [columns_of(text) for text in ("", "text", "\u65e5\u672c", "e\u0301")] == [0, 4, 4, 1]

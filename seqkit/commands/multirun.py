@@ -138,7 +138,7 @@ def with_files(words: Sequence[str], console: Console) -> list[str]:
 def _own_words(job: Job, jobs: Sequence[Job]) -> str:
     """What was given to a job, and not to all of them."""
     common = set.intersection(*({*other.words} for other in jobs))
-    return " ".join(word for word in job.words if word not in common) or "alone"
+    return " ".join(word for word in job.words if word not in common) or "-"
 
 
 def _separate(console: Console) -> int:
