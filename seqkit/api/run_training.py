@@ -16,7 +16,7 @@ from seqkit.generation.request import Request, request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
-from seqkit.runs.events import Finished, Sampled, Started, Stopped, describe
+from seqkit.runs.events import Finished, Sampled, Started, Stopped, Validating, describe
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import (
     Checkpoints,
@@ -44,7 +44,8 @@ def run_training(
         training: what `prepare_training.opened` set up.
         observers: told of every event, beside those that write the run's files.
         notice: told what no event tells.
-        stop: asked after each step; a reason ends the training, its state saved.
+        stop: asked after each step and within validations; a reason ends the training, its state
+            saved.
 
     Raises:
         StoppedError: `stop` gave a reason.
@@ -73,15 +74,25 @@ def _run(
     followers.add(_writers(training, followers.tell, notice))
     followers.add(observers)
     followers.tell(_started(training))
+
+    def stop_if_asked() -> None:
+        if reason := stop():
+            folder.save(_checkpoint(training))
+            step = trainer.progress.step
+            stopped = Stopped(step, reason, folder.path, training.catalogue.modules)
+            followers.tell(stopped)
+            raise StoppedError(describe(stopped))
+
+    def watch(scored: int) -> None:
+        followers.tell(Validating(trainer.progress.step, scored, len(training.validation)))
+        stop_if_asked()
+
     with SharedCores(training.device) as cores:
-        for event in trainer.run():
+        for event in trainer.run(watch):
             cores.adapt()
             followers.tell(event)
-            if isinstance(event, Stepped) and (reason := stop()):
-                folder.save(_checkpoint(training))
-                stopped = Stopped(event.step, reason, folder.path, training.catalogue.modules)
-                followers.tell(stopped)
-                raise StoppedError(describe(stopped))
+            if isinstance(event, Stepped):
+                stop_if_asked()
     folder.write_summary(_summary(training))
     progress = trainer.progress
     followers.tell(

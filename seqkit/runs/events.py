@@ -66,6 +66,15 @@ class Stopped:
 
 
 @dataclass(frozen=True)
+class Validating:
+    """The validation after a step has scored so many of its `total` symbols."""
+
+    step: int
+    symbols: int
+    total: int
+
+
+@dataclass(frozen=True)
 class Finished:
     """The training came to its end, after so many seconds of wall time; stops do not count."""
 
@@ -77,7 +86,7 @@ class Finished:
     """The modules that have to be given again."""
 
 
-Event = training.Event | Started | Sampled | Stopped | Finished
+Event = training.Event | Started | Validating | Sampled | Stopped | Finished
 
 
 def describe(event: Event) -> str | None:

@@ -11,9 +11,9 @@ from typing import Any
 from seqkit.console import Bar, Console
 from seqkit.data.sound import pictures
 from seqkit.generation.medium import Medium, save_sample
-from seqkit.progress_line import duration
+from seqkit.progress_line import Reading, duration
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.events import Event, Sampled, Started, Stopped, describe, readings
+from seqkit.runs.events import Event, Sampled, Started, Stopped, Validating, describe, readings
 from seqkit.runs.folder import RunFolder
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
@@ -161,6 +161,7 @@ class Progress:
         self._bar = bar
         self._slow = slow_precision
         self._total = 0
+        self._readings: list[Reading] = []
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
@@ -168,12 +169,15 @@ class Progress:
             case Started():
                 self._total = event.total_steps
             case Trained():
-                first = event.step == 1
+                first, self._readings = event.step == 1, readings(event)
                 self._bar.update(
-                    event.step, *readings(event), total=event.total_steps, important=first
+                    event.step, *self._readings, total=event.total_steps, important=first
                 )
                 if event.step == _ESTIMATE_STEP and self._slow and self._total:
                     self._estimate(event)
+            case Validating():
+                share = f"validating {event.symbols * 100 // event.total}%"
+                self._bar.update(event.step, *self._readings[:1], share)
             case Stopped():
                 return  # the command ends with these words
             case Sampled():

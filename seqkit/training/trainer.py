@@ -37,6 +37,8 @@ class Progress:
     best_loss: float | None = None
     best_step: int = 0
     without_improvement: int = 0
+    validating: bool = False
+    """The validation after this step has begun and is not done: a stop came in its middle."""
 
 
 class Trainer:
@@ -115,14 +117,20 @@ class Trainer:
     def _at_limit(self) -> bool:
         return self._limit is not None and self.progress.step >= self._limit
 
-    def run(self) -> Iterator[Event]:
+    def run(self, watch: Callable[[int], None] = lambda scored: None) -> Iterator[Event]:
         """Train to the end, yielding events; the caller may stop after any `Stepped`.
+
+        `watch` is told how many symbols a validation has scored. It may raise to stop there: a
+        training that goes on begins with that validation.
 
         Raises:
             DivergedError: the loss is no longer finite.
         """
         progress, validates = self.progress, len(self._validation) > 0
         self._time.start()
+        if progress.validating:
+            yield from self._judge(watch)
+            yield Stepped(progress.step)
         while not self.finished:
             begun = time.perf_counter()
             self.update()
@@ -140,14 +148,21 @@ class Trainer:
             if report:
                 yield self._report(loss)
             if validate and validates:
-                yield self._validate()
-            if due:
+                yield from self._judge(watch)
+            elif due:
                 yield CheckpointDue(progress.step)
-            if validate and validates:
-                yield SampleDue(progress.step)
             if validate:
                 self._time.validated(before)
             yield Stepped(progress.step)
+
+    def _judge(self, watch: Callable[[int], None]) -> Iterator[Event]:
+        """Validate, and let that be saved and heard."""
+        self.progress.validating = True
+        validated = self._validate(watch)
+        self.progress.validating = False
+        yield validated
+        yield CheckpointDue(self.progress.step)
+        yield SampleDue(self.progress.step)
 
     @property
     def _validation_due(self) -> bool:
@@ -214,7 +229,7 @@ class Trainer:
             total_steps=self.total_steps,
         )
 
-    def _validate(self) -> Validated:
+    def _validate(self, watch: Callable[[int], None]) -> Validated:
         progress = self.progress
         score = scoring.evaluate(
             self.evaluation_model(),
@@ -222,6 +237,7 @@ class Trainer:
             start=self._start,
             segments=protocols.warmed(self._validation),
             precision=self._execution.precision,
+            watch=watch,
         )
         if not math.isfinite(score.loss):
             raise DivergedError(

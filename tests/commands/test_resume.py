@@ -315,3 +315,21 @@ def test_other_weights_to_start_from_are_not_passed_over(
     refused = run(*words, "train.max_steps=4", f"init_from={trained}")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "give another run_dir, or leave init_from out" in refused.err
+
+
+def test_a_signal_in_a_validation_is_heard_at_once(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(SENTENCE * 40_000)
+    words = ["data.split=0.1,0.9,0", "train.max_steps=2", "model.hidden_size=64"]
+    with start(tmp_path / "a", tmp_path / "a.txt", *words) as training:
+        wait_for_steps(tmp_path / "a", 2)
+        training.send_signal(signal.SIGTERM)
+        _, err = training.communicate(timeout=600)
+    assert training.returncode == 75, err
+    assert "stopped by SIGTERM at step 2" in err
+    assert not list((tmp_path / "a" / "checkpoints").glob("best.*"))
+    done = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "length=5")
+    assert done.code == 0, done.err
+    assert (tmp_path / "a" / "checkpoints" / "best.safetensors").exists()
+    lines = (tmp_path / "a" / "metrics.jsonl").read_text().splitlines()
+    steps = [(event["event"], event["step"]) for event in map(json.loads, lines)]
+    assert steps == [("train", 1), ("train", 2), ("validate", 2)]
