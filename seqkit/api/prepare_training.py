@@ -140,10 +140,6 @@ def _set_up(
     origin = saved or fine_tuning.initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     corpus, origin = training_data.read(config, origin, saved, catalogue, notice, progress)
-    if saved is not None:
-        same_data = saved.data.get("sha256") == corpus.sha256
-        if differs := resume.check_settings(config, saved, same_data=same_data):
-            notice(f"going on though {differs}")
     model_config = _model_config(config.model, corpus, origin)
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)
@@ -168,6 +164,8 @@ def _set_up(
         )
         if saved is not None:
             trainer.restore(saved.training or {}, saved.training_tensors)
+            if saved.data.get("sha256") != corpus.sha256:
+                trainer.forget_best()
     return Training(
         config=config,
         folder=folder,

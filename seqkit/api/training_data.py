@@ -11,6 +11,7 @@ from seqkit.data import streams
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
 from seqkit.plugins import Catalogue
+from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 
 
@@ -37,7 +38,7 @@ def read(
 
     Raises:
         DataError: the data cannot be read.
-        ConfigError: keys that do not fit the checkpoint.
+        ConfigError: keys that do not fit the checkpoint, or other data than the run's.
     """
     fine_tuned = origin if saved is None else None
     if fine_tuned:
@@ -48,6 +49,14 @@ def read(
     if prompt:
         config.prompt_file = files[-1]
     _make_paths_absolute(config)
+
+    def check(sha256: str) -> None:
+        if saved is None:
+            return
+        same = saved.data.get("sha256") == sha256
+        if differs := resume.check_settings(config, saved, same_data=same):
+            notice(f"going on though {differs}")
+
     corpus = load_corpus(
         config.data,
         catalogue=catalogue,
@@ -56,7 +65,10 @@ def read(
         trained=fine_tuned.config if fine_tuned else None,  # a resumed run's were compared before
         grow=saved is None and fine_tuning.may_grow(config.data),
         progress=progress,
+        check=check,
     )
+    if corpus.stand_in:  # the run goes on with it when the data set can be had, too
+        config.data.path = [str(corpus.stand_in)]
     if fine_tuned:
         origin = fine_tuning.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
     return corpus, origin

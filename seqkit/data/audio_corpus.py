@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ def load(
     catalogue: Catalogue,
     codec: Codec | None = None,
     meter: Meter,
+    check: Callable[[str], None] = lambda sha256: None,
 ) -> Corpus:
     """The corpus of files, and of those that are chosen in folders: each is one document.
 
@@ -59,6 +60,7 @@ def load(
         catalogue: where `config.codec` is looked for.
         codec: quantise with this one; by default one as configured.
         meter: shows how far the files were read.
+        check: told the sha256 of what is read, before it is encoded.
 
     Raises:
         DataError: nothing to read, or with on_bad_file=error a file that cannot be read.
@@ -72,6 +74,7 @@ def load(
             _check_not_text(path)
     search = Search(choice(config), BadFiles(config.on_bad_file == "skip"))
     source = corpus_cache.scan(located, search.named(located.paths), cache, meter)
+    check(source.sha256)
     settings = {
         "kind": "audio",
         "channel": config.channel,

@@ -1,6 +1,7 @@
 """A corpus is a row of symbols cut into documents, and its parts."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class Corpus:
     validation_start, test_start: the first symbol of the data set's own validation and test part,
         which stand last, in this order; None without one.
     snr: the signal to noise ratio of quantising, in decibels.
+    stand_in: the file that was read because the data set could not be had.
     """
 
     whole: Part
@@ -69,6 +71,7 @@ class Corpus:
     snr: float | None = None
     licence: str = ""
     citation: str = ""
+    stand_in: Path | None = None
 
     def record(self) -> dict[str, Any]:
         """What a checkpoint keeps of its data."""

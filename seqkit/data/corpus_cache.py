@@ -262,6 +262,7 @@ def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
             snr=meta["snr"],
             licence=located.licence,
             citation=located.citation,
+            stand_in=located.path if located.stands_in else None,
         )
     except (KeyError, TypeError, ValueError, OSError):
         return None  # damaged, or from another version: made anew

@@ -67,7 +67,7 @@ class Download:
         folders.notice(
             f"{failed}: training on a small sample, {self.sample.name}. For the real data {advice}."
         )
-        return Located(self.sample, self.sample.name)
+        return Located(self.sample, self.sample.name, stands_in=True)
 
     def _fetch(self, target: Path, folders: Folders) -> None:
         content = _download(self.url, self.name, folders)

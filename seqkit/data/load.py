@@ -30,6 +30,7 @@ def load_corpus(
     trained: Mapping[str, Any] | None = None,
     grow: bool = False,
     progress: Progress = unseen,
+    check: Callable[[str], None] = lambda sha256: None,
 ) -> Corpus:
     """The corpus at `data.path`, or else of `data.dataset`.
 
@@ -41,6 +42,7 @@ def load_corpus(
         trained: the config in that checkpoint, where keys must not ask for another gain.
         grow: give that codec symbols for what is new in a text.
         progress: shows how far the data was downloaded, read and encoded.
+        check: told the sha256 of the data before it is encoded; it may refuse it.
 
     Raises:
         ConfigError: neither path nor data set, or keys that do not fit the codec.
@@ -56,11 +58,22 @@ def load_corpus(
     meter = Meter(progress)
     if kind == "audio":
         corpus = audio_corpus.load(
-            data, located, cache=cache, catalogue=catalogue, codec=codec, meter=meter
+            *(data, located),
+            cache=cache,
+            catalogue=catalogue,
+            codec=codec,
+            meter=meter,
+            check=check,
         )
     else:
         corpus = text_corpus.load(
-            data, located, cache=cache, catalogue=catalogue, codec=codec, grow=grow, meter=meter
+            *(data, located),
+            cache=cache,
+            catalogue=catalogue,
+            codec=codec,
+            grow=grow,
+            meter=meter,
+            check=check,
         )
     for note in corpus.notes:
         notice(note)

@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ def load(
     codec: Codec | None = None,
     grow: bool = False,
     meter: Meter,
+    check: Callable[[str], None] = lambda sha256: None,
 ) -> Corpus:
     """The corpus of files, and of those that are chosen in folders: each is one document.
 
@@ -45,6 +46,7 @@ def load(
         codec: encode with this one; by default one that fits the text.
         grow: give that codec symbols for what is new in the text.
         meter: shows how far it was read.
+        check: told the sha256 of what is read, before it is encoded.
 
     Raises:
         DataError: nothing to read, bytes that are not text, or characters outside the vocabulary.
@@ -66,6 +68,7 @@ def load(
         search.left_out["empty"] += len(files) - len(full)
         files = full
     source = corpus_cache.scan(located, files, cache, meter)
+    check(source.sha256)
     if codec is None:
         codec = _fitting_codec(config, source, catalogue)
     elif grow:

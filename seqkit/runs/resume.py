@@ -39,14 +39,17 @@ def may_have_more(config: Config, saved: Checkpoint) -> bool:
 def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> None:
     """Look for the data where the run did, in so far as the config does not say where.
 
-    That is the pattern, if none is given, and the file that a stream was read into: what comes out
-    of the stream now would have to be the same.
+    That is the path and the pattern, if none is given, and the file that a stream was read into:
+    what comes out of the stream now would have to be the same.
     """
     before = saved.config.get("data", {})
     if not config.data.pattern and isinstance(before.get("pattern"), str):
         config.data.pattern = before["pattern"]
     kept, paths = before.get("path"), config.data.path
-    if isinstance(kept, list) and len(kept) == len(paths):
+    if not paths and isinstance(kept, list) and kept:
+        notice(f"the run goes on with its own data: {' and '.join(map(str, kept))}")
+        config.data.path = [*map(str, kept)]
+    elif isinstance(kept, list) and len(kept) == len(paths):
         for number, (old, path) in enumerate(zip(kept, paths, strict=True)):
             if streams.is_stream(path) and streams.is_kept(str(old), disk.cache_dir()):
                 notice(f"data.path={path} is not read again: the run goes on with {old}")
@@ -77,7 +80,7 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
     changed = _changed(config, saved, fixed - _END_KEYS - _PLACE_KEYS)
     shape = [name for name in changed if _shapes_weights(name)]
     if not same_data:
-        changed.append("the data itself")
+        changed.append(f"the data itself (the run learns from {saved.data.get('name')})")
     if not changed:
         return None
     differs = f"what you ask for differs from the run in {config.run_dir}: {', '.join(changed)}"

@@ -290,6 +290,11 @@ class Trainer:
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
 
+    def forget_best(self) -> None:
+        """Judge by other data from now on: the best loss so far means nothing to it."""
+        self.progress.best_loss, self.progress.best_step = None, 0
+        self.progress.without_improvement = 0
+
 
 def _every(steps: int, step: int) -> bool:
     return steps > 0 and step % steps == 0

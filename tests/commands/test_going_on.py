@@ -20,6 +20,7 @@ from tests.conftest import (
     SMALL,
     TINY,
     Run,
+    Write,
     environment,
     start,
     wait_for_steps,
@@ -146,10 +147,17 @@ def test_force_goes_on_all_the_same_and_remembers(
 
 def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> None:
     begin(run, text_file, tmp_path / "a")
-    text_file.write_text(SENTENCE * 39)
+    text_file.write_text(SENTENCE * 39 + "Ξ")  # which the vocabulary lacks
     folder = f"run_dir={tmp_path / 'a'}"
     refused = run(folder, "resume=auto", "train.max_steps=5")
     assert (refused.code, "the data itself" in refused.err) == (2, True)
+    skipping = (folder, "train.max_steps=5", "resume=force", "data.unknown=skip", "length=5")
+    assert run(*skipping, f"data.path={text_file}").code == 0
+    summary = json.loads((tmp_path / "a" / "summary.json").read_text())
+    assert summary["best_step"] == 5  # the best loss on the other text is none to beat
+    shutil.rmtree(tmp_path / "a")
+    text_file.write_text(SENTENCE * 40)
+    begin(run, text_file, tmp_path / "a")
     moved = tmp_path / "moved.txt"
     moved.write_text(SENTENCE * 40)
     assert run(folder, "resume=auto", "train.max_steps=5", f"data.path={moved}").code == 0
@@ -279,3 +287,28 @@ def test_python_goes_on_in_the_same_way(text_file: Path, tmp_path: Path) -> None
         seqkit.train(None, f"run_dir={tmp_path / 'b'}", "resume=auto")
     with pytest.raises(seqkit.ConfigError, match="no recipe"):
         seqkit.train(None)
+
+
+def test_a_run_keeps_to_the_sample_that_stood_in_for_its_data_set(
+    run: Run, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = tmp_path / "sample.txt"
+    sample.write_text(SENTENCE * 40)
+    write(
+        "my_words.py",
+        "from pathlib import Path\n"
+        "from seqkit.data.download import Download\n"
+        f"FILE = Download('words', 'words.txt', 'file:///none', '', Path({str(sample)!r}))\n"
+        "DATASETS = {'words': FILE}\n",
+    )
+    words = [*TINY, "plugins=my_words", "data.dataset=words", f"run_dir={tmp_path / 'a'}"]
+    done = run(*words, "resume=auto", "train.max_steps=3")
+    assert "words cannot be downloaded" in done.err
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "words.txt").write_text("Ξ" * 900)
+    monkeypatch.setenv("SEQKIT_DATA_DIR", str(tmp_path / "kept"))
+    for number, line in enumerate((words, words[-1:], [words[-1], "plugins=my_words"])):
+        more = run(*line, "resume=auto", f"train.max_steps={4 + number}")
+        assert more.code == 0, more.err
+    scored = run("evaluate", f"checkpoint={tmp_path / 'a'}", "device=cpu")
+    assert scored.code == 0, scored.err

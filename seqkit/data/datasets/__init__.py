@@ -19,6 +19,7 @@ class Located:
     """Where a data set's file or folder is, and what is known of it.
 
     others: more files and folders of it, which come after `path`.
+    stands_in: it is a sample in the place of the data set, which could not be had.
     validation, test: patterns for the files of its own validation and test part, such as
         "*_[0-4].wav"; one with a / is for the path within the folder, such as "test/*".
     licence, citation: kept in checkpoints, and shown when a training starts.
@@ -31,6 +32,7 @@ class Located:
     licence: str = ""
     citation: str = ""
     others: tuple[Path, ...] = ()
+    stands_in: bool = False
 
     @property
     def paths(self) -> tuple[Path, ...]:
