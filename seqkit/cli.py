@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -86,7 +87,13 @@ def _exit_code(run: Callable[[], int]) -> int:
 
 def entry() -> None:
     """The console script `seqkit`."""
-    sys.exit(main())
+    try:
+        code = main()
+    except KeyboardInterrupt:  # while the handlers of the last command were put back
+        code = 130
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key that bounces disturbs no exit
+    sys.exit(code)
 
 
 def _main(arguments: list[str]) -> int:
@@ -147,6 +154,8 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     config, catalogue = composed
     console = Console(config.quiet)
     keys = compose.given_keys(words)
+    if "shape" in keys and not commands.reads(command, "shape"):
+        raise ConfigError(f"shape=: the settings of a bench, which {command} is not")
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     commands.load(command)(config, catalogue, console)

@@ -229,3 +229,29 @@ def test_a_plug_in_that_fails_is_shown_with_its_line(
     assert whole.code == 3
     assert "return json.loads('{')" in whole.err
     assert "SEQKIT_TRACEBACK" not in whole.err.splitlines()[-1]
+
+
+def test_a_shape_is_of_a_bench_only(run: Run) -> None:
+    refused = run("recipe=shakespeare", "shape=toy")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("key", ["run_dir", "data.path", "checkpoint", "out"])
+def test_a_tilde_that_no_shell_expanded_is_refused(key: str, run: Run) -> None:
+    refused = run("recipe=shakespeare", f"{key}=~/a")
+    assert refused.code == 2
+    assert "write $HOME in its place" in refused.err
+
+
+def test_a_ctrl_c_at_the_very_end_disturbs_nothing() -> None:
+    program = (
+        "import atexit, os, signal, sys\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "from seqkit.cli import entry\n"
+        "sys.argv[1:] = ['--version']\n"
+        "entry()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")

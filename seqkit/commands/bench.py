@@ -41,6 +41,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
                 config=config, chosen=chosen, rows=rows, timings=timings
             )
         else:
+            console.notice("finding the fastest way of each row; on a CPU this takes a minute")
             device.set_deterministic(config.train.deterministic)
             precisions = device.candidate_precisions(config.train.precision, chosen)
             training.require_memory(config, chosen, precisions[0])

@@ -17,6 +17,7 @@ from seqkit.generation.medium import Medium
 from seqkit.progress_line import Reading, rounded
 from seqkit.symbols import Integers, Symbols
 
+_MANY = 8  # files, of which the first and the last are told
 _OTHER_FILES = 256  # that the process may have open
 _FEWEST_OTHER_FILES = 64
 
@@ -130,7 +131,8 @@ def write_files(
                 for write, symbols in zip(writers, block.T, strict=True):
                     write(symbols)
         speed = f"; {pace.speed}" if pace.speed else ""
-        console.notice(f"written: {', '.join(map(str, files))}{speed}")
+        shown = f"{files[0]} … {files[-1]}" if len(files) > _MANY else ", ".join(map(str, files))
+        console.notice(f"written: {shown}{speed}")
 
 
 def print_stream(

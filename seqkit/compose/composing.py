@@ -38,6 +38,7 @@ FREE_TEXT = (
     *("prompt", "prompt_audio", "prompt_file"),
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
+_PLACES = {*FREE_TEXT} - {"prompt", "data.pattern"}  # those that name files and folders
 _REPEATED = "data.path"  # one of them, each value of which counts; of the others the last one does
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
@@ -160,6 +161,11 @@ def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
     for key, value in free:
         if "\0" in value:
             raise ConfigError(f"{key}: it contains a NUL character")
+        if key in _PLACES and (value == "~" or value.startswith("~/")):
+            raise ConfigError(
+                f"{key}={value}: the shell leaves ~ as it is after key=: write $HOME in its place "
+                "(or ./~ for what is called so)"
+            )
         if not value and key != "prompt":
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
         holder, _, name = key.rpartition(".")

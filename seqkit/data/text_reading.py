@@ -11,6 +11,9 @@ from seqkit.data.files import UTF16_MARKS, head
 from seqkit.data.sound import reader
 from seqkit.errors import ConfigError
 
+_DOCUMENTS = {b"PK\x03\x04": "a Word document or another archive", b"%PDF-": "a PDF"}
+"""Files that hold text, but are none, by how they begin."""
+
 
 def check_encoding(encoding: str) -> None:
     """Raise ConfigError for an encoding that does not exist."""
@@ -84,7 +87,11 @@ def encoding_with_mark(encoding: str) -> str:
 
 def _advice(file: Path) -> str:
     """What to do about a file that is not in the encoding."""
-    if head(file).startswith(UTF16_MARKS):
+    begin = head(file)
+    for mark, what in _DOCUMENTS.items():
+        if begin.startswith(mark):
+            return f"it is {what}: save its text as plain text"
+    if begin.startswith(UTF16_MARKS):
         return "it begins with the byte order mark of UTF-16: give data.encoding=utf-16"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"

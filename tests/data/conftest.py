@@ -16,5 +16,6 @@ def notices() -> list[str]:
 @pytest.fixture
 def folders(tmp_path: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch) -> Folders:
     """An empty folder of the user's and an empty cache."""
+    (tmp_path / "data").mkdir()
     monkeypatch.setenv("SEQKIT_DATA_DIR", str(tmp_path / "data"))
     return Folders(tmp_path / "cache", notices.append)

@@ -287,3 +287,27 @@ def test_a_codec_that_fails_is_named(
     data = DataConfig(path=[str(sound if name == "faulty_sound" else text)], codec=name)
     with pytest.raises(DataError, match=said):
         load_corpus(data, catalogue=Catalogue(["faulty_codecs"]), notice=lambda text: None)
+
+
+def test_a_folder_of_data_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQKIT_DATA_DIR", "/no/such/folder")
+    with pytest.raises(DataError, match="SEQKIT_DATA_DIR=/no/such/folder: no such folder"):
+        load([], dataset="tiny_shakespeare")
+
+
+@pytest.mark.parametrize(
+    ("begin", "what"), [(b"PK\x03\x04", "a Word document"), (b"%PDF-1.7\n", "a PDF")]
+)
+def test_a_document_is_known_by_its_beginning(begin: bytes, what: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(begin + bytes(range(128, 256)))
+    with pytest.raises(DataError, match=f"it is {what}.*: save its text as plain text"):
+        load(tmp_path / "a.txt", kind="text")
+
+
+def test_utf_16_is_not_searched_for_sound(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    for encoding in ("utf-16", "utf-16-be"):
+        (tmp_path / "a.txt").write_text("\ufeffsome text " * 9000, encoding=encoding)
+        load(tmp_path / "a.txt", kind="text", encoding=encoding)
+    assert capfdbinary.readouterr().err == b""

@@ -68,8 +68,14 @@ class Folders:
 
     @property
     def data(self) -> Path | None:
-        """The folder of data that the user keeps, from SEQKIT_DATA_DIR."""
+        """The folder of data that the user keeps, from SEQKIT_DATA_DIR.
+
+        Raises:
+            DataError: there is no such folder.
+        """
         chosen = os.environ.get("SEQKIT_DATA_DIR")
+        if chosen and not Path(chosen).is_dir():
+            raise DataError(f"SEQKIT_DATA_DIR={chosen}: no such folder")
         return Path(chosen) if chosen else None
 
 

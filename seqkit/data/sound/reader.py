@@ -1,5 +1,6 @@
 """Files of sound, read in blocks and checked."""
 
+import codecs
 import os
 import stat
 import struct
@@ -30,6 +31,9 @@ _UNKNOWN = 1 << 62  # frames; libsndfile reports more where the header does not 
 def is_sound(file: Path) -> bool:
     """Whether a file can be opened as sound, whatever its name."""
     try:
+        with file.open("rb") as stream:
+            if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return False  # libsndfile would look for an MP3 in it, and say on stderr if not
         soundfile.info(os.fsencode(file))
     except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: a .raw has no header
         return False
