@@ -11,9 +11,11 @@ from torch import Tensor
 from seqkit.checking import check_type, check_whole_number
 from seqkit.data.corpus import Part
 from seqkit.errors import DataError
+from seqkit.randomness import uniforms
 from seqkit.symbols import IGNORED
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
+_SHIFTS = 1 << 32  # a stream of draws that no sample has
 _BLOCK = 1 << 24  # symbols copied to a device at a time
 
 
@@ -44,8 +46,17 @@ class Lanes:
     symbol is the codec's start symbol.
     """
 
-    def __init__(self, part: Part, start: int, batch_size: int, sequence_length: int) -> None:
+    def __init__(
+        self,
+        part: Part,
+        start: int,
+        batch_size: int,
+        sequence_length: int,
+        shift_seed: int | None = None,
+    ) -> None:
         """`start` is the codec's start symbol; batch_size is B, sequence_length T.
+
+        With a `shift_seed` the row is read as a ring that each epoch enters at another place.
 
         Raises:
             ConfigError: an argument of another type or too small.
@@ -68,7 +79,9 @@ class Lanes:
         self._separators = ends[:-1]
         self._begins, self._ends = torch.from_numpy(part.starts + before), torch.from_numpy(ends)
         self._length = int(ends[-1])
-        windows = -(-self._length // sequence_length)
+        self._shift_seed = shift_seed
+        self._is_ring = shift_seed is not None
+        windows = -(-(self._length + self._is_ring) // sequence_length)
         lanes = min(batch_size, max(1, windows // _FEWEST_STEPS))
         self.steps = -(-windows // lanes)
         """Windows that each lane reads in one epoch."""
@@ -87,22 +100,44 @@ class Lanes:
 
     def count(self, step: int) -> int:
         """The targets of a step; steps run on through the epochs."""
-        begins = self._lane_begins(step % self.steps)
-        ends = np.minimum(begins + self.sequence_length, self._length)
-        first, last = np.searchsorted(self._separators, [begins, np.maximum(begins, ends)])
-        return int((np.maximum(ends - begins, 0) - (last - first)).sum())
+        begins = (self._lane_begins(step % self.steps) + self.shift(step)) % self._ring
+        ends = begins + self.sequence_length
+        before = [self._targets_before(places) for places in (begins, ends, ends - self._ring)]
+        return int((before[1] - before[0] + before[2]).sum())
+
+    def _targets_before(
+        self, places: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        """How many places of the row before these have a target."""
+        places = places.clip(0, self._length)
+        return places - np.searchsorted(self._separators, places)
+
+    def shift(self, step: int) -> int:
+        """Where in the ring the epoch of this step begins."""
+        if self._shift_seed is None:
+            return 0
+        return int(uniforms(self._shift_seed, _SHIFTS, step // self.steps, 1)[0] * self._ring)
+
+    @property
+    def _ring(self) -> int:
+        return self.batch_size * self.steps * self.sequence_length
 
     def _lane_begins(self, step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         return (np.arange(self.batch_size) * self.steps + step) * self.sequence_length
 
-    def window(self, step: int | Tensor) -> Window:
+    def window(self, step: int | Tensor, shift: int | Tensor | None = None) -> Window:
         """The window of a step, made on `device`; steps run on through the epochs.
 
-        `step` may be an int64 tensor of no dimension, so that a CUDA graph can replay this.
+        Where `step` is an int64 tensor of no dimension, so that a CUDA graph can replay this,
+        `shift` is another: what the method `shift` returns for the step.
         """
+        if shift is None:
+            shift = self.shift(int(step))
         step = step % self.steps
         # Of every lane the T places that are predicted, and the one before them.
         places = torch.add(self._places, step, alpha=self.sequence_length)
+        if self._is_ring:
+            places = (places + shift) % self._ring
         index, begins, ends = places, self._begins, self._ends
         if self.has_separators:
             document = (torch.searchsorted(self._begins, places, right=True) - 1).clamp_(min=0)
@@ -111,9 +146,12 @@ class Lanes:
         symbols = self._gather(index.clamp(0, len(self._symbols) - 1))
         places = places[1:]
         inputs = symbols[:-1].masked_fill(places == begins, self._start)
-        over = places >= ends  # a separator, or beyond the row
+        over = (places >= ends) | self._idle  # a separator, or beyond the row
         targets = symbols[1:].masked_fill(over, IGNORED)
-        resets = over & (places < self._length) if self.has_separators else None
+        resets = None
+        if self.has_separators:
+            # In a ring the first document follows what is beyond the row, as after a separator.
+            resets = over if self._is_ring else over & (places < self._length)
         return Window(inputs, targets, self._idle | (step == 0), resets)
 
     def _gather(self, index: Tensor) -> Tensor:

@@ -138,3 +138,53 @@ def test_a_wrong_argument_is_named(name: str, value: object) -> None:
     given: dict[str, Any] = {"part": part(60), "start": 0, "batch_size": 2, "sequence_length": 4}
     with pytest.raises(ConfigError, match=f"{name}="):
         Lanes(**{**given, name: value})
+
+
+@pytest.mark.parametrize("lengths", [(60,), (61,), (7, 23, 1, 30), (10, 20, 30), (5,) * 9])
+@pytest.mark.parametrize(("batch", "steps"), [(1, 5), (3, 4), (4, 10), (50, 5)])
+@pytest.mark.parametrize("width", [0, 3])
+def test_a_ring_has_every_symbol_once_in_each_epoch(
+    lengths: tuple[int, ...], batch: int, steps: int, width: int
+) -> None:
+    data = part(*lengths)
+    lanes = Lanes(data, START, batch, steps, shift_seed=7)
+    lanes.widen(lanes.batch_size + width)
+    for epoch in range(4):
+        windows = [lanes.window(epoch * lanes.steps + step) for step in range(lanes.steps)]
+        targets = np.concatenate([window.targets.ravel() for window in windows])
+        assert sorted(targets[targets != IGNORED]) == data.symbols.tolist()
+        assert [lanes.count(epoch * lanes.steps + step) for step in range(lanes.steps)] == [
+            int((window.targets != IGNORED).sum()) for window in windows
+        ]
+
+
+@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30), (1,) * 60])
+def test_a_ring_goes_on_as_the_data_does_and_begins_elsewhere_in_every_epoch(
+    lengths: tuple[int, ...],
+) -> None:
+    data = part(*lengths)
+    lanes = Lanes(data, START, 3, 4, shift_seed=7)
+    starts = {int(data.symbols[start]) for start in data.starts}
+    for epoch in range(5):
+        windows = [lanes.window(epoch * lanes.steps + step) for step in range(lanes.steps)]
+        assert [bool(window.fresh.all()) for window in windows] == [True] + [False] * (
+            lanes.steps - 1
+        )
+        for lane in range(lanes.batch_size):
+            inputs, targets, resets = (
+                torch.cat([column(window, name)[:, lane] for window in windows]).tolist()
+                for name in ("inputs", "targets", "resets")
+            )
+            for place, (x, target) in enumerate(zip(inputs, targets, strict=True)):
+                if target == IGNORED:
+                    assert resets[place] == lanes.has_separators
+                else:
+                    assert not resets[place]
+                    assert x == (START if target in starts else target - 1)
+                    # Nothing of the document before is in the state that meets a first symbol.
+                    if target in starts and place and lanes.has_separators:
+                        assert resets[place - 1]
+    assert len({lanes.shift(epoch * lanes.steps) for epoch in range(5)}) > 2
+    shift = torch.tensor(lanes.shift(lanes.steps))
+    replayed = lanes.window(torch.tensor(lanes.steps), shift)
+    assert torch.equal(replayed.inputs, lanes.window(lanes.steps).inputs)
