@@ -36,6 +36,9 @@ class ModelConfig:
     dropout: float = option(
         0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
     )
+    skip_connections: bool = option(
+        False, "compute the logits from the sum of all layers' outputs, not from the top layer's"
+    )
 
     autotune: bool = option(
         True, "on a GPU, time the ways to run the layers before training and take the fastest"

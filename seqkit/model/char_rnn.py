@@ -4,11 +4,15 @@
     i, f, g, o   = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh        four gates of H rows each
     c_t          = sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(g)
     h_t          = sigmoid(o) * tanh(c_t)                       the next layer's x_t
-    logits_t     = W_head h_t + b_head                          of the top layer's h_t
+    logits_t     = W_head h_t + b_head                          of the top layer's h_t, or of all
+                                                                layers' h_t, added up
 
-The middle lines are the LSTM; the other cells are in `cells`.
+The middle lines are the LSTM; the other cells are in `cells`. All layers' h_t are the deep LSTM
+with skip connections of Melis et al. (2018): `model.skip_connections`.
 Shapes are time-major: T steps, B lanes, V symbols, H hidden units, L layers.
 """
+
+import copy
 
 import torch
 from torch import Tensor, nn
@@ -76,6 +80,14 @@ class CharRNN(nn.Module):
         """What each symbol adds to the gates of the bottom layer, (V, G·H), without biases."""
         w = cells.weights_of(self.layers[0]).w
         return w.T if self.embedding is None else self.embedding.weight @ w.T
+
+    def copied(self) -> "CharRNN":
+        """A network with the same weights in memory of its own, which takes no gradients."""
+        made = copy.deepcopy(self).requires_grad_(False)
+        for module in made.modules():
+            if isinstance(module, nn.RNNBase):
+                module.flatten_parameters()  # as cuDNN wants them, which a copy does not keep
+        return made
 
     def zero_state(self, batch_size: int) -> State:
         """The state before the first symbol: zeros, (L, B, H), in fp32."""

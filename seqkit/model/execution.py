@@ -94,8 +94,9 @@ def usable_kernels(config: ModelConfig, *, separators: bool) -> list[str]:
     if config.backend in ("persistent", "unrolled"):
         return [config.backend]
     found = ["layerwise"]
-    # Between the layers of one call there is no place for dropout, nor for a separator's channel.
-    if not (config.dropout or separators):
+    # Between the layers of one call there is no place for dropout, nor for a separator's channel,
+    # and of all outputs only the top layer's come out of it.
+    if not (config.dropout or config.skip_connections or separators):
         found.append("stacked")
     if config.backend == "auto" and has_persistent_shape(config):
         found.append("persistent")

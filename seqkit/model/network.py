@@ -71,6 +71,7 @@ class Network(NamedTuple):
         state: State,
         masks: Tensor | None = None,
         resets: Tensor | None = None,
+        input_mask: Tensor | None = None,
     ) -> tuple[Tensor, State]:
         """Run T steps.
 
@@ -81,6 +82,7 @@ class Network(NamedTuple):
                 Gal and Ghahramani (2016).
             resets: (T, B), true at separators: their symbols and logits mean nothing, and the state
                 after them is exactly zero.
+            input_mask: (B, X), factors of the embeddings, the same at all T steps.
 
         Returns:
             Logits (T, B, V) of the symbol after each input, and the state after the last step. A
@@ -92,8 +94,12 @@ class Network(NamedTuple):
         self._check(symbols, state, masks, resets)
         if self.kernel == "stacked" and (masks is not None or resets is not None):
             raise ValueError("one call of the whole stack takes neither masks nor resets")
+        if self.kernel == "stacked" and self.config.skip_connections:
+            raise ValueError("one call of the whole stack gives the top layer's outputs alone")
         dtype = self.head_weight.dtype
         x = self._inputs(symbols, resets)
+        if input_mask is not None:
+            x = x * input_mask
         h, c = state.h.to(dtype), state.c.to(dtype)
         if self.kernel == "stacked":
             x, h, c = fused.fused_stack(self.config.cell, self.layers, x, h, c)
@@ -121,6 +127,7 @@ class Network(NamedTuple):
     ) -> Outputs:
         config = self.config
         last_h, last_c = [], []
+        seen: list[Tensor] = []
         for index, weights in enumerate(self.layers):
             given = (weights, x, h[index], c[index])
             match self.kernel:
@@ -132,9 +139,11 @@ class Network(NamedTuple):
                 case _:
                     out = fused.fused_layer(config.cell, *given, resets=resets)
             x = out.y if masks is None else out.y * masks[index]
+            seen.append(x)
             last_h.append(out.h)
             last_c.append(out.c)
-        return Outputs(x, torch.stack(last_h), torch.stack(last_c))
+        y = sum(seen[1:], seen[0]) if config.skip_connections else x
+        return Outputs(y, torch.stack(last_h), torch.stack(last_c))
 
     def _check(
         self, symbols: Tensor, state: State, masks: Tensor | None, resets: Tensor | None

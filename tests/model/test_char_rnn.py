@@ -51,13 +51,15 @@ def oracle(net: CharRNN, symbols: torch.Tensor, state: State) -> tuple[Array, Ar
                 i, f, g, o = np.split(gates, 4)
                 c[layer, b] = sigmoid(f) * c[layer, b] + sigmoid(i) * np.tanh(g)
                 x = h[layer, b] = sigmoid(o) * np.tanh(c[layer, b])
-            logits[t, b] = weights["head.weight"] @ x + weights["head.bias"]
+            y = h[:, b].sum(0) if net.config.skip_connections else x
+            logits[t, b] = weights["head.weight"] @ y + weights["head.bias"]
     return logits, h, c
 
 
 @pytest.mark.parametrize("coding", ["one_hot", "embedding"])
-def test_forward_equals_the_equations(coding: str) -> None:
-    net = model(input=coding, embedding_size=6)
+@pytest.mark.parametrize("skips", [False, True])
+def test_forward_equals_the_equations(coding: str, skips: bool) -> None:
+    net = model(input=coding, embedding_size=6, skip_connections=skips)
     symbols, state = inputs()
     logits, after = net(symbols, state)
     expected, h, c = oracle(net, symbols, state)
@@ -244,3 +246,21 @@ def test_a_packed_head_gives_the_same_nats(backend: str) -> None:
     assert (plain.shape[-1], packed.shape[-1]) == (13, 16)
     torch.testing.assert_close(packed[..., :13], plain)
     torch.testing.assert_close(cross_entropy(packed, symbols), cross_entropy(plain, symbols))
+
+
+def test_a_stack_in_one_call_has_no_skip_connections() -> None:
+    net = model(skip_connections=True)
+    with pytest.raises(ValueError, match="top layer's outputs alone"):
+        net.network(kernel="stacked")(*inputs(7))
+
+
+@torch.no_grad()
+def test_an_input_mask_multiplies_the_embeddings() -> None:
+    net = model(input="embedding", embedding_size=6)
+    symbols, state = inputs(8)
+    mask = torch.full((B, 6), 2.0, dtype=torch.float64)
+    doubled = net.copied()
+    doubled.embedding.weight *= 2  # type: ignore[union-attr]
+    torch.testing.assert_close(
+        net.network()(symbols, state, input_mask=mask)[0], doubled(symbols, state)[0]
+    )

@@ -76,6 +76,7 @@ def lay_out(
     for fits, reason in (
         (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
         (config.clip == 0, "it knows no model.cell_clip"),
+        (not config.skip_connections, "it knows no model.skip_connections"),
         (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
         (config.num_layers <= 8, f"it takes up to 8 layers, not {config.num_layers}"),
         (size <= _MOST_SYMBOLS, f"it takes up to {_MOST_SYMBOLS} symbols, not {size}"),

@@ -105,6 +105,8 @@ class OnnxStep:
                 kind = "Tanh" if self.cell == "rnn_tanh" else "Relu"
                 after.append((graph.one(kind, sums), c))
             x = after[-1][0]
+        if self._model.config.skip_connections:
+            x = graph.one("Sum", *(h for h, _ in after))
         head = self._model.head
         weight, bias = _numpy(head.weight)[: self.size], _numpy(head.bias)[: self.size]
         return self._product(graph, x, weight, bias), after

@@ -32,6 +32,7 @@ class PreparedStep:
         """`size` is the codec's V; logits that the model has beyond it are left out."""
         self._cell = model.config.cell
         self._clip = model.config.clip
+        self._skips = model.config.skip_connections
         self._dtype = dtype
         layers = [cells.weights_of(layer) for layer in model.layers]
         self._table = self._prepared(model.input_table())
@@ -72,6 +73,8 @@ class PreparedStep:
             hidden = h @ self._columns(self._hidden[index])
             after.append(self._advance(index, inputs, hidden, h, c))
             x = after[-1][0]
+        if self._skips:
+            x = torch.stack([h for h, _ in after]).sum(0)
         return torch.addmm(self._head_bias, x, self._columns(self._head)).float(), after
 
     def _advance(

@@ -35,6 +35,7 @@ def test_layouts_cover_the_network(layers: int, hidden: int, size: int, streams:
         ({"num_layers": 9}, 65, 1, "8 layers"),
         ({}, 1025, 1, "1024 symbols"),
         ({}, 65, 5, "4 streams"),
+        ({"skip_connections": True}, 65, 1, "skip_connections"),
         ({"backend": "unrolled", "cell_clip": 3.0}, 65, 1, "cell_clip"),
     ],
 )

@@ -90,3 +90,9 @@ def test_quantised_weights_are_within_half_a_step() -> None:
 def test_single_steps_give_the_same_logits(cell: str, precision: str) -> None:
     model = network(2, 24, 9, cell)
     check_steps(OnnxEngine(model, 8, precision), model, 8, streams=3)
+
+
+def test_skip_connections_are_known() -> None:
+    model = network(3, 12, 9)
+    model.config.skip_connections = True
+    assert differences(OnnxEngine(model, 9, "fp32"), model, 9, streams=2, steps=30)[0] < 1e-5

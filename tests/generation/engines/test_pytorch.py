@@ -58,3 +58,9 @@ def test_on_a_gpu(cell: str) -> None:
 def test_single_steps_give_the_same_logits(cell: str) -> None:
     model = network(2, 12, 9, cell)
     check_steps(TorchEngine(model, 8), model, 8, streams=3)
+
+
+def test_skip_connections_are_known() -> None:
+    model = network(3, 12, 9)
+    model.config.skip_connections = True
+    assert differences(TorchEngine(model, 9), model, 9, streams=2, steps=30)[0] < 1e-5
