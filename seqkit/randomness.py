@@ -25,10 +25,10 @@ def uniforms(seed: int, stream: int, position: int, count: int) -> npt.NDArray[n
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def dropout_keys(seed: int, step: int, layers: int) -> npt.NDArray[np.int32]:
-    """The key (L,) of every layer's mask in a training step."""
+def dropout_keys(seed: int, step: int, count: int) -> npt.NDArray[np.int32]:
+    """The keys (count,) of the masks of a training step, those of the L layers first."""
     keys = []
-    for layer in range(layers):
+    for layer in range(count):
         key = 0
         for part in (seed % 2**32, seed // 2**32, step, layer):
             key = _mix_integer((key + part + 1) % 2**32)

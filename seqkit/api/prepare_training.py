@@ -10,7 +10,7 @@ import torch
 
 from seqkit import device, disk
 from seqkit.api import fine_tuning, training_data
-from seqkit.config import Config, ModelConfig, check_model
+from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.console import Progress, unseen
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
@@ -145,7 +145,9 @@ def _set_up(
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)
     training, validation, _ = corpus.split(config.data.split)
     settings = config.train
-    lanes = Lanes(training, corpus.codec.start, settings.batch_size, settings.sequence_length)
+    shift_seed = config.fixed_seed if settings.shift_lanes else None
+    size = settings.batch_size, settings.sequence_length
+    lanes = Lanes(training, corpus.codec.start, *size, shift_seed)
     _tell_of_lanes(lanes, settings.batch_size, model_config, notice)
     shape = footprint.shape_of(config, model_config, lanes.batch_size, precisions[0], chosen)
     advice = footprint.require(shape, chosen, new=origin is None)
@@ -198,10 +200,8 @@ def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None
     if origin is not None:
         model = dataclasses.replace(
             origin.model,
-            dropout=wanted.dropout,
-            backend=wanted.backend,
-            cell_clip=wanted.cell_clip,
             autotune=wanted.autotune,
+            **{key: getattr(wanted, key) for key in ARITHMETIC_KEYS},
         )
         check_model(model)
         return model

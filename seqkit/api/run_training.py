@@ -210,6 +210,8 @@ def _saved(training: Training, model: CharRNN) -> Checkpoint:
             "train_seconds": progress.seconds,
             "best_validation_loss": progress.best_loss,
             "best_step": progress.best_step,
+            "best_weights": progress.best_weights,
+            "best_temperature": progress.best_temperature,
         },
         versions=device.versions(),
     )
@@ -229,6 +231,8 @@ def _summary(training: Training) -> dict[str, Any]:
         "elapsed_seconds": training.trainer.elapsed,
         "best_validation_loss": progress.best_loss,
         "best_step": progress.best_step if progress.best_loss is not None else None,
+        "best_weights": progress.best_weights,
+        "best_temperature": progress.best_temperature,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
         "settings": dataclasses.asdict(training.config),
         "versions": device.versions(),

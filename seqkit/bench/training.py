@@ -183,7 +183,7 @@ def _network(
     leaves = network.tensors()
     inputs, targets = window(config, device, execution.lanes)
     state = State(*(values.to(leaves[-1].dtype) for values in model.zero_state(execution.lanes)))
-    masks = torch.ones_like(state.h) if settings.dropout else None
+    masks = torch.ones_like(state.h) if any(settings.unit_dropout) else None
 
     def step() -> None:
         logits, _ = network(inputs, state, masks)

@@ -5,12 +5,13 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 """
 
 from seqkit.config.data import DataConfig
-from seqkit.config.model import ModelConfig, check_model
+from seqkit.config.model import ARITHMETIC_KEYS, ModelConfig, check_model
 from seqkit.config.root import Config, check, options
 from seqkit.config.sample import TEMPERATURE, SampleConfig
 from seqkit.config.training import OptimizerConfig, TrainConfig
 
 __all__ = [
+    "ARITHMETIC_KEYS",
     "TEMPERATURE",
     "Config",
     "DataConfig",

@@ -5,6 +5,12 @@ from dataclasses import dataclass
 from seqkit.checking import option
 from seqkit.errors import ConfigError
 
+ARITHMETIC_KEYS = (
+    *("dropout", "output_dropout", "input_dropout", "weight_drop"),
+    *("backend", "cell_clip"),
+)
+"""Keys of the model that say how it trains and runs, and not which weights it has."""
+
 
 @dataclass
 class ModelConfig:
@@ -36,6 +42,24 @@ class ModelConfig:
     dropout: float = option(
         0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
     )
+    output_dropout: float | None = option(
+        None,
+        "share of units dropped after the top layer in training; by default model.dropout",
+        minimum=0,
+        maximum=0.95,
+    )
+    input_dropout: float = option(
+        0.0,
+        "share of the embedding's units dropped in training, with model.input=embedding",
+        minimum=0,
+        maximum=0.95,
+    )
+    weight_drop: float = option(
+        0.0,
+        "share of the recurrent weights left out of a training step (the LSTM's W_hh; DropConnect)",
+        minimum=0,
+        maximum=0.95,
+    )
     skip_connections: bool = option(
         False, "compute the logits from the sum of all layers' outputs, not from the top layer's"
     )
@@ -48,6 +72,12 @@ class ModelConfig:
     def clip(self) -> float:
         """The bound on the LSTM's c that holds with this backend; 0: none."""
         return self.cell_clip if self.backend == "unrolled" else 0.0
+
+    @property
+    def unit_dropout(self) -> list[float]:
+        """The share of units dropped after each of the L layers."""
+        top = self.dropout if self.output_dropout is None else self.output_dropout
+        return [self.dropout] * (self.num_layers - 1) + [top]
 
     @property
     def input_width(self) -> int:
@@ -68,4 +98,9 @@ def check_model(model: ModelConfig) -> None:
             "give model.backend=unrolled"
             if model.cell == "lstm"
             else f"model.cell_clip={model.cell_clip:g}: the cell {model.cell} has no c to clamp"
+        )
+    if model.input_dropout and model.input != "embedding":
+        raise ConfigError(
+            f"model.input_dropout={model.input_dropout:g}: one-hot rows have no units to drop: "
+            "give model.input=embedding"
         )

@@ -7,12 +7,21 @@ from seqkit.checking import option
 
 @dataclass
 class OptimizerConfig:
-    """The update rule, with a linear warm-up and a cosine decay over the whole run."""
+    """The update rule, and its learning rate over the run, which begins with a linear warm-up."""
 
     kind: str = option("adamw", "the update rule", choices=("adamw", "sgd"))
     lr: float = option(3e-3, "peak learning rate", above=0)
+    schedule: str = option(
+        "cosine",
+        "the learning rate after the warm-up: a cosine down to the end of the run, or constant, "
+        "best with train.average",
+        choices=("cosine", "constant"),
+    )
     final_lr: float = option(
-        0.0, "learning rate at the last step, as a share of lr", minimum=0, maximum=1
+        0.0,
+        "learning rate at the last step of schedule=cosine, as a share of lr",
+        minimum=0,
+        maximum=1,
     )
     warmup_steps: int = option(50, "steps of linear warm-up", minimum=0)
     weight_decay: float = option(
@@ -58,6 +67,26 @@ class TrainConfig:
     validate_every: int = option(500, "steps between validations; 0: only at the end", minimum=0)
     checkpoint_every: int = option(
         0, "steps between checkpoints, besides those at validations; 0: none", minimum=0
+    )
+    average: float = option(
+        0.0,
+        "decay of a running average of the weights, such as 0.999, validated beside the weights "
+        "themselves; the better of the two is saved as best; 0: none",
+        minimum=0,
+        maximum=0.999999,
+    )
+    calibrate: bool = option(
+        False,
+        "divide the logits of best by the temperature that predicts the validation part best",
+    )
+    shift_lanes: bool = option(
+        False, "begin every epoch at another place of the data, as if its end met its beginning"
+    )
+    reset_state: float = option(
+        0.0,
+        "probability with which a lane begins a step with the zero state, not with the carried one",
+        minimum=0,
+        maximum=0.95,
     )
     clip_norm: float = option(1.0, "largest norm of the whole gradient; 0: no limit", minimum=0)
     clip_value: float = option(

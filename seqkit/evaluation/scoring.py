@@ -111,6 +111,7 @@ class Chunk:
     segments (B,): their rows in the table.
     places, counted, nats (T, B): of each symbol the place in the part, whether it counts, and its
         nats, 0 where it does not.
+    logits (T, B, V), targets (T, B): what the nats were made of.
     state: after the last step, (L, B, H).
     """
 
@@ -118,6 +119,8 @@ class Chunk:
     places: Integers
     counted: npt.NDArray[np.bool_]
     nats: Tensor
+    logits: Tensor
+    targets: Tensor
     state: State
 
 
@@ -157,8 +160,9 @@ def chunks(
                 targets = part.symbols[np.minimum(places, last)].astype(np.int64)
                 targets[~counted] = IGNORED
                 logits, state = network(torch.from_numpy(inputs).to(device), state)
-                each = cross_entropy(logits, torch.from_numpy(targets).to(device), "none")
-                yield Chunk(group, places, counted, each, state)
+                wanted = torch.from_numpy(targets).to(device)
+                each = cross_entropy(logits, wanted, "none")
+                yield Chunk(group, places, counted, each, logits, wanted, state)
 
 
 def _groups(segments: Integers, device: torch.device) -> Iterator[Integers]:

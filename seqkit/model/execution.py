@@ -96,7 +96,7 @@ def usable_kernels(config: ModelConfig, *, separators: bool) -> list[str]:
     found = ["layerwise"]
     # Between the layers of one call there is no place for dropout, nor for a separator's channel,
     # and of all outputs only the top layer's come out of it.
-    if not (config.dropout or config.skip_connections or separators):
+    if not (any(config.unit_dropout) or config.skip_connections or separators):
         found.append("stacked")
     if config.backend == "auto" and has_persistent_shape(config):
         found.append("persistent")

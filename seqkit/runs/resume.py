@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seqkit import disk
 from seqkit.checking import default_of
-from seqkit.config import Config, options
+from seqkit.config import ARITHMETIC_KEYS, Config, options
 from seqkit.data import streams
 from seqkit.errors import ConfigError
 from seqkit.runs.checkpoint import Checkpoint
@@ -22,9 +22,6 @@ _END_KEYS = {
 """What says when a run stops, validates and saves; all else shapes what it learns."""
 _PLACE_KEYS = {"data.path", "data.pattern"}
 """Keys that say where the data is: its digest tells whether it is the same."""
-_ARITHMETIC_KEYS = {"model.dropout", "model.backend", "model.cell_clip"}
-"""Keys of the model that say how it runs, and not which weights it has."""
-
 _ONE_CALL = {"auto", "cudnn", "persistent"}
 """Values of model.backend that compute the same but for rounding: a run may go on with any."""
 
@@ -92,7 +89,7 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
 
 def _shapes_weights(name: str) -> bool:
     """Whether tensors of another shape, or another kind, would be needed."""
-    model = name.startswith("model.") and name not in _ARITHMETIC_KEYS
+    model = name.startswith("model.") and name.removeprefix("model.") not in ARITHMETIC_KEYS
     return model or name == "optimizer.kind"
 
 

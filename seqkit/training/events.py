@@ -24,7 +24,11 @@ class Trained:
 
 @dataclass(frozen=True)
 class Validated:
-    """The loss (nats per symbol) on the whole validation part; `improved` if it is the best yet."""
+    """The loss (nats per symbol) on the whole validation part; `improved` if it is the best yet.
+
+    It is that of the better weights, raw or average, at the temperature found for them;
+    `raw_loss` and `average_loss` (None without an average) are at temperature 1.
+    """
 
     step: int
     seconds: float
@@ -32,6 +36,10 @@ class Validated:
     bits_per_symbol: float
     improved: bool
     best_loss: float
+    weights: str = "raw"
+    temperature: float = 1.0
+    raw_loss: float | None = None
+    average_loss: float | None = None
 
 
 @dataclass(frozen=True)

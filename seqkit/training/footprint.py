@@ -33,7 +33,7 @@ class TrainingShape:
 
     model: ModelConfig
     moments: int
-    """Values that the optimizer keeps for each parameter."""
+    """Values that are kept for each parameter: the optimizer's, and an average of it."""
     lanes: int
     steps: int
     """T, the steps of a window."""
@@ -92,9 +92,10 @@ def shape_of(
     config: Config, model: ModelConfig, lanes: int, precision: str, device: torch.device
 ) -> TrainingShape:
     """The shape of a training of `model`, which has its vocabulary_size, in B lanes."""
+    moments = 2 if config.optimizer.kind == "adamw" else int(config.optimizer.momentum > 0)
     return TrainingShape(
         model=model,
-        moments=2 if config.optimizer.kind == "adamw" else int(config.optimizer.momentum > 0),
+        moments=moments + (config.train.average > 0),
         lanes=lanes,
         steps=config.train.sequence_length,
         precision=precision,

@@ -183,7 +183,7 @@ def _circumstances(model: CharRNN, lanes: Lanes) -> list[object]:
         torch.__version__,
         torch.backends.cudnn.version(),  # type: ignore[no-untyped-call]
         *(config.cell, config.num_layers, config.hidden_size, config.vocabulary_size),
-        *(config.input, config.embedding_size, bool(config.dropout), lanes.has_separators),
+        *(config.input, config.embedding_size, any(config.unit_dropout), lanes.has_separators),
         lanes.sequence_length,
     ]
 

@@ -6,7 +6,7 @@ from seqkit.config import OptimizerConfig
 
 
 def learning_rate(optimizer: OptimizerConfig, step: int, total_steps: int) -> float:
-    """Linear warm-up, then half a cosine down to `final_lr` (Loshchilov and Hutter, 2017).
+    """Linear warm-up, then what `decayed` says.
 
     Args:
         optimizer: with the peak rate, the steps of warm-up and the share left at the end.
@@ -20,6 +20,12 @@ def learning_rate(optimizer: OptimizerConfig, step: int, total_steps: int) -> fl
 
 
 def decayed(optimizer: OptimizerConfig, position: float) -> float:
-    """The learning rate at a position of the cosine: 0 at the end of the warm-up, 1 at the end."""
+    """The learning rate after the warm-up, at a position of 0 where that ends to 1 at the end.
+
+    Half a cosine down to `final_lr` (Loshchilov and Hutter, 2017), or constant: then an average of
+    the weights does what a decay would do (Polyak and Juditsky, 1992; Merity et al., 2018).
+    """
+    if optimizer.schedule == "constant":
+        return optimizer.lr
     cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, position)))
     return optimizer.lr * (optimizer.final_lr + (1 - optimizer.final_lr) * cosine)

@@ -15,7 +15,7 @@ from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.model.persistent import launch
-from seqkit.randomness import dropout_keys, dropout_masks
+from seqkit.training.noise import Noise
 from seqkit.training.optimizer import Updater
 from seqkit.training.weights import TrainingWeights
 
@@ -47,18 +47,19 @@ class TrainingStep:
         if execution.lanes < lanes.batch_size:
             raise ValueError(f"an execution in {execution.lanes} lanes for B = {lanes.batch_size}")
         self._lanes = lanes
-        self._seed = seed
-        self._dropout = model.config.dropout
         self._device = device = model.head.weight.device
-        self.weights = TrainingWeights(model, execution, separators=lanes.has_separators)
+        self.weights = TrainingWeights(
+            model, execution, separators=lanes.has_separators, average=train.average
+        )
         self._updater = Updater(
             optimizer, train, self.weights, scaled=execution.precision == "fp16"
         )
         zeros = model.zero_state(execution.lanes)
         self._state = State(*(values.to(execution.dtype) for values in zeros))
         # What a recorded graph reads of the step's number.
-        self._keys = torch.zeros(model.config.num_layers, dtype=torch.int32, device=device)
+        self._noise = Noise(model.config, train, seed, device)
         self._clock = torch.zeros((), dtype=torch.int64, device=device)
+        self._shift = torch.zeros((), dtype=torch.int64, device=device)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._recording: Recording | None = None
@@ -74,10 +75,11 @@ class TrainingStep:
         """Make update number `step` with a learning rate; returns how many targets it had."""
         count = self._lanes.count(step)
         self._updater.set_rate(rate)
-        if self._dropout:
-            keys = dropout_keys(self._seed, step, len(self._keys))
-            self._keys.copy_(torch.from_numpy(keys), non_blocking=True)
+        self._noise.set_step(step)
+        if self.weights.average is not None:
+            self.weights.average.set_step(step)
         self._clock.fill_(step)
+        self._shift.fill_(self._lanes.shift(step))
         self._count.fill_(max(count, 1))
         if self._prefetcher is not None:
             self._prefetcher.load(step)
@@ -99,22 +101,35 @@ class TrainingStep:
 
     def _advance(self) -> None:
         weights = self.weights
-        window = self._prefetcher.window if self._prefetcher else self._lanes.window(self._clock)
-        masks = None
-        if self._dropout:
-            shape = tuple(self._state.h.shape[1:])
-            masks = dropout_masks(self._keys, shape, self._dropout, weights.leaves[-1].dtype)
-        self._state.reset_(window.fresh)
-        logits, after = weights.network(window.inputs, self._state, masks, window.resets)
+        window = (
+            self._prefetcher.window
+            if self._prefetcher
+            else self._lanes.window(self._clock, self._shift)
+        )
+        lanes, dtype = self._state.h.shape[1], weights.leaves[-1].dtype
+        noise = self._noise
+        forgotten = noise.forgotten(lanes)
+        self._state.reset_(window.fresh if forgotten is None else window.fresh | forgotten)
+        dropped = noise.weights()
+        weights.drop(dropped)
+        logits, after = weights.network(
+            window.inputs,
+            self._state,
+            noise.units(lanes, dtype),
+            window.resets,
+            noise.inputs(lanes, dtype),
+        )
         nats = cross_entropy(logits, window.targets, "sum")
         scale = self._updater.scale / self._count
         gradients = torch.autograd.grad(nats, weights.leaves, scale)
         self._nats += nats.detach()
         for own, values in zip(self._state, after, strict=True):
             own.copy_(values.detach())
-        weights.take_gradients(gradients)
+        weights.take_gradients(gradients, dropped)
         self._updater.update()
         weights.renew()
+        if self.weights.average is not None:
+            self.weights.average.update()
 
     @contextmanager
     def _untouched(self) -> Iterator[None]:
@@ -133,6 +148,8 @@ class TrainingStep:
         """All that a step changes and the next one depends on."""
         found = {f"parameter.{index}": own for index, own in enumerate(self.weights.parameters)}
         found |= self._updater.tensors()
+        if self.weights.average is not None:
+            found |= self.weights.average.tensors()
         return found | {"h": self._state.h, "c": self._state.c, "nats": self._nats}
 
     def take_nats(self) -> float:
@@ -160,6 +177,8 @@ class TrainingStep:
             "state.c": self._state.c[:, :lanes].float(),
             "nats": self._nats,
         }
+        if self.weights.average is not None:
+            tensors |= self.weights.average.tensors()
         return tensors | self._updater.state()
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
@@ -169,6 +188,8 @@ class TrainingStep:
             KeyError, TypeError, ValueError, RuntimeError: it belongs to another model or batch.
         """
         self._updater.restore(tensors)
+        if self.weights.average is not None:
+            self.weights.average.restore(tensors)
         lanes = self._lanes.batch_size
         for name, own in (("state.h", self._state.h), ("state.c", self._state.c)):
             expected = (own.shape[0], lanes, own.shape[2])

@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,38 +12,23 @@ from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, DivergedError
-from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
+from seqkit.training.progress import Progress
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
 from seqkit.training.time_budget import Spent, TimeBudget
+from seqkit.training.validation import Validation, calibrated
 
 _REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wait
 _RELEASE_EVERY = 20  # steps after which memory-mapped data that was read is released
 
 
-@dataclass
-class Progress:
-    """How far a training has come; a checkpoint keeps it beside the tensors."""
-
-    step: int = 0
-    symbols: int = 0
-    seconds: float = 0.0
-    reported_symbols: int = 0
-    reported_seconds: float = 0.0
-    best_loss: float | None = None
-    best_step: int = 0
-    without_improvement: int = 0
-    validating: bool = False
-    """The validation after this step has begun and is not done: a stop came in its middle."""
-
-
 class Trainer:
     """Truncated backpropagation through time over contiguous lanes, with carried state.
 
-    `model` has the weights that train, `evaluation_model()` those that evaluation sees.
+    `model` has the weights that train, `evaluation_model()` those that were found to predict best.
     """
 
     def __init__(
@@ -72,8 +56,9 @@ class Trainer:
         self.model = model
         self.progress = Progress()
         self._lanes = lanes
-        self._validation = validation
-        self._start = start
+        self._validation = Validation(
+            validation, start, execution.precision, calibrate=train.calibrate
+        )
         self._config = train
         self._optimizer = optimizer
         self._execution = execution
@@ -82,6 +67,7 @@ class Trainer:
         self._limit = min(limits, default=None)  # None: only time ends the training
         self._time = TimeBudget(train.max_minutes, optimizer, self._limit, clock)
         self._rate = 0.0  # of the last update
+        self._chosen = ("average" if train.average else "raw", 1.0)  # weights and temperature
         self._step = TrainingStep(
             model=model,
             lanes=lanes,
@@ -170,8 +156,12 @@ class Trainer:
         return every > 0 and (_every(every, self.progress.step) or self._time.validation_due)
 
     def evaluation_model(self) -> CharRNN:
-        """The model as evaluation sees it: for validation, samples and the best checkpoint."""
-        return self._step.weights.evaluation_model()
+        """The model for samples and the best checkpoint: what the last validation chose.
+
+        Before any validation it is the average of the weights, where there is one.
+        """
+        weights, temperature = self._chosen
+        return calibrated(self._step.weights.models()[weights], temperature)
 
     def prepare(self) -> str | None:
         """Record the update as a CUDA graph; returns the reason if that is not possible.
@@ -231,30 +221,29 @@ class Trainer:
 
     def _validate(self, watch: Callable[[int], None]) -> Validated:
         progress = self.progress
-        score = scoring.evaluate(
-            self.evaluation_model(),
-            self._validation,
-            start=self._start,
-            segments=protocols.warmed(self._validation),
-            precision=self._execution.precision,
-            watch=watch,
-        )
-        if not math.isfinite(score.loss):
+        found = self._validation.choose(self._step.weights.models(), watch)
+        if not math.isfinite(found.losses["raw"]):
             raise DivergedError(
-                f"the validation loss is {score.loss} at step {progress.step}: "
+                f"the validation loss is {found.losses['raw']} at step {progress.step}: "
                 "try a smaller optimizer.lr or train.clip_norm"
             )
-        improved = progress.best_loss is None or score.loss < progress.best_loss
+        self._chosen = found.weights, found.temperature
+        improved = progress.best_loss is None or found.loss < progress.best_loss
         if improved:
-            progress.best_loss, progress.best_step = score.loss, progress.step
+            progress.best_loss, progress.best_step = found.loss, progress.step
+            progress.best_weights, progress.best_temperature = self._chosen
         progress.without_improvement = 0 if improved else progress.without_improvement + 1
         return Validated(
             step=progress.step,
             seconds=progress.seconds,
-            loss=score.loss,
-            bits_per_symbol=score.bits_per_symbol,
+            loss=found.loss,
+            bits_per_symbol=found.loss / math.log(2),
+            weights=found.weights,
+            temperature=found.temperature,
+            raw_loss=found.losses["raw"],
+            average_loss=found.losses.get("average"),
             improved=improved,
-            best_loss=min(score.loss, progress.best_loss or score.loss),
+            best_loss=min(found.loss, progress.best_loss or found.loss),
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -3,9 +3,11 @@
 import torch
 from torch import Tensor
 
+from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.padding import round_up, without_padding
+from seqkit.training.average import WeightAverage
 
 _ALIGNMENT = 512  # bytes; what PyTorch's GPU allocator gives tensors of their own
 
@@ -17,43 +19,87 @@ class TrainingWeights:
         parameters: the model's own, in fp32: what the optimizer updates.
         network: what a step runs. In another precision these are copies, laid out in memory as the
             execution's kernel wants them, so that no call has to cast or gather weights.
+        average: of the parameters, if there is one.
         leaves: the tensors of `network`, to take gradients of.
         flat_gradient: the gradient of all parameters, in fp32, in one buffer: whatever is done to
             all of it (a sum over processes, say) is one call. There are gaps of zeros in it.
         gradients: each parameter's view of that buffer; also its `grad`.
     """
 
-    def __init__(self, model: CharRNN, execution: Execution, *, separators: bool) -> None:
-        """`separators`: whether the lanes have separators between documents."""
+    def __init__(
+        self, model: CharRNN, execution: Execution, *, separators: bool, average: float = 0.0
+    ) -> None:
+        """Args:
+        model: on its device.
+        execution: how it runs.
+        separators: whether the lanes have separators between documents.
+        average: the decay of an average of the parameters; 0 for none.
+        """
         self._model = model
         self.parameters = model.network().tensors()
         self.network = model.leaves(
             dtype=execution.dtype, kernel=execution.kernel, separators=separators
         )
         self.leaves = self.network.tensors()
+        self._recurrent = _recurrent(model) if model.config.weight_drop else []
+        self._set_apart(self._recurrent)
         self._copies = [
             (without_padding(leaf.detach(), own), own)
             for leaf, own in zip(self.leaves, self.parameters, strict=True)
-            if leaf.data_ptr() != own.data_ptr()
+            if not _shares(leaf, own)
         ]
+        self.average = WeightAverage(model, average) if average else None
         self.flat_gradient, self.gradients = _flat(self.parameters)
         for own, gradient in zip(self.parameters, self.gradients, strict=True):
             own.grad = gradient
 
-    def evaluation_model(self) -> CharRNN:
-        """The model that validation, samples and the best checkpoint use: the one that trains."""
-        return self._model
+    def _set_apart(self, places: list[int]) -> None:
+        """Give these leaves memory of their own, where they share the parameters'."""
+        for place in places:
+            if _shares(self.leaves[place], self.parameters[place]):
+                self.leaves[place] = self.leaves[place].detach().clone().requires_grad_()
+        self.network = self.network.with_tensors(self.leaves)
 
-    def take_gradients(self, gradients: tuple[Tensor, ...]) -> None:
-        """Put the gradients of `leaves` into `flat_gradient`, in fp32 and without padding."""
+    @torch.no_grad()
+    def drop(self, masks: Tensor | None) -> None:
+        """Let the recurrent weights run times these factors (L, G·H, H); None: as they are."""
+        for place, mask in zip(self._recurrent, () if masks is None else masks, strict=False):
+            own, leaf = self.parameters[place], self.leaves[place].detach()
+            without_padding(leaf, own).copy_(own * mask)
+
+    def models(self) -> dict[str, CharRNN]:
+        """The models that validation compares, by the names that summary.json has for them."""
+        average = {} if self.average is None else {"average": self.average.model}
+        return {"raw": self._model} | average
+
+    def take_gradients(self, gradients: tuple[Tensor, ...], masks: Tensor | None = None) -> None:
+        """Put the gradients of `leaves` into `flat_gradient`, in fp32 and without padding.
+
+        `masks` are those that `drop` was given.
+        """
         pairs = zip(gradients, self.parameters, strict=True)
         _copy(self.gradients, [without_padding(gradient, own) for gradient, own in pairs])
+        for place, mask in zip(self._recurrent, () if masks is None else masks, strict=False):
+            self.gradients[place].mul_(mask)
 
     @torch.no_grad()
     def renew(self) -> None:
         """Make the weights that run anew from the parameters, which have changed."""
         if self._copies:
             _copy([used for used, _ in self._copies], [own for _, own in self._copies])
+
+
+def _recurrent(model: CharRNN) -> list[int]:
+    """The places of every layer's u in `Network.tensors`."""
+    return [
+        place
+        for place, own in enumerate(model.network().tensors())
+        if any(own is cells.weights_of(layer).u for layer in model.layers)
+    ]
+
+
+def _shares(leaf: Tensor, own: Tensor) -> bool:
+    return leaf.data_ptr() == own.data_ptr()
 
 
 def _flat(parameters: list[Tensor]) -> tuple[Tensor, list[Tensor]]:

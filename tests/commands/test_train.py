@@ -71,12 +71,16 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
         *("event", "step", "symbols", "seconds", "loss", "symbols_per_second"),
         *("learning_rate", "gradient_norm"),
     }
-    assert set(validate[0]) == {"event", "step", "seconds", "loss", "bits_per_symbol"}
+    assert set(validate[0]) == {
+        *("event", "step", "seconds", "loss", "bits_per_symbol"),
+        *("weights", "temperature", "raw_loss", "average_loss"),
+    }
     assert [event["step"] for event in validate] == [50, 100, 150]
     summary = json.loads((trained / "summary.json").read_text())
     assert set(summary) == {
         *("recipe", "device", "dtype", "parameters", "steps", "symbols", "train_seconds"),
         *("elapsed_seconds", "best_validation_loss", "best_step", "data", "settings", "versions"),
+        *("best_weights", "best_temperature"),
     }
     assert summary["settings"] == yaml.safe_load((trained / "config.yaml").read_text())
     assert summary["best_validation_loss"] == min(event["loss"] for event in validate)

@@ -20,3 +20,9 @@ def test_the_learning_rate_warms_up_and_decays_to_its_end(final: float) -> None:
 
 def test_there_may_be_no_warm_up() -> None:
     assert learning_rate(OptimizerConfig(lr=0.1, warmup_steps=0), 0, 10) == 0.1
+
+
+def test_a_constant_rate_only_warms_up() -> None:
+    optimizer = OptimizerConfig(lr=0.1, warmup_steps=5, schedule="constant", final_lr=0.1)
+    rates = [learning_rate(optimizer, step, 50) for step in range(60)]
+    assert rates == pytest.approx([0.02, 0.04, 0.06, 0.08] + [0.1] * 56)

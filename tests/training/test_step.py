@@ -264,3 +264,42 @@ def test_a_corpus_that_does_not_fit_is_staged_window_by_window(
     stepper.capture()
     for a, b in zip(resident, trained(model, stepper), strict=True):
         torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-3)
+
+
+NOISE: dict[str, object] = {
+    "input": "embedding",
+    "embedding_size": 8,
+    "input_dropout": 0.2,
+    "dropout": 0.3,
+    "output_dropout": 0.4,
+    "weight_drop": 0.5,
+    "skip_connections": True,
+}
+
+
+@pytest.mark.parametrize("documents", [1, 9])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_all_kernels_leave_the_same_out(documents: int, cell: str) -> None:
+    ways = Execution("layerwise", "fp32", B), Execution("unrolled", "fp32", B + 3)
+    fused, plain = (trained(*step(way, documents=documents, cell=cell, **NOISE)) for way in ways)  # type: ignore[arg-type]
+    for a, b in zip(fused, plain, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+def test_a_stack_in_one_call_drops_weights_and_inputs() -> None:
+    settings = {"input": "embedding", "embedding_size": 8, "input_dropout": 0.2, "weight_drop": 0.5}
+    ways = Execution("layerwise", "fp32", B), Execution("stacked", "fp32", B)
+    for a, b in zip(*(trained(*step(way, **settings)) for way in ways), strict=True):  # type: ignore[arg-type]
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+@GPU
+@pytest.mark.parametrize("kernel", ["layerwise", "persistent"])
+def test_a_graph_leaves_out_what_eager_does(kernel: str) -> None:
+    settings = {**NOISE, "hidden_size": 64, "optimizer": OptimizerConfig(kind="sgd")}
+    way = Execution(kernel, "fp16", 8)
+    eager = trained(*step(way, "cuda", 9, **settings))  # type: ignore[arg-type]
+    model, stepper = step(way, "cuda", 9, **settings)  # type: ignore[arg-type]
+    stepper.capture()
+    for a, b in zip(eager, trained(model, stepper), strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)

@@ -37,6 +37,8 @@ def trainer(
     valid: int = 200,
     device: str = "cpu",
     clock: Callable[[], float] = time.monotonic,
+    model: dict[str, object] | None = None,
+    shifted: bool = False,
     **train: object,
 ) -> Trainer:
     settings = TrainConfig(
@@ -48,14 +50,16 @@ def trainer(
             **train,
         }  # type: ignore[arg-type]
     )
-    config = ModelConfig(num_layers=2, hidden_size=12, vocabulary_size=V, dropout=0.2)
-    model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
-    lanes = Lanes(part(900, 1), 0, settings.batch_size, settings.sequence_length)
+    shape = {"num_layers": 2, "hidden_size": 12, "vocabulary_size": V, "dropout": 0.2}
+    config = ModelConfig(**{**shape, **(model or {})})  # type: ignore[arg-type]
+    network = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
+    size = settings.batch_size, settings.sequence_length
+    lanes = Lanes(part(900, 1), 0, *size, shift_seed=3 if shifted else None)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
-    execution = candidates(model, lanes, [precision])[0]
+    execution = candidates(network, lanes, [precision])[0]
     return Trainer(
-        model=model,
+        model=network,
         lanes=lanes,
         validation=validation,
         start=0,
@@ -78,18 +82,21 @@ def test_it_learns() -> None:
     assert reports[-1].symbols > 150 * 4 * 10 * 0.9
 
 
-def check_resume(precision: str, step: int, device: str) -> None:
-    straight = trainer(precision=precision, device=device)
+def check_resume(precision: str, step: int, device: str, **settings: object) -> None:
+    def made() -> Trainer:
+        return trainer(precision=precision, device=device, **settings)  # type: ignore[arg-type]
+
+    straight = made()
     expected = [without_clock(event) for event in straight.run()]
 
-    stopped = trainer(precision=precision, device=device)
+    stopped = made()
     events = []
     for event in stopped.run():
         events.append(without_clock(event))
         if event == Stepped(step):
             break
     values, tensors = stopped.state()
-    resumed = trainer(precision=precision, device=device)
+    resumed = made()
     resumed.model.load_state_dict(stopped.model.state_dict())
     resumed.restore(values, {name: tensor.cpu().clone() for name, tensor in tensors.items()})
     events += [without_clock(event) for event in resumed.run()]
@@ -97,6 +104,32 @@ def check_resume(precision: str, step: int, device: str) -> None:
     assert events == expected
     for name, value in straight.model.state_dict().items():
         assert torch.equal(value, resumed.model.state_dict()[name]), name
+    after = resumed.evaluation_model().state_dict()
+    for name, value in straight.evaluation_model().state_dict().items():
+        assert torch.equal(value, after[name]), name
+    assert straight.progress.best_weights == resumed.progress.best_weights
+    assert straight.progress.best_temperature == resumed.progress.best_temperature
+
+
+ALL: dict[str, object] = {
+    "model": {
+        "input": "embedding",
+        "embedding_size": 6,
+        "input_dropout": 0.1,
+        "output_dropout": 0.3,
+        "weight_drop": 0.4,
+        "skip_connections": True,
+    },
+    "shifted": True,
+    "average": 0.9,
+    "calibrate": True,
+    "reset_state": 0.2,
+}
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_restored_training_with_all_there_is_goes_on_to_the_last_bit(precision: str) -> None:
+    check_resume(precision, 27, "cpu", **ALL)
 
 
 def without_clock(event: Event) -> dict[str, object]:
@@ -249,3 +282,17 @@ def test_a_state_that_does_not_say_it_has_no_execution(values: dict[str, object]
 def test_validation_and_samples_see_the_weights_that_train() -> None:
     training = trainer()
     assert training.evaluation_model() is training.model
+
+
+def test_the_average_is_chosen_where_it_predicts_better() -> None:
+    training = trainer(lr=0.1, average=0.9, max_steps=120)
+    seen = [event for event in training.run() if isinstance(event, Validated)]
+    for event in seen:
+        losses = {"raw": event.raw_loss, "average": event.average_loss}
+        assert event.loss == losses[event.weights] == min(losses.values())  # type: ignore[type-var]
+    assert {event.weights for event in seen} == {"raw", "average"}
+    assert (training.evaluation_model() is training.model) == (seen[-1].weights == "raw")
+    best = next(event for event in seen if event.step == training.progress.best_step)
+    assert training.progress.best_weights == best.weights
+    unseen = trainer(average=0.9, valid=0)
+    assert unseen.evaluation_model() is not unseen.model

@@ -74,5 +74,28 @@ def test_what_runs_is_renewed_from_the_parameters(precision: str) -> None:
 
 def test_evaluation_sees_the_parameters_that_train() -> None:
     made = weights("bf16")
-    seen = made.evaluation_model().network().tensors()
+    seen = made.models()["raw"].network().tensors()
     assert all(a is b for a, b in zip(seen, made.parameters, strict=True))
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_dropped_weights_run_and_learn_as_masked_ones(precision: str) -> None:
+    made = weights(precision, weight_drop=0.5)
+    before = [own.detach().clone() for own in made.parameters]
+    masks = torch.randint(0, 2, (2, 28, 7), generator=torch.Generator().manual_seed(1)) * 2.0
+    made.drop(masks)
+    made.take_gradients(tuple(torch.ones_like(leaf) for leaf in made.leaves), masks)
+    recurrent = {1: masks[0], 5: masks[1]}  # w u b d, w u b d, head
+    for place, (leaf, own) in enumerate(zip(made.leaves, made.parameters, strict=True)):
+        mask = recurrent.get(place, torch.ones(()))
+        assert torch.equal(own, before[place])
+        assert torch.equal(without_padding(leaf, own), (own * mask).to(leaf.dtype))
+        assert torch.equal(own.grad, mask.expand(own.shape))  # type: ignore[arg-type]
+
+
+def test_there_is_an_average_where_one_is_asked_for() -> None:
+    config = ModelConfig(num_layers=1, hidden_size=7, vocabulary_size=5)
+    way = Execution("layerwise", "fp32", 8)
+    made = TrainingWeights(CharRNN(config), way, separators=False, average=0.9)
+    assert list(made.models()) == ["raw", "average"]
+    assert list(weights("fp32").models()) == ["raw"]

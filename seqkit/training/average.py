@@ -1,0 +1,48 @@
+"""A running average of the weights (Polyak and Juditsky, 1992), which is evaluated beside them."""
+
+import torch
+from torch import Tensor
+
+from seqkit.model.char_rnn import CharRNN
+
+
+class WeightAverage:
+    """An exponential average, corrected for its beginning as in Adam (Kingma and Ba, 2015).
+
+    After n updates those of k updates ago count in proportion to decay ** k: at the beginning it
+    is the mean of what there was so far. It only uses tensors: a CUDA graph can replay it.
+
+    Attributes:
+        model: a network with the averages as its parameters.
+    """
+
+    def __init__(self, model: CharRNN, decay: float) -> None:
+        self.model = model.copied()
+        self._own = [own.detach() for own in model.network().tensors()]
+        self._averages = self.model.network().tensors()
+        self._decay = decay
+        self._share = torch.zeros((), device=model.head.weight.device)
+
+    def set_step(self, step: int) -> None:
+        """Let the weights after update number `step`, from 0, have the share that they should."""
+        self._share.fill_((1 - self._decay) / (1 - self._decay ** (step + 1)))
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Take in the weights as they are now."""
+        for average, own in zip(self._averages, self._own, strict=True):
+            average.lerp_(own, self._share)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that an update changes."""
+        return {f"average.{index}": values for index, values in enumerate(self._averages)}
+
+    @torch.no_grad()
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Go on from what `tensors` returned; others are passed over.
+
+        Raises:
+            KeyError, RuntimeError: there is none, or it belongs to another model.
+        """
+        for name, own in self.tensors().items():
+            own.copy_(tensors[name])
