@@ -93,6 +93,7 @@ def opened(
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:
             resume.take_place(config, saved, notice)
+            resume.leave_out_new_keys(config, saved, notice)
             resume.check_settings(config, saved)
             ended = folder.finished_at == saved.metrics.get("step")
             if ended and not resume.may_have_more(config, saved):

@@ -53,6 +53,24 @@ def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None])
                 paths[number] = old
 
 
+def leave_out_new_keys(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> None:
+    """Give the keys that the run does not know the values that it goes on with: their defaults.
+
+    A recipe may have got them since the run began with an earlier seqkit.
+    """
+    new = []
+    for name, item in options():
+        group, _, key = name.partition(".")
+        known = saved.config.get(group, {})
+        if group in ("model", "optimizer", "train") and key not in known:
+            holder = getattr(config, group)
+            if getattr(holder, key) != default_of(item):
+                setattr(holder, key, default_of(item))
+                new.append(name)
+    if new:
+        notice(f"the run began with an earlier seqkit and goes on without {', '.join(new)}")
+
+
 def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True) -> str | None:
     """Compare the settings, and the data, with those of the run.
 

@@ -282,7 +282,8 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    words = (*TINY, f"data.path={text_file}", f"run_dir={folder}", "resume=auto")
+    words = [*TINY, f"data.path={text_file}", f"run_dir={folder}", "resume=auto"]
+    words.append("optimizer.schedule=cosine")
 
     def summary(*more: str) -> dict[str, Any]:
         done = run(*words, *more)

@@ -176,7 +176,7 @@ def test_any_text_may_stand_in_a_prompt(run: Run, text_file: Path, tmp_path: Pat
 def test_without_validation_the_best_is_the_last(run: Run, text_file: Path, tmp_path: Path) -> None:
     result = run(
         *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=5",
-        "data.split=[1,0,0]",
+        "data.split=[1,0,0]", "train.average=0",
     )  # fmt: skip
     assert result.code == 0
     best, last = weights(tmp_path / "a", "best"), weights(tmp_path / "a", "last")

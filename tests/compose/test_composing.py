@@ -172,12 +172,12 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
     text = "defaults:\n  - shakespeare\ntrain:\n  max_minutes: 3\n"
     (tmp_path / "hour.yaml").write_text(text)
     for words, steps in (
-        (["recipe=shakespeare"], 2500),
+        (["recipe=shakespeare"], 6000),
         (["recipe=shakespeare", "train.max_minutes=10"], None),
         (["recipe=shakespeare", "train.max_minutes=10", "train.max_steps=70"], 70),
         (["recipe=hour"], None),
         (["recipe=hour", "train.max_steps=70"], 70),
-        (["recipe=hour", "train.max_minutes=0"], 2500),
+        (["recipe=hour", "train.max_minutes=0"], 6000),
     ):
         assert composed(words, [tmp_path]).train.max_steps == steps, words
 
