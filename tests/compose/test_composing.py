@@ -52,6 +52,7 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
         ("train.max_minutes=-1", "at least 0"),
         ("train.max_minutes=ten", "train.max_minutes=ten"),
         ("model.dropout=1.5", "at most 0.95"),
+        ("model.input_dropout=0.1", "one-hot rows have no units to drop"),
         ("optimizer.lr=0", "above 0"),
         ("optimizer.lr=nan", "finite"),
         ("temperature=-1", "at least 0"),
