@@ -1,9 +1,8 @@
-"""How well a model predicts data: the nats of every symbol, and their sum.
+"""How well a model predicts data: the nats of every symbol.
 
 The nats of a symbol are -ln p, p being the probability that the model gave it.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.device import DTYPES
 from seqkit.evaluation.protocols import LANES
+from seqkit.evaluation.score import Score, Tally
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
@@ -29,24 +29,6 @@ CHUNK = 4096
 _SYMBOLS = 8192  # of one call, in all lanes
 _FEW = 3  # lanes that a CPU runs faster one after the other than side by side
 _UNIT_BYTES, _LOGIT_BYTES = 8, 8  # for each of a call's symbols: outputs, logits and shares
-
-
-@dataclass(frozen=True)
-class Score:
-    """The sum of nats over `symbols` predictions."""
-
-    nats: float
-    symbols: int
-
-    @property
-    def loss(self) -> float:
-        """Mean nats per symbol."""
-        return self.nats / self.symbols
-
-    @property
-    def bits_per_symbol(self) -> float:
-        """Mean bits per symbol."""
-        return self.loss / math.log(2)
 
 
 def require_memory(model: ModelConfig, symbols: int, device: torch.device) -> None:
@@ -83,13 +65,11 @@ def evaluate(
         precision: of the matrix products.
         watch: called after every chunk with the symbols scored so far.
     """
-    total, done = 0.0, 0
-    given = chunks(model, part, start=start, segments=segments, precision=precision)
-    for chunk in given:
-        total += float(chunk.nats.sum())  # on the device: one number is read back
-        done += int(chunk.counted.sum())
-        watch(done)
-    return Score(total, done)
+    tally = Tally(part)
+    for places, found in nats(model, part, start=start, segments=segments, precision=precision):
+        tally.add(places, found)
+        watch(tally.counted)
+    return tally.score()
 
 
 @torch.inference_mode()
@@ -101,7 +81,7 @@ def nats(
     The arguments are those of `evaluate`. Every place comes once, in no order that means anything.
     """
     for chunk in chunks(model, part, start=start, segments=segments, precision=precision):
-        yield chunk.places[chunk.counted], chunk.nats.cpu().numpy()[chunk.counted]
+        yield chunk.counted_nats()
 
 
 @dataclass(frozen=True)
@@ -122,6 +102,10 @@ class Chunk:
     logits: Tensor
     targets: Tensor
     state: State
+
+    def counted_nats(self) -> tuple[Integers, Floats]:
+        """Places (n,) and nats (n,) of the symbols that count."""
+        return self.places[self.counted], self.nats.cpu().numpy()[self.counted]
 
 
 @torch.inference_mode()

@@ -15,7 +15,8 @@ import torch
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.protocols import LANES
-from seqkit.evaluation.scoring import CHUNK, Chunk, Score
+from seqkit.evaluation.score import Score, Tally
+from seqkit.evaluation.scoring import CHUNK, Chunk
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Integers
@@ -59,20 +60,18 @@ def _in_pieces(
 ) -> Score:
     """The score of a table made by `pieces`, each of which goes on where the one before ended."""
     warm, begin, end = table.T
-    nats = np.zeros(len(table))
+    tally = Tally(part)
     assumed: dict[int, State] = {}  # by the row of the table: at `begin`
     final: dict[int, State] = {}  # and at `end`
-    done = 0
     for chunk in scoring.chunks(model, part, start=start, segments=table, precision=precision):
-        nats[chunk.segments] += chunk.nats.sum(0, dtype=torch.float64).cpu().numpy()
+        tally.add(*chunk.counted_nats())
         assumed |= _states_at(chunk, begin)
         final |= _states_at(chunk, end)
-        done += int(chunk.counted.sum())
-        watch(done)
+        watch(tally.counted)
     for row in np.flatnonzero(warm < begin).tolist():  # in the order of the text
         if _near(assumed[row], final[row - 1]):
             continue
-        nats[row] = 0.0
+        tally.take_back(begin[row], end[row])
         again = np.array([[begin[row], begin[row], end[row]]])
         for chunk in scoring.chunks(
             *(model, part),
@@ -81,9 +80,9 @@ def _in_pieces(
             precision=precision,
             begin_state=final[row - 1],
         ):
-            nats[row] += float(chunk.nats.sum(dtype=torch.float64))
+            tally.add(*chunk.counted_nats())
             final[row] = chunk.state
-    return Score(float(nats.sum()), done)
+    return tally.score()
 
 
 def pieces(part: Part) -> Integers:

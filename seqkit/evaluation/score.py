@@ -1,0 +1,80 @@
+"""The nats of a part, added up block by block while they are found, and what they come to."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit.data.corpus import Part
+from seqkit.evaluation import protocols
+from seqkit.symbols import Floats, Integers
+
+BLOCKS = 32
+"""A part is counted in so many blocks at least, as long as it has so many symbols."""
+_LARGEST = 1024  # symbols of a block
+
+
+@dataclass(frozen=True)
+class Score:
+    """The nats of all symbols of a part, in K blocks, each of neighbours in one document.
+
+    block_nats, block_symbols, block_documents (K,): of each block the sum of nats, the number of
+        symbols, and the number of the document that it is of.
+    """
+
+    block_nats: npt.NDArray[np.float64]
+    block_symbols: Integers
+    block_documents: Integers
+
+    @property
+    def nats(self) -> float:
+        """The sum over all symbols."""
+        return float(self.block_nats.sum())
+
+    @property
+    def symbols(self) -> int:
+        """How many were predicted."""
+        return int(self.block_symbols.sum())
+
+    @property
+    def loss(self) -> float:
+        """Mean nats per symbol."""
+        return self.nats / self.symbols
+
+    @property
+    def bits_per_symbol(self) -> float:
+        """Mean bits per symbol."""
+        return self.loss / math.log(2)
+
+
+class Tally:
+    """Adds up the nats of a part's symbols as they come, in any order."""
+
+    def __init__(self, part: Part) -> None:
+        """Nothing is counted yet."""
+        # Powers of two: what `streaming` takes back begins and ends where blocks do.
+        length = min(1 << max((len(part) // BLOCKS).bit_length() - 1, 0), _LARGEST)
+        _, self._begins, ends = protocols.windowed(part, length).T
+        self._symbols = ends - self._begins
+        self._documents = np.searchsorted(part.starts, self._begins, side="right") - 1
+        self._nats = np.zeros(len(self._begins))
+        self.counted = 0
+        """Symbols that were counted so far, those of blocks that were taken back included."""
+
+    def add(self, places: Integers, nats: Floats) -> None:
+        """Count the nats (n,) of the symbols at these places (n,) of the part."""
+        np.add.at(self._nats, self._blocks(places), nats.astype(np.float64))
+        self.counted += len(places)
+
+    def take_back(self, begin: int, end: int) -> None:
+        """Count nothing of the symbols from `begin` to `end`, where blocks begin and end."""
+        first, last = self._blocks(np.array([begin, end - 1]))
+        self._nats[first : last + 1] = 0.0
+
+    def score(self) -> Score:
+        """What was counted."""
+        return Score(self._nats.copy(), self._symbols, self._documents)
+
+    def _blocks(self, places: Integers) -> Integers:
+        return np.searchsorted(self._begins, places, side="right") - 1
