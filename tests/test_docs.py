@@ -60,6 +60,7 @@ def test_the_fields_of_all_results_are_those_that_are_written(
     assert list(summary) == fields("summary")
     evaluated = run("evaluate", f"checkpoint={trained}", "json=true", "device=cpu")
     score = json.loads(evaluated.out)
+    of_text = ["ngram_bits", "xz_bits"]
     of_sound = ["histogram_bits", "context_bits", "flac_bits", "quantiser_snr_db"]
     assert [*score, *of_sound] == fields("evaluate")
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, 6000)
@@ -68,7 +69,8 @@ def test_the_fields_of_all_results_are_those_that_are_written(
     trained_on_sound = run(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=1")
     assert trained_on_sound.code == 0, trained_on_sound.err
     evaluated = run("evaluate", f"checkpoint={tmp_path / 'run'}", "json=true", "device=cpu")
-    assert list(json.loads(evaluated.out)) == fields("evaluate")
+    listed = [field for field in fields("evaluate") if field not in of_text]
+    assert list(json.loads(evaluated.out)) == listed
 
 
 def test_every_exit_code_is_explained() -> None:

@@ -38,7 +38,10 @@ COMMANDS = {
     ),
     "evaluate": Command(
         "measure how well a checkpoint predicts text or sound",
-        (*_OUTPUT, "checkpoint", "data", "device", "json", "part", "protocol", "window"),
+        (
+            *_OUTPUT,
+            *("checkpoint", "data", "device", "dynamic", "json", "part", "protocol", "window"),
+        ),
     ),
     "inspect": Command("show what a checkpoint holds", ("checkpoint", "json")),
     "export": Command("write a checkpoint's network as an ONNX model", (*_OUTPUT, "checkpoint")),

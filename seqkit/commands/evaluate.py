@@ -2,7 +2,12 @@
 
 import dataclasses
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import torch
 
 from seqkit import device, disk
 from seqkit.api.load import load_checkpoint
@@ -11,64 +16,121 @@ from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
 from seqkit.data import streams
+from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
-from seqkit.evaluation import baselines, protocols, scoring, streaming
+from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming, text_baselines
+from seqkit.evaluation.bootstrap import interval
+from seqkit.evaluation.score import Score
 from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import find_checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Print loss and bits per symbol of `data.path`, or of the checkpoint's own validation part."""
+    """Print the loss of `data.path`, or of a part of the checkpoint's own data."""
     out = outputs.result_file(config)
     saved = load_checkpoint(config.checkpoint, catalogue)
     chosen = device.choose_device(config.device)
-    if config.data.path:
-        paths = streams.settled(config.data.path, disk.cache_dir(), console.notice)
-        data = dataclasses.replace(config.data, path=paths, max_vocabulary=0)
-        corpus = load_corpus(
-            saved.as_read(data),
-            catalogue=catalogue,
-            notice=console.notice,
-            codec=saved.codec,
-            trained=saved.config,
-            progress=console.progress,
-        )
-        part = corpus.whole
-    else:
-        if config.data != DataConfig():
-            console.notice("without data.path the data are read as the checkpoint's own were")
-        part, corpus = own_part(saved, config.part, catalogue, console.notice, console.progress)
-    scoring.require_memory(saved.model, len(part), chosen)
+    part, corpus = _data(config, saved, catalogue, console)
+    copies = dynamic.COPIES if config.protocol == "dynamic" else 1
+    scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
         device.memory_errors(lambda: "Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
-        model, start = saved.build(chosen), saved.codec.start
-        if config.protocol == "windowed":
-            windows = protocols.windowed(part, config.window)
-            score = scoring.evaluate(model, part, start=start, segments=windows, watch=bar.update)
-        else:
-            score = streaming.evaluate(model, part, start=start, watch=bar.update)
-    result: dict[str, object] = {
-        "loss": score.loss,
-        "bits_per_symbol": score.bits_per_symbol,
-        "symbols": score.symbols,
+        score = _score(config, saved, part, chosen, bar.update)
+    with console.progress("baselines", baselines.passes(corpus.codec) * len(part)) as bar:
+        beside = baselines.beside_score(part, corpus, bar.update)
+    result: dict[str, Any] = {
+        **_score_fields(score, part, corpus),
         "skipped": corpus.skipped,
         "unreadable_files": corpus.unreadable_files,
         "protocol": config.protocol,
         "window": config.window if config.protocol == "windowed" else None,
+        "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
         "part": None if config.data.path else config.part,
         "checkpoint": str(find_checkpoint(Path(config.checkpoint or ""))),
         "device": device.describe(chosen),
         "data_sha256": corpus.sha256,
-        **baselines.beside_score(part, corpus),
+        **beside,
     }
     text = json.dumps(result) if config.json else _table(result)
     outputs.write_result(out, text, overwrite=config.overwrite)
 
 
-def _table(result: dict[str, object]) -> str:
-    return "\n".join(
-        f"{name:16} {value:.4f}" if isinstance(value, float) else f"{name:16} {value}"
-        for name, value in result.items()
+def _data(
+    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
+) -> tuple[Part, Corpus]:
+    """What is to be predicted, and the corpus that it is from."""
+    if not config.data.path:
+        if config.data != DataConfig():
+            console.notice("without data.path the data are read as the checkpoint's own were")
+        return own_part(saved, config.part, catalogue, console.notice, console.progress)
+    paths = streams.settled(config.data.path, disk.cache_dir(), console.notice)
+    data = dataclasses.replace(config.data, path=paths, max_vocabulary=0)
+    corpus = load_corpus(
+        saved.as_read(data),
+        catalogue=catalogue,
+        notice=console.notice,
+        codec=saved.codec,
+        trained=saved.config,
+        progress=console.progress,
     )
+    return corpus.whole, corpus
+
+
+def _score(
+    config: Config,
+    saved: Checkpoint,
+    part: Part,
+    chosen: torch.device,
+    watch: Callable[[int], None],
+) -> Score:
+    """The score under the protocol that is asked for."""
+    model, start = saved.build(chosen), saved.codec.start
+    match config.protocol:
+        case "windowed":
+            windows = protocols.windowed(part, config.window)
+            return scoring.evaluate(model, part, start=start, segments=windows, watch=watch)
+        case "dynamic":
+            settings = config.dynamic
+            return dynamic.evaluate(model, part, start=start, settings=settings, watch=watch)
+        case _:
+            return streaming.evaluate(model, part, start=start, watch=watch)
+
+
+def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
+    """A score in nats and in bits, by symbol and by byte of text."""
+    codec, found = corpus.codec, interval(score)
+    nats = None if found is None else [found.low, found.high]
+    size = None if codec.kind == "audio" else text_baselines.text_bytes(part.symbols, codec)
+    return {
+        "loss": score.loss,
+        "loss_interval": nats,
+        "bits_per_symbol": score.bits_per_symbol,
+        "bits_interval": nats and [bound / math.log(2) for bound in nats],
+        "interval_from": found and f"{found.count} {found.unit}",
+        "symbols": score.symbols,
+        "bytes": size,
+        "loss_per_byte": size and score.nats / size,
+        "bits_per_byte": size and score.nats / math.log(2) / size,
+    }
+
+
+def _table(result: dict[str, Any]) -> str:
+    """A line for each field that there is."""
+    return "\n".join(
+        f"{name:16} {_shown(value)}" for name, value in result.items() if value is not None
+    )
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case float():
+            return f"{value:.4f}"
+        case [low, high]:
+            return f"{low:.4f} to {high:.4f} (95 %)"
+        case dict():
+            return ", ".join(f"{name} {setting}" for name, setting in value.items())
+        case _:
+            return str(value)

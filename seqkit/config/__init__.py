@@ -5,6 +5,7 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 """
 
 from seqkit.config.data import DataConfig
+from seqkit.config.dynamic import DynamicConfig
 from seqkit.config.model import ARITHMETIC_KEYS, ModelConfig, check_model
 from seqkit.config.root import Config, check, options
 from seqkit.config.sample import TEMPERATURE, SampleConfig
@@ -15,6 +16,7 @@ __all__ = [
     "TEMPERATURE",
     "Config",
     "DataConfig",
+    "DynamicConfig",
     "ModelConfig",
     "OptimizerConfig",
     "SampleConfig",

@@ -7,6 +7,7 @@ from typing import Any
 
 from seqkit.checking import check_section, option, options_of
 from seqkit.config.data import DataConfig
+from seqkit.config.dynamic import DynamicConfig
 from seqkit.config.model import ModelConfig, check_model
 from seqkit.config.sample import SampleConfig
 from seqkit.config.training import OptimizerConfig, TrainConfig
@@ -15,7 +16,7 @@ from seqkit.errors import ConfigError
 
 @dataclass
 class Config:
-    """The root: the keys that are typed most, and the five groups."""
+    """The root: the keys that are typed most, and the groups."""
 
     recipe: str | None = option(
         None, "the recipe: one of seqkit's, of --config-dir or of a plug-in"
@@ -69,8 +70,9 @@ class Config:
     )
     protocol: str = option(
         "streaming",
-        "evaluate with the state carried through, or in windows that start from the zero state",
-        choices=("streaming", "windowed"),
+        "evaluate with the state carried through (streaming), in windows that start from the zero "
+        "state (windowed), or learning from what was just scored (dynamic)",
+        choices=("streaming", "windowed", "dynamic"),
     )
     window: int = option(256, "symbols in a window of protocol=windowed", minimum=1)
     part: str = option(
@@ -83,6 +85,7 @@ class Config:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     sample: SampleConfig = field(default_factory=SampleConfig)
+    dynamic: DynamicConfig = field(default_factory=DynamicConfig)
 
     @property
     def fixed_seed(self) -> int:

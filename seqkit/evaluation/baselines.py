@@ -1,44 +1,57 @@
-"""What a model of sound has to beat: bits per sample that need no training.
+"""What a model has to beat: bits per symbol that need no training.
 
-All of them read the symbols in blocks. Their memory does not grow with the sound, except for that
-of `context_bits` with more than some 300 levels, which grows with the different contexts.
+Those of text are in `text_baselines`. Those of sound read the symbols in blocks; their memory does
+not grow with the sound, except for that of `context_bits` with more than some 300 levels, which
+grows with the different contexts.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import soundfile
 
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.evaluation import text_baselines
 from seqkit.symbols import Integers, Symbols
 
 _STRENGTHS = (1.0, 64.0, 64.0)  # a0, a1 and a2: pseudo-counts of the orders 0, 1 and 2
+_PASSES = 3  # over the symbols
 _BLOCK = 1 << 20  # samples read at a time
 _LARGEST_TABLE = 1 << 25  # counts; beyond it only contexts that occur have one
 _FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size
 
 
-def beside_score(part: Part, corpus: Corpus) -> dict[str, float | None]:
-    """What the score of sound is read beside; nothing for text.
+def beside_score(
+    part: Part, corpus: Corpus, watch: Callable[[int], None] = lambda done: None
+) -> dict[str, float | None]:
+    """What a score is read beside: every baseline of the part, in bits per symbol.
 
-    That is every baseline of the part, in bits per sample, and the signal to noise ratio of
-    quantising its corpus, in decibels.
+    Of sound that is also the signal to noise ratio of quantising its corpus, in decibels. `watch`
+    hears how many symbols were read, of `passes` times as many as the part has.
     """
     codec = corpus.codec
     if codec.kind != "audio":
-        return {}
-    return {**all_of(part, codec), "quantiser_snr_db": corpus.snr}
+        return {**text_baselines.all_of(part, codec, watch)}
+    return {**all_of(part, codec, watch), "quantiser_snr_db": corpus.snr}
 
 
-def all_of(part: Part, codec: Quantiser) -> dict[str, float]:
-    """Every baseline of a part, in bits per sample."""
-    return {
-        "histogram_bits": histogram_bits(part.symbols, codec.size),
-        "context_bits": context_bits(part, codec.size),
-        "flac_bits": flac_bits(part.symbols, codec),
-    }
+def passes(codec: Codec) -> int:
+    """How often the baselines of a codec's symbols read a part."""
+    return _PASSES if codec.kind == "audio" else text_baselines.PASSES
+
+
+def all_of(
+    part: Part, codec: Quantiser, watch: Callable[[int], None] = lambda done: None
+) -> dict[str, float]:
+    """Every baseline of a part of sound, in bits per sample; `watch` as in `beside_score`."""
+    found = {"histogram_bits": histogram_bits(part.symbols, codec.size)}
+    watch(len(part))
+    found["context_bits"] = context_bits(part, codec.size, lambda done: watch(len(part) + done))
+    found["flac_bits"] = flac_bits(part.symbols, codec)
+    watch(_PASSES * len(part))
+    return found
 
 
 def histogram_bits(symbols: Symbols, size: int) -> float:
@@ -50,7 +63,7 @@ def histogram_bits(symbols: Symbols, size: int) -> float:
     return float(-(shares * np.log2(shares)).sum())
 
 
-def context_bits(part: Part, size: int) -> float:
+def context_bits(part: Part, size: int, watch: Callable[[int], None] = lambda done: None) -> float:
     """An adaptive model of the last two symbols u, v of the same document.
 
     Each symbol s is coded with what was counted before it (n), in the whole part so far:
@@ -80,6 +93,7 @@ def context_bits(part: Part, size: int) -> float:
             )
         bits -= float(np.log2(p).sum())
         done += len(now)
+        watch(done)
     return bits / done
 
 

@@ -31,8 +31,10 @@ _FEW = 3  # lanes that a CPU runs faster one after the other than side by side
 _UNIT_BYTES, _LOGIT_BYTES = 8, 8  # for each of a call's symbols: outputs, logits and shares
 
 
-def require_memory(model: ModelConfig, symbols: int, device: torch.device) -> None:
+def require_memory(model: ModelConfig, symbols: int, device: torch.device, copies: int = 1) -> None:
     """Refuse an evaluation of so many symbols that cannot fit: the network, and one call of it.
+
+    `copies` is how often memory for all weights is needed.
 
     Raises:
         DeviceError: more is needed than is free.
@@ -41,7 +43,7 @@ def require_memory(model: ModelConfig, symbols: int, device: torch.device) -> No
         _UNIT_BYTES * model.hidden_size + _LOGIT_BYTES * model.vocabulary_size
     )
     advice = "Try device=cpu." if device.type == "cuda" else ""
-    needed, free = 4 * count_parameters(model) + call, memory.free_bytes(device)
+    needed, free = 4 * copies * count_parameters(model) + call, memory.free_bytes(device)
     memory.require(needed, free, "this evaluation", lambda: advice, device)
 
 

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import lzma
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import soundfile
 
 import seqkit
+from seqkit.config import DynamicConfig
 from tests.conftest import SENTENCE, TINY, Run
 
 
@@ -78,6 +81,71 @@ def test_unknown_characters_follow_the_rule(run: Run, trained: Path, tmp_path: P
     assert (nearest["skipped"], nearest["symbols"]) == (0, 17)
 
 
+def test_every_protocol_tells_what_it_measured(run: Run, trained: Path, text_file: Path) -> None:
+    words = ("evaluate", f"checkpoint={trained}", f"data.path={text_file}", "json=true")
+    scores = {
+        protocol: json.loads(run(*words, f"protocol={protocol}", "dynamic.window=9").out)
+        for protocol in ("streaming", "windowed", "dynamic")
+    }
+    for name, score in scores.items():
+        assert score["protocol"] == name
+        assert score["window"] == (256 if name == "windowed" else None)
+        settings = {**vars(DynamicConfig()), "window": 9} if name == "dynamic" else None
+        assert score["dynamic"] == settings
+        assert score["interval_from"] == "32 blocks"
+        low, high = score["loss_interval"]
+        assert low < score["loss"] < high
+        assert score["bits_interval"] == pytest.approx([low / math.log(2), high / math.log(2)])
+        assert score["ngram_bits"] == scores["streaming"]["ngram_bits"]
+    assert scores["dynamic"]["loss"] < 0.9 * scores["streaming"]["loss"]
+
+
+def test_bytes_are_those_of_the_text_as_it_was_scored(run: Run, tmp_path: Path) -> None:
+    text = "naïve – ☃\r\n" * 60
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    words = [*TINY, f"data.path={tmp_path / 'a.txt'}", "train.max_steps=1", "data.newline=lf"]
+    assert run(*words, f"run_dir={tmp_path / 'run'}").code == 0
+    (tmp_path / "b.txt").write_bytes(text.replace("v", "vw").encode())
+    evaluated = run(
+        "evaluate", f"checkpoint={tmp_path / 'run'}", "json=true", "data.unknown=skip",
+        f"data.path={tmp_path / 'b.txt'}",
+    )  # fmt: skip
+    score = json.loads(evaluated.out)
+    read = text.replace("\r\n", "\n")
+    assert (score["symbols"], score["skipped"]) == (len(read), 60)
+    assert score["bytes"] == len(read.encode())
+    assert score["bits_per_byte"] * score["bytes"] == pytest.approx(
+        score["bits_per_symbol"] * score["symbols"]
+    )
+    assert score["xz_bits"] == 8 * len(lzma.compress(read.encode())) / len(read)
+
+
+def test_a_word_has_no_interval(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the rain")
+    words = ("evaluate", f"checkpoint={trained}", f"data.path={tmp_path / 'a.txt'}")
+    score = json.loads(run(*words, "json=true").out)
+    assert (score["loss_interval"], score["bits_interval"], score["interval_from"]) == (None,) * 3
+    shown = run(*words).out.decode()
+    assert "interval" not in shown
+    assert "None" not in shown
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("protocol=dynamik", "streaming, windowed, dynamic"),
+        ("dynamic.rate=-1", "at least 0"),
+        ("dynamic.rate=1.1", "at most 1"),
+        ("dynamic.decay=2", "at most 1"),
+        ("dynamic.window=0", "at least 1"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(word: str, said: str, run: Run, trained: Path) -> None:
+    refused = run("evaluate", f"checkpoint={trained}", word)
+    assert (refused.code, refused.out, said in refused.err) == (2, b"", True), refused.err
+    assert refused.err.count("\n") == 1
+
+
 def test_the_result_can_go_to_a_file(run: Run, trained: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.json"
     arguments = ["evaluate", f"checkpoint={trained}", "json=true", f"out={out}"]
@@ -87,7 +155,10 @@ def test_the_result_can_go_to_a_file(run: Run, trained: Path, tmp_path: Path) ->
 
 
 def test_a_text_for_people(run: Run, trained: Path) -> None:
-    assert b"bits_per_symbol" in run("evaluate", f"checkpoint={trained}").out
+    shown = run("evaluate", f"checkpoint={trained}", "protocol=dynamic").out.decode()
+    assert re.search(r"^bits_per_symbol +\d\.\d{4}$", shown, re.M)
+    assert re.search(r"^bits_interval +\d\.\d{4} to \d\.\d{4} \(95 %\)$", shown, re.M)
+    assert re.search(r"^dynamic +rate [\d.]+, decay [\d.]+, window \d+$", shown, re.M)
 
 
 def test_a_gain_of_exactly_one_is_evaluated_and_resumed(run: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import soundfile
 
 from seqkit.data.codecs import Bytes, Linear, MuLaw
 from seqkit.data.corpus import Corpus, Part
-from seqkit.evaluation import baselines
+from seqkit.evaluation import baselines, text_baselines
 
 
 def part(symbols: list[int], *starts: int) -> Part:
@@ -93,9 +93,19 @@ def test_flac_packs_what_it_can_predict() -> None:
     assert 16 <= baselines.flac_bits(wide, Linear(65536, 8000)) < 16.2
 
 
-def test_only_sound_has_baselines_beside_its_score() -> None:
+def test_what_stands_beside_a_score() -> None:
     data = part([0, 1, 2, 3] * 9)
     sound = Corpus(data, Linear(4, 8000), "name", "0" * 64, snr=12.5)
     beside = baselines.beside_score(data, sound)
     assert beside == {**baselines.all_of(data, Linear(4, 8000)), "quantiser_snr_db": 12.5}
-    assert baselines.beside_score(data, Corpus(data, Bytes(), "name", "0" * 64)) == {}
+    text = Corpus(data, Bytes(), "name", "0" * 64)
+    assert baselines.beside_score(data, text) == text_baselines.all_of(data, Bytes())
+
+
+@pytest.mark.parametrize("codec", [Linear(4, 8000), Bytes()])
+def test_they_tell_how_far_they_are(codec: Linear | Bytes) -> None:
+    data = part([0, 1, 2, 3] * 9)
+    seen: list[int] = []
+    baselines.beside_score(data, Corpus(data, codec, "name", "0" * 64), seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == baselines.passes(codec) * len(data)

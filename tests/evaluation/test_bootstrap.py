@@ -5,14 +5,15 @@ import pytest
 
 from seqkit.evaluation.bootstrap import interval
 from seqkit.evaluation.score import Score
+from seqkit.symbols import Floats, Integers
 
 RNG = np.random.default_rng(5)
 
 
-def score(nats: np.ndarray, documents: np.ndarray | None = None) -> Score:  # type: ignore[type-arg]
+def score(nats: Floats, documents: Integers | None = None) -> Score:
     """A score of blocks of 1000 symbols, all of one document by default."""
     numbers = np.zeros(len(nats), np.int64) if documents is None else documents
-    return Score(nats, np.full(len(nats), 1000), numbers)
+    return Score(nats.astype(np.float64), np.full(len(nats), 1000), numbers)
 
 
 def test_documents_of_known_spread() -> None:

@@ -1,0 +1,117 @@
+"""Dynamic evaluation: a network that goes on learning from what it has just predicted.
+
+A window of a few symbols is predicted and scored; then one gradient step is made on it, and the
+next window follows. So every symbol is predicted by weights that have not seen it yet. (Krause et
+al., 2018, "Dynamic evaluation of neural sequence models", and 2019, "Dynamic evaluation of
+Transformer language models".)
+
+The step divides every weight's gradient by its root mean square, as Krause et al. do. They take it
+from gradients of the training text; here it is the running one of the windows so far (Adam's,
+without momentum): that needs nothing but the text that is read, and scores as well.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqkit.config import DynamicConfig
+from seqkit.data.corpus import Part
+from seqkit.evaluation import protocols
+from seqkit.evaluation.score import Score, Tally
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.loss import cross_entropy
+from seqkit.model.network import State
+from seqkit.symbols import IGNORED, Integers
+from seqkit.threads import SharedCores
+
+COPIES = 6
+"""How often memory for all weights is needed: two networks, a gradient, two moments, one start."""
+
+_MEMORY = 0.999  # decay of the mean squared gradient, a window at a time
+
+
+class Learner:
+    """A copy of a network that learns from every window that it has read.
+
+    What it computes depends on nothing but the network, the settings and the windows so far: the
+    same calls give the same weights, on a CPU to the bit for the same number of threads.
+
+    Attributes:
+        model: the copy, its weights as they are now. A caller that predicts symbol by symbol runs
+            it; what `model.network()` gave before an update may be of the weights before it.
+    """
+
+    def __init__(self, model: CharRNN, settings: DynamicConfig) -> None:
+        """`model` is on the device where it is to run; it is left as it is."""
+        self.model = deepcopy(model).float().requires_grad_()
+        self._weights: list[Tensor] = list(self.model.parameters())
+        self._trained = [own.detach().clone() for own in self._weights]
+        self._decay = settings.decay
+        cuda = self.model.head.weight.is_cuda
+        self._optimizer = torch.optim.Adam(
+            self._weights, settings.rate, betas=(0.0, _MEMORY), fused=True, capturable=cuda
+        )
+
+    @torch.enable_grad()
+    def read(self, inputs: Tensor, targets: Tensor, state: State) -> tuple[Tensor, State]:
+        """Predict a window, and learn from it.
+
+        Args:
+            inputs: (T, B), the symbols that are fed.
+            targets: (T, B), the symbol that follows each; `IGNORED` where none counts.
+            state: before the window, (L, B, H).
+
+        Returns:
+            The nats (T, B) of the targets by the weights before the update, 0 where they do not
+            count, and the state after the window, by the same weights.
+        """
+        network = self.model.network(dtype=torch.float32)
+        logits, after = network(inputs, state)
+        nats = cross_entropy(logits, targets, "none")
+        loss = nats.sum() / (targets != IGNORED).sum().clamp(min=1)
+        gradients = torch.autograd.grad(loss, self._weights)
+        for own, gradient in zip(self._weights, gradients, strict=True):
+            own.grad = gradient
+        self._optimizer.step()
+        with torch.no_grad():
+            torch._foreach_lerp_(self._weights, self._trained, self._decay)
+        return nats.detach(), after.detached()
+
+
+def evaluate(
+    model: CharRNN,
+    part: Part,
+    *,
+    start: int,
+    settings: DynamicConfig,
+    watch: Callable[[int], None] = lambda done: None,
+) -> Score:
+    """The score of a part that is streamed, the network learning as it goes.
+
+    Documents come in their order. Each begins from the zero state, but with what was learnt from
+    those before it. `model` keeps its weights; the other arguments are those of
+    `scoring.evaluate`.
+    """
+    learner, tally = Learner(model, settings), Tally(part)
+    device = model.head.weight.device
+    with SharedCores(device) as cores:
+        for first, _, end in protocols.streaming(part).tolist():
+            state = model.zero_state(1)
+            inputs = np.concatenate([[start], part.symbols[first : end - 1]]).astype(np.int64)
+            for begin in range(first, end, settings.window):
+                cores.adapt()
+                places = np.arange(begin, min(begin + settings.window, end))
+                given = _column(inputs[places - first], device)
+                targets = _column(part.symbols[places].astype(np.int64), device)
+                nats, state = learner.read(given, targets, state)
+                tally.add(places, nats[:, 0].cpu().numpy())
+                watch(tally.counted)
+    return tally.score()
+
+
+def _column(symbols: Integers, device: torch.device) -> Tensor:
+    """Symbols (T,) as one lane (T, 1)."""
+    return torch.from_numpy(symbols)[:, None].to(device)
