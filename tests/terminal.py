@@ -75,7 +75,7 @@ class Terminal:
     def resize(self, columns: int) -> None:
         """Give the window another width."""
         self.screen.columns = columns
-        _set_size(self._side, columns)
+        set_size(self._side, columns)
 
     def read(self) -> bool:
         """Show what was written meanwhile; False once the program has ended."""
@@ -93,7 +93,7 @@ def on_terminal(
 ) -> Iterator[Terminal]:
     """Run a program whose stderr is a terminal, and end it with the block."""
     side, other = os.openpty()
-    _set_size(side, columns)
+    set_size(side, columns)
     try:
         with subprocess.Popen(
             program, cwd=cwd, env={**environment(), "TERM": "xterm"}, stderr=other, stdout=stdout
@@ -107,5 +107,6 @@ def on_terminal(
         os.close(side)
 
 
-def _set_size(side: int, columns: int) -> None:
+def set_size(side: int, columns: int) -> None:
+    """Give a pseudo-terminal so many columns."""
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, columns, 0, 0))

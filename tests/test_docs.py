@@ -73,6 +73,12 @@ def test_the_fields_of_all_results_are_those_that_are_written(
     assert list(json.loads(evaluated.out)) == listed
 
 
+def test_the_fields_of_compare_are_those_that_are_written(run: Run, trained: Path) -> None:
+    shown = json.loads(run("compare", f"runs={trained}", "json=true").out)
+    assert list(shown) == ["runs", "differing", "left_out"]
+    assert list(shown["runs"][0]) == fields("compare")
+
+
 def test_every_exit_code_is_explained() -> None:
     codes = {
         int(code) for code in re.findall(r"^\| (\d+) \|", (DOCS / "config.md").read_text(), re.M)

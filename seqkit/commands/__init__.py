@@ -43,6 +43,10 @@ COMMANDS = {
             *("checkpoint", "data", "device", "dynamic", "json", "part", "protocol", "window"),
         ),
     ),
+    "compare": Command(
+        "show runs side by side, best first, and draw their learning curves",
+        (*_OUTPUT, "json", "runs"),
+    ),
     "inspect": Command("show what a checkpoint holds", ("checkpoint", "json")),
     "export": Command("write a checkpoint's network as an ONNX model", (*_OUTPUT, "checkpoint")),
     "bench": Command(

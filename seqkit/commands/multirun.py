@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from seqkit import disk
-from seqkit.api.train import Run
 from seqkit.command_line import command_line
+from seqkit.commands import tables
 from seqkit.compose import Composed
 from seqkit.config import Config
 from seqkit.console import Console, Product
 from seqkit.data import streams
 from seqkit.errors import (
-    CheckpointError,
     ConfigError,
     DataError,
     InterruptedRunError,
@@ -21,6 +20,7 @@ from seqkit.errors import (
     StoppedError,
 )
 from seqkit.progress_line import duration
+from seqkit.runs import records
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.runs.layout import RunFiles
 
@@ -165,28 +165,18 @@ def _show_table(jobs: Sequence[Job], console: Console) -> None:
         (job.files.path.name, *_loss_and_time(job), job.outcome, _own_words(job, jobs))
         for job in jobs
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     console.notice("\n=== multirun: the whole sweep ===")
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        console.notice("  ".join(cells).rstrip())
+    for line in tables.aligned(rows):
+        console.notice(line)
 
 
 def _loss_and_time(job: Job) -> tuple[str, str]:
     """The best validation loss, and the time that a job took, as far as it came."""
     if job.outcome.startswith("failed"):
         return "-", "-"  # what is in its folder may be another run's
-    try:
-        run = Run(job.files.path)
-        events = run.metrics
-        losses = [event["loss"] for event in events if event["event"] == "validate"]
-        best = f"{min(losses):.4f}" if losses else "-"
-        seconds = events[-1]["seconds"]
-        with contextlib.suppress(CheckpointError):  # it is not finished
-            seconds = run.summary["elapsed_seconds"]
-        return best, duration(seconds)
-    except (CheckpointError, LookupError, TypeError, ValueError):
-        return "-", "-"
+    record = records.read(job.files.path)
+    best = f"{record.best['loss']:.4f}" if record.best else "-"
+    return best, "-" if record.seconds is None else duration(record.seconds)
 
 
 def _content(file: Path) -> bytes | None:

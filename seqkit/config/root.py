@@ -23,7 +23,9 @@ class Config:
     )
     shape: str | None = option(None, "what bench times: a file of conf/shape")
     run_dir: str | None = option(None, "the run's folder; by default RUNS/RECIPE/TIME")
-    runs: str = option("runs", "the folder that holds the folders of runs")
+    runs: str = option(
+        "runs", "the folder that holds the folders of runs; compare takes a glob, too"
+    )
     resume: str = option(
         "never",
         "auto resumes the run in run_dir (without a recipe: by its own settings), or starts it; "
@@ -41,8 +43,11 @@ class Config:
         minimum=0,
         maximum=2**63 - 1,
     )
-    json: bool = option(False, "print one JSON object (evaluate, inspect, bench)")
-    out: str | None = option(None, "write the result to this file")
+    json: bool = option(False, "print one JSON object (evaluate, compare, inspect, bench)")
+    out: str | None = option(
+        None,
+        "write the result to this file; compare: the learning curves, as .svg, .png or .pdf",
+    )
     overwrite: bool = option(False, "replace files that exist")
     quiet: bool = option(False, "no progress and no notices on stderr")
     checkpoint: str | None = option(None, "a run's folder or a checkpoint file")

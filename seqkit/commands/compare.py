@@ -1,0 +1,175 @@
+"""`compare`: runs side by side, the best first."""
+
+import contextlib
+import json
+import math
+import os
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from seqkit.commands import outputs, tables
+from seqkit.config import Config
+from seqkit.console import Console
+from seqkit.plugins import Catalogue
+from seqkit.progress_line import columns_of, duration
+from seqkit.runs import curves, records
+from seqkit.runs.records import DATA_KEYS, Record
+
+_SECTIONS = ("data", "model", "optimizer", "train")
+_KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
+_SHOWN = 5  # names of what is left out
+_RESULTS = ("loss", "bits", "steps", "time", "parameters", "outcome")
+
+
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+    """Print what differs between runs, in settings and results; draw their learning curves."""
+    del catalogue
+    picture = outputs.result_file(config)
+    if picture:
+        curves.check_name(picture)
+    folders, others = records.find(config.runs)
+    if others:
+        names = ", ".join(map(str, others[:_SHOWN])) + (" …" if len(others) > _SHOWN else "")
+        console.notice(f"left out, since they are no runs: {names}")
+    found = []
+    with console.progress("compare", len(folders), unit="runs") as bar:
+        for number, folder in enumerate(folders, 1):
+            found.append(records.read(folder))
+            bar.update(number)
+    for problem in [problem for record in found for problem in record.problems]:
+        console.notice(problem)
+    groups = _groups(found)
+    if len(groups) > 1:
+        console.notice("these runs are of different data: losses compare within a group only")
+    if config.json:
+        outputs.print_lines([json.dumps(_result(groups, _differing(found), others))])
+    else:
+        outputs.print_lines(_lines(groups))
+    if picture:
+        curves.draw(picture, groups, overwrite=config.overwrite)
+        console.notice(f"written: {picture}")
+
+
+def _groups(found: Iterable[Record]) -> list[list[Record]]:
+    """Runs whose losses can be compared, the best first; the largest group first."""
+    groups: dict[tuple[Any, ...], list[Record]] = {}
+    for record in found:
+        groups.setdefault(record.measured_on, []).append(record)
+    for group in groups.values():
+        group.sort(key=lambda one: math.inf if one.best is None else one.best["loss"])
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def _differing(found: Sequence[Record]) -> list[str]:
+    """The keys that shape a training and differ between runs."""
+    known = [record.settings for record in found if record.settings]
+    names = known[0] if known else {}
+    return [
+        name
+        for name in names
+        if (name in _KEYS or name.partition(".")[0] in _SECTIONS)
+        and len({repr(settings[name]) for settings in known}) > 1
+    ]
+
+
+def _result(
+    groups: Sequence[Sequence[Record]], differing: Sequence[str], others: Sequence[Path]
+) -> dict[str, Any]:
+    """All of it as one JSON object."""
+    runs = [
+        {
+            "run": str(record.path),
+            "group": number,
+            "outcome": record.outcome,
+            "loss": _loss(record),
+            "bits_per_symbol": _bits(record),
+            "best_step": record.best and int(record.best["step"]),
+            "steps": record.last and int(record.last["step"]),
+            "seconds": record.seconds,
+            "parameters": record.parameters,
+            "data": record.data.get("name"),
+            "data_sha256": record.data.get("sha256"),
+            "settings": {name: record.settings.get(name) for name in differing},
+            "problems": record.problems,
+        }
+        for number, group in enumerate(groups, 1)
+        for record in group
+    ]
+    return {"runs": runs, "differing": list(differing), "left_out": [*map(str, others)]}
+
+
+def _loss(record: Record) -> float | None:
+    return None if record.best is None else float(record.best["loss"])
+
+
+def _bits(record: Record) -> float | None:
+    return None if record.best is None else record.best["loss"] / math.log(2)
+
+
+def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
+    """What people read of every group."""
+    lines: list[str] = []
+    keys = [name for name in _differing([group[0] for group in groups]) if name in DATA_KEYS]
+    for group in groups:
+        if len(groups) > 1:
+            data, settings = group[0].data, group[0].settings
+            known = f"{data.get('name')}, sha256 {str(data.get('sha256'))[:8]}…"
+            read = "".join(f", {name}={_value(settings.get(name))}" for name in keys)
+            lines += [*([""] if lines else []), f"data: {known if data else 'not known'}{read}"]
+        lines += _table(group, _columns())
+    return lines
+
+
+def _table(group: Sequence[Record], columns: int | None) -> list[str]:
+    """A line for each run; where a terminal has too few columns, a paragraph for each."""
+    differing = _differing(group)
+    headings = (*_RESULTS, *_short(differing))
+    cells = [
+        [*_results(record), *(_value(record.settings.get(name)) for name in differing)]
+        for record in group
+    ]
+    names = [str(record.path) for record in group]
+    rows = [("run", *headings)]
+    rows += [(name, *row) for name, row in zip(names, cells, strict=True)]
+    table = tables.aligned(rows)
+    if columns is None or max(map(columns_of, table)) <= columns:
+        return table
+    lines = []
+    for name, row in zip(names, cells, strict=True):
+        facts = ", ".join(f"{key} {cell}" for key, cell in zip(headings, row, strict=True))
+        lines += [name, *textwrap.wrap(facts, columns, initial_indent="  ", subsequent_indent="  ")]
+    return lines
+
+
+def _results(record: Record) -> list[str]:
+    best, last = record.best, record.last
+    return [
+        f"{_loss(record):.4f}" if best else "-",
+        f"{_bits(record):.4f}" if best else "-",
+        f"{last['step']:.0f}" if last else "-",
+        "-" if record.seconds is None else duration(record.seconds),
+        "-" if record.parameters is None else f"{record.parameters:,}",
+        record.outcome,
+    ]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "-"
+    return "-" if value is None or value == "" else str(value)
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Keys without their section, where that leaves no doubt."""
+    last = [name.rpartition(".")[2] for name in names]
+    return [one if last.count(one) == 1 else name for name, one in zip(names, last, strict=True)]
+
+
+def _columns() -> int | None:
+    """Of the terminal on stdout; None where it is none."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    return None

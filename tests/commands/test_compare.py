@@ -1,0 +1,147 @@
+"""Runs side by side: what differs, the best first, whatever lies in their folders."""
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import EARLIER_RUNS, TINY, Run, environment
+from tests.terminal import set_size
+
+
+@pytest.fixture
+def runs(run: Run, tmp_path: Path, text_file: Path) -> Path:
+    """Two runs of one text, one better than the other, one run of another text, and a folder."""
+    other = tmp_path / "other.txt"
+    other.write_text("abcdefg " * 200)
+    folder = tmp_path / "runs"
+    for name, *words in (
+        ["worse", "train.max_steps=4", f"data.path={text_file}"],
+        ["better", "train.max_steps=40", "optimizer.lr=0.02", f"data.path={text_file}"],
+        ["$other", "train.max_steps=4", f"data.path={other}"],
+    ):
+        done = run(*TINY, *words, "train.validate_every=2", f"run_dir={folder / name}")
+        assert done.code == 0, done.err
+    (folder / "_empty").mkdir()
+    return folder
+
+
+def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
+    shown = run("compare", f"runs={runs}/[bw]*")
+    assert shown.code == 0, shown.err
+    heading, better, worse = shown.out.decode().splitlines()
+    assert heading.split() == [
+        *("run", "loss", "bits", "steps", "time", "parameters", "outcome", "lr", "max_steps"),
+    ]
+    assert better.split()[0].endswith("better")
+    assert better.split()[3:] == ["40", "0:00", better.split()[5], "finished", "0.02", "40"]
+    assert worse.split()[-2:] == ["0.01", "4"]
+    assert float(better.split()[1]) < float(worse.split()[1])
+    assert "left out" not in shown.err
+
+
+def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
+    shown = run("compare", f"runs={runs}/*")
+    assert shown.code == 0, shown.err
+    assert "losses compare within a group only" in shown.err
+    assert f"left out, since they are no runs: {runs / '_empty'}" in shown.err
+    lines = shown.out.decode().splitlines()
+    assert [line.split(",")[0] for line in lines if line.startswith("data:")] == [
+        "data: text.txt",
+        "data: other.txt",
+    ]
+    result = json.loads(run("compare", f"runs={runs}/*", "json=true").out)
+    assert [one["group"] for one in result["runs"]] == [1, 1, 2]
+    assert [Path(one["run"]).name for one in result["runs"]] == ["better", "worse", "$other"]
+    assert result["differing"] == ["data.path", "optimizer.lr", "train.max_steps"]
+    assert result["left_out"] == [str(runs / "_empty")]
+    for one in result["runs"]:
+        summary = json.loads((Path(one["run"]) / "summary.json").read_text())
+        assert one["loss"] == summary["best_validation_loss"]
+        assert one["steps"] == summary["steps"]
+        assert one["parameters"] == summary["parameters"]
+        assert one["settings"].keys() == set(result["differing"])
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_the_curves_are_drawn_by_the_ending(
+    ending: str, run: Run, runs: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / f"curves.{ending}"
+    words = ("compare", f"runs={runs}/*", f"out={out}")
+    drawn = run(*words)
+    assert drawn.code == 0, drawn.err
+    assert b"better" in drawn.out
+    first = out.read_bytes()
+    assert first.startswith({"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[ending])
+    if ending == "svg":
+        ET.fromstring(first)
+        assert len([line for line in first.decode().splitlines() if "$other" in line]) == 1
+    refused = run(*words)
+    assert (refused.code, "overwrite=true" in refused.err) == (6, True)
+    assert run(*words, "overwrite=true").code == 0
+    assert out.read_bytes() == first
+
+
+def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
+    with (runs / "worse" / "metrics.jsonl").open("a") as file:
+        file.write('{"event": "val')
+    (runs / "better" / "summary.json").unlink()
+    (runs / "$other" / "config.yaml").write_text("- 1")
+    shown = run("compare", f"runs={runs}")
+    assert shown.code == 0
+    assert "metrics.jsonl: 1 of " in shown.err
+    assert "config.yaml: it holds no keys" in shown.err
+    rows = [line.split() for line in shown.out.decode().splitlines()]
+    outcome = {Path(row[0]).name: row[6] for row in rows if len(row) > 6 and row[0] != "run"}
+    assert outcome == {"better": "unfinished", "worse": "finished", "$other": "finished"}
+
+
+@pytest.mark.parametrize(("columns", "paragraphs"), [(300, False), (40, True)])
+def test_a_narrow_terminal_gets_paragraphs(columns: int, paragraphs: bool, trained: Path) -> None:
+    side, other = os.openpty()
+    set_size(side, columns)
+    program = [sys.executable, "-m", "seqkit", "compare", "runs=run", "quiet=true"]
+    subprocess.run(program, cwd=trained.parent, env=environment(), stdout=other, check=True)
+    os.close(other)
+    lines = os.read(side, 1 << 16).decode().split("\r\n")[:-1]
+    os.close(side)
+    assert max(map(len, lines)) <= columns
+    assert len(lines) == (4 if paragraphs else 2)
+    assert lines[0].startswith("run ") is not paragraphs
+    assert ("  loss 0." in lines[1]) is paragraphs
+
+
+def test_runs_of_0_1_0(run: Run) -> None:
+    shown = run("compare", f"runs={EARLIER_RUNS}", "json=true")
+    assert shown.code == 0, shown.err
+    assert len(json.loads(shown.out)["runs"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["runs=none/*"], 2, "runs=none/*: no run there"),
+        ([], 2, "runs=runs: no run there"),
+        (["runs={runs}", "out=curves.txt"], 2, "ends in .svg, .png, .pdf"),
+        (["runs={runs}", "out=none/curves.svg"], 6, "no folder none"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_read(
+    words: list[str],
+    code: int,
+    said: str,
+    run: Run,
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run("compare", *(word.format(runs=trained) for word in words))
+    assert (refused.code, refused.out, said in refused.err) == (code, b"", True), refused.err
+    assert refused.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
