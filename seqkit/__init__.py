@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from seqkit.api.model import Model
     from seqkit.api.symbol_reader import ModelState
     from seqkit.api.train import Run, train
-    from seqkit.config import ModelConfig, SampleConfig
+    from seqkit.config import DynamicConfig, ModelConfig, SampleConfig
     from seqkit.data import codecs
     from seqkit.data.corpus import Corpus, Part
     from seqkit.data.lanes import Lanes, Window
@@ -45,6 +45,7 @@ __all__ = [
     "DataError",
     "DeviceError",
     "DivergedError",
+    "DynamicConfig",
     "Lanes",
     "Model",
     "ModelConfig",
@@ -64,7 +65,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "seqkit.config": ("ModelConfig", "SampleConfig"),
+    "seqkit.config": ("DynamicConfig", "ModelConfig", "SampleConfig"),
     "seqkit.data": ("codecs",),
     "seqkit.data.corpus": ("Corpus", "Part"),
     "seqkit.data.lanes": ("Lanes", "Window"),

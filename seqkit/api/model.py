@@ -15,7 +15,7 @@ import torch
 
 from seqkit.api.symbol_reader import ModelState, SymbolReader
 from seqkit.checking import check_type
-from seqkit.config import Config, SampleConfig, check
+from seqkit.config import Config, DynamicConfig, SampleConfig, check
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks, Engine
 from seqkit.generation.engines.choose import choose_engine
@@ -190,6 +190,11 @@ class Model(Generic[Content]):
             after = state_after
         found = np.concatenate(rows)
         return (found, after) if return_state else found
+
+    def dynamic_nats(self, content: Content, dynamic: DynamicConfig | None = None) -> Floats:
+        """`nats` by a copy of the network that learns as it reads: `evaluate protocol=dynamic`."""
+        symbols = self._encode("content", content)
+        return self._reader.dynamic_nats(symbols, DynamicConfig() if dynamic is None else dynamic)
 
     @overload
     def logits(

@@ -8,13 +8,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from seqkit.checking import check_type
+from seqkit.checking import check_section, check_type
+from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
+from seqkit.data.corpus import Part
 from seqkit.errors import ConfigError
+from seqkit.evaluation import dynamic
 from seqkit.generation.reading import read
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.symbols import Floats
+from seqkit.symbols import Floats, Symbols
 
 
 class ModelState(NamedTuple):
@@ -76,6 +79,21 @@ class SymbolReader:
             block, targets = targets[: len(logits)], targets[len(logits) :]
             h, c = (values[:, 0].cpu().numpy() for values in after)
             yield logits, block.to(logits.device), ModelState(h, c, int(block[-1]))
+
+    def dynamic_nats(self, symbols: Symbols, settings: DynamicConfig) -> Floats:
+        """-ln p (N,) of symbols (N,) from the zero state, by a copy of the network that learns.
+
+        Raises:
+            ConfigError: a setting of another type or out of range.
+        """
+        check_type("dynamic", settings, DynamicConfig)
+        check_section(settings, "dynamic.")
+        found = np.zeros(len(symbols), np.float32)
+        if len(symbols):
+            part, start = Part.of(symbols), self._codec.start
+            for places, nats in dynamic.nats(self._network, part, start=start, settings=settings):
+                found[places] = nats
+        return found
 
     def on_device(self, state: ModelState) -> tuple[State, int]:
         """A state as the network takes it, (L, 1, H), and the symbol that is fed next."""

@@ -10,7 +10,7 @@ from gradients of the training text; here it is the running one of the windows s
 without momentum): that needs nothing but the text that is read, and scores as well.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 
 import numpy as np
@@ -24,7 +24,7 @@ from seqkit.evaluation.score import Score, Tally
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
-from seqkit.symbols import IGNORED, Integers
+from seqkit.symbols import IGNORED, Floats, Integers
 from seqkit.threads import SharedCores
 
 COPIES = 6
@@ -95,7 +95,21 @@ def evaluate(
     those before it. `model` keeps its weights; the other arguments are those of
     `scoring.evaluate`.
     """
-    learner, tally = Learner(model, settings), Tally(part)
+    tally = Tally(part)
+    for places, found in nats(model, part, start=start, settings=settings):
+        tally.add(places, found)
+        watch(tally.counted)
+    return tally.score()
+
+
+def nats(
+    model: CharRNN, part: Part, *, start: int, settings: DynamicConfig
+) -> Iterator[tuple[Integers, Floats]]:
+    """Places (n,) in the part and the nats (n,) of their symbols, window by window, in order.
+
+    The arguments are those of `evaluate`.
+    """
+    learner = Learner(model, settings)
     device = model.head.weight.device
     with SharedCores(device) as cores:
         for first, _, end in protocols.streaming(part).tolist():
@@ -106,10 +120,8 @@ def evaluate(
                 places = np.arange(begin, min(begin + settings.window, end))
                 given = _column(inputs[places - first], device)
                 targets = _column(part.symbols[places].astype(np.int64), device)
-                nats, state = learner.read(given, targets, state)
-                tally.add(places, nats[:, 0].cpu().numpy())
-                watch(tally.counted)
-    return tally.score()
+                found, state = learner.read(given, targets, state)
+                yield places, found[:, 0].cpu().numpy()
 
 
 def _column(symbols: Integers, device: torch.device) -> Tensor:

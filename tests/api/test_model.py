@@ -13,7 +13,7 @@ import torch
 import seqkit
 from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
-from tests.conftest import EARLIER_RUNS, Run
+from tests.conftest import EARLIER_RUNS, SENTENCE, Run
 
 SMALL = np.zeros((1, 3), np.float32)
 
@@ -219,3 +219,18 @@ def test_states_of_any_layout_are_taken(text: Model[Any], change: Any) -> None:
     assert text.nats("letter", state=other).tolist() == text.nats("letter", state=state).tolist()
     with pytest.raises(seqkit.ConfigError, match=r"state\.c: a value is not finite"):
         text.nats("a", state=state._replace(c=np.full((2, 12), 1e300)))
+
+
+def test_nats_of_a_copy_that_learns(trained: Path) -> None:
+    model = seqkit.load(trained, "cpu")
+    static = model.nats(SENTENCE * 9)
+    learnt = model.dynamic_nats(SENTENCE * 9)
+    assert learnt.shape == static.shape
+    np.testing.assert_allclose(learnt[:32], static[:32], rtol=1e-4)
+    assert learnt.sum() < static.sum()
+    np.testing.assert_array_equal(model.nats(SENTENCE * 9), static)
+    as_it_is = model.dynamic_nats(SENTENCE, seqkit.DynamicConfig(rate=0.0))
+    np.testing.assert_allclose(as_it_is, static[: len(SENTENCE)], rtol=1e-4, atol=1e-6)
+    assert model.dynamic_nats("").shape == (0,)
+    with pytest.raises(seqkit.ConfigError, match=r"dynamic\.window=0"):
+        model.dynamic_nats("the", seqkit.DynamicConfig(window=0))
