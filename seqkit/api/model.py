@@ -13,9 +13,11 @@ from typing import Generic, Literal, TypeVar, overload
 import numpy as np
 import torch
 
+from seqkit.api import packing
 from seqkit.api.symbol_reader import ModelState, SymbolReader
 from seqkit.checking import check_type
 from seqkit.config import Config, DynamicConfig, SampleConfig, check
+from seqkit.data.sound import Wave
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks, Engine
 from seqkit.generation.engines.choose import choose_engine
@@ -230,6 +232,14 @@ class Model(Generic[Content]):
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
         return self._reader.after(self._encode("content", content), self._reader.begin(state))
+
+    def compress(self, content: bytes | Wave) -> bytes:
+        """A file's bytes, or a wave, made small: what `python -m seqkit compress` writes."""
+        return packing.pack(self.char_rnn, self.codec, self._medium, content)
+
+    def decompress(self, packed: bytes) -> bytes | Wave:
+        """What `compress` was given, of sound the wave of its symbols."""
+        return packing.unpack(self.char_rnn, self.codec, packed)
 
     def _settings(
         self,

@@ -17,11 +17,12 @@ _SAMPLING = (
 )
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
+_PACKING = (*_OUTPUT, "checkpoint", "data.path", "device")
 
 
 @dataclass(frozen=True)
 class Command:
-    """A verb: what it does, and the root keys and groups (all their keys) that it reads."""
+    """A verb: what it does, and what it reads: keys, and groups with all their keys."""
 
     summary: str
     reads: tuple[str, ...]
@@ -47,6 +48,11 @@ COMMANDS = {
         "show runs side by side, best first, and draw their learning curves",
         (*_OUTPUT, "json", "runs"),
     ),
+    "compress": Command(
+        "make a file small with a checkpoint that predicts it",
+        (*_PACKING, "data.channel"),
+    ),
+    "decompress": Command("give back the file that compress was given", _PACKING),
     "inspect": Command("show what a checkpoint holds", ("checkpoint", "json")),
     "export": Command("write a checkpoint's network as an ONNX model", (*_OUTPUT, "checkpoint")),
     "bench": Command(
@@ -70,7 +76,8 @@ _EVERYWHERE = ("plugins", "quiet")
 
 def reads(name: str, key: str) -> bool:
     """Whether a command reads a key."""
-    return key.partition(".")[0] in (*COMMANDS[name].reads, *_EVERYWHERE)
+    read = (*COMMANDS[name].reads, *_EVERYWHERE)
+    return key in read or key.partition(".")[0] in read
 
 
 def load(name: str) -> "Callable[[Config, Catalogue, Console], None]":

@@ -118,6 +118,11 @@ class Characters(TextCodec):
         """The symbol that stands before the first one of a document."""
         return self._start
 
+    def knows(self, points: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+        """Which code points (N,) are in the vocabulary."""
+        known: npt.NDArray[np.bool_] = self._table[points] >= 0
+        return known
+
     def encode(self, piece: str | bytes, unknown: str = "error") -> Symbols:
         """The symbols (N,) of a text.
 

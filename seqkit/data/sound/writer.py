@@ -60,6 +60,12 @@ def open_header(sample_rate: int) -> bytes:
     return _header(sample_rate, _UNKNOWN, _UNKNOWN)
 
 
+def header(sample_rate: int, samples: int) -> bytes:
+    """The header of a mono 16-bit WAV of so many samples."""
+    size = 2 * samples
+    return _header(sample_rate, len(open_header(sample_rate)) - 8 + size, size)
+
+
 def _header(sample_rate: int, riff_size: int, data_size: int) -> bytes:
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, sample_rate, 2 * sample_rate, 2, 16)
     riff = struct.pack("<4sI4s", b"RIFF", riff_size, b"WAVE")
@@ -84,7 +90,7 @@ class _Wav:
         self._stream.seek(length + self._size)
         self._stream.write(data)
         self._stream.seek(0)
-        self._stream.write(_header(self._sample_rate, length - 8 + size, size))
+        self._stream.write(header(self._sample_rate, size // 2))
         self._stream.flush()
         self._size = size
 

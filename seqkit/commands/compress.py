@@ -1,0 +1,119 @@
+"""`compress`: a file made small by a model that predicts it."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from seqkit import device, disk
+from seqkit.api.load import load_checkpoint
+from seqkit.commands import outputs
+from seqkit.compression.compress import compress
+from seqkit.compression.container import MARK
+from seqkit.config import Config
+from seqkit.console import Console, Product
+from seqkit.data import corpus_cache, files, streams
+from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.resample import Resampler
+from seqkit.errors import CheckpointError, ConfigError
+from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.symbols import Symbols
+
+
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+    """Write `data.path` to `out` in as few bytes as the checkpoint can tell it in."""
+    out = result_file(config)
+    if out is None and Product().terminal:
+        raise ConfigError("out=-: a terminal cannot show a compressed file: give out=FILE")
+    saved = checkpoint_of(config, catalogue)
+    path = source_of(config, console)
+    chosen = device.choose_device(config.device)
+    size, pieces = _pieces(path, saved.codec, config.data.channel)
+    began = time.monotonic()
+    with (
+        device.memory_errors(lambda: "Try device=cpu."),
+        console.progress("compress", size, unit="bytes") as bar,
+        _sink(out, overwrite=config.overwrite) as write,
+    ):
+        model = saved.build(chosen)
+        packed = compress(model, saved.codec, pieces, size, write, bar.update)
+    seconds = time.monotonic() - began
+    told = f"{size:,} {unit_of(saved.codec)} in {packed:,} bytes"
+    if size:
+        told += f", {8 * packed / size:.3f} bits for each, in {seconds:.1f} s"
+    console.notice(f"written: {out or 'stdout'}: {told}")
+
+
+def result_file(config: Config) -> Path | None:
+    """The file of `out`, None for stdout.
+
+    Raises:
+        ConfigError: no `out`, or no name of a file.
+        OutputError: the file exists, or cannot be made.
+    """
+    if config.out is None:
+        raise ConfigError("no out: give out=FILE, or out=- for stdout")
+    return outputs.result_file(config)
+
+
+def checkpoint_of(config: Config, catalogue: Catalogue) -> Checkpoint:
+    """The checkpoint. Raises CheckpointError, for a compressed file in its place, too."""
+    path = Path(config.checkpoint or "")
+    with contextlib.suppress(OSError, ValueError):  # said by whoever reads it
+        if path.is_file() and files.head(path).startswith(MARK):
+            raise CheckpointError(f"{path}: a compressed file, no checkpoint: it is for data.path")
+    return load_checkpoint(config.checkpoint, catalogue)
+
+
+def source_of(config: Config, console: Console) -> Path:
+    """The one file of `data.path`, or what stdin held.
+
+    Raises:
+        ConfigError: none is given, or several.
+        DataError: no file, or one that cannot be read.
+    """
+    if len(config.data.path) != 1:
+        raise ConfigError("give one file as data.path=FILE, or data.path=- for stdin")
+    path = Path(streams.settled(config.data.path, disk.cache_dir(), console.notice)[0])
+    if files.is_folder(path):
+        raise ConfigError(f"data.path={path}: a folder: give one file")
+    return path
+
+
+def unit_of(codec: Codec) -> str:
+    """What the size of an original counts."""
+    return "samples" if codec.kind == "audio" else "bytes"
+
+
+def _pieces(
+    path: Path, codec: Codec, channel: str
+) -> tuple[int, Iterator[bytes] | Iterator[Symbols]]:
+    """The size of a file in bytes, or in samples at the model's rate, and its content."""
+    if codec.kind != "audio":
+        return path.stat().st_size, corpus_cache.blocks(path)
+    recording = Reader(path)
+    size = -(-recording.frames * codec.sample_rate // recording.sample_rate)
+    return size, _symbols(recording, codec, channel)
+
+
+def _symbols(recording: Reader, codec: Quantiser, channel: str) -> Iterator[Symbols]:
+    resampler = Resampler(recording.sample_rate, codec.sample_rate)
+    for wave in recording.blocks(channel):
+        yield codec.encode(resampler.convert(wave))
+    yield codec.encode(resampler.convert(np.zeros(0, np.float32), last=True))
+
+
+@contextlib.contextmanager
+def _sink(out: Path | None, *, overwrite: bool) -> Iterator[Callable[[bytes], object]]:
+    """What takes the compressed file part by part; a file is whole or absent."""
+    if out:
+        with disk.atomic_write(out, overwrite) as stream:
+            yield stream.write
+    else:
+        product = Product()
+        yield product.write
+        product.flush()

@@ -1,0 +1,115 @@
+"""`decompress`: the file that `compress` was given."""
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seqkit import device, disk
+from seqkit.commands.compress import checkpoint_of, result_file, source_of, unit_of
+from seqkit.compression.compress import check_device, decompress, kind_of_device
+from seqkit.compression.container import Reader
+from seqkit.config import Config
+from seqkit.console import Console, Product
+from seqkit.data import corpus_cache
+from seqkit.data.codecs import Codec
+from seqkit.data.sound import writer
+from seqkit.disk import OutputFile
+from seqkit.errors import CheckpointError, ConfigError, OutputError
+from seqkit.plugins import Catalogue
+
+
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+    """Write to `out` what `data.path` was made from: the very bytes, or a WAV of the symbols.
+
+    Nothing stands under that name, or on stdout, before the checksum has agreed.
+    """
+    out = result_file(config)
+    path = source_of(config, console)
+    with path.open("rb") as stream:
+        packed = Reader(stream, str(path))
+        saved = checkpoint_of(config, catalogue)
+        _check_out(out, saved.codec)
+        chosen = _device(config, packed)
+        size, began = packed.header.size, time.monotonic()
+        with (
+            device.memory_errors(lambda: "Try it when more memory is free."),
+            console.progress("decompress", size, unit=unit_of(saved.codec)) as bar,
+            _sink(out, saved.codec, overwrite=config.overwrite) as write,
+        ):
+            for piece in decompress(saved.build(chosen), saved.codec, packed, bar.update):
+                write(piece)
+    seconds = time.monotonic() - began
+    told = f"{size:,} {unit_of(saved.codec)} in {seconds:.1f} s"
+    console.notice(f"written: {out or 'stdout'}: {told}")
+
+
+def _device(config: Config, packed: Reader) -> torch.device:
+    """The device on which the file was compressed. Raises CheckpointError, DeviceError."""
+    wanted = config.device
+    if wanted == "auto":
+        wanted = kind_of_device(packed.header)
+        if wanted == "cuda" and not torch.cuda.is_available():
+            raise CheckpointError(
+                f"{packed.name}: compressed on {packed.header.machine}: this machine has no GPU"
+            )
+    chosen = device.choose_device(wanted)
+    check_device(packed, chosen)
+    return chosen
+
+
+def _check_out(out: Path | None, codec: Codec) -> None:
+    if codec.kind != "audio":
+        return
+    if out is None and Product().terminal:
+        raise ConfigError("out=-: a terminal cannot play sound: give out=NAME.wav")
+    if out is not None and out.suffix.lower() != ".wav":
+        raise ConfigError(f"out={out}: sound is decompressed to a WAV: give out=NAME.wav")
+
+
+@contextlib.contextmanager
+def _sink(out: Path | None, codec: Codec, *, overwrite: bool) -> Iterator[Callable[[Any], None]]:
+    """What takes the original piece by piece; it appears as a whole when the block ends well."""
+    if out:
+        with disk.atomic_write(out, overwrite) as stream, _content(stream, codec) as write:
+            yield write
+        return
+    kept = disk.cache_dir() / "decompressed" / secrets.token_hex(8)
+    try:
+        with disk.atomic_write(kept) as stream, _content(stream, codec) as write:
+            yield write
+        product = Product()
+        for block in corpus_cache.blocks(kept):
+            product.write(block)
+        product.end()
+    finally:
+        disk.remove(kept)
+
+
+@contextlib.contextmanager
+def _content(stream: OutputFile, codec: Codec) -> Iterator[Callable[[Any], None]]:
+    """Pieces become bytes, or the samples of a WAV, whose header comes last."""
+    if codec.kind != "audio":
+
+        def write_bytes(piece: bytes) -> None:
+            stream.write(piece)
+
+        yield write_bytes
+        return
+    samples = 0
+
+    def write_sound(symbols: Any) -> None:
+        nonlocal samples
+        samples += len(symbols)
+        if samples > writer.MOST_SAMPLES:
+            raise OutputError(f"a WAV holds at most {writer.MOST_SAMPLES} samples")
+        stream.write(writer.pcm16(codec.decode(symbols)))
+
+    stream.write(writer.header(codec.sample_rate, 0))
+    yield write_sound
+    stream.seek(0)
+    stream.write(writer.header(codec.sample_rate, samples))

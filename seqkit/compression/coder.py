@@ -1,0 +1,158 @@
+"""Blocks of symbols to words and back: lanes of a model side by side, and the coder behind them.
+
+A block of N symbols is cut into B lanes of equal length, and each is read from the zero state. That
+costs about 20 bits a lane, and a step of many lanes takes little longer than one of a single lane.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqkit.compression import rans
+from seqkit.compression.rans import TOTAL, Decoder, States, Words
+from seqkit.compression.steps import WINDOW, Steps
+from seqkit.kernels.graph import Recording
+from seqkit.model.char_rnn import CharRNN
+from seqkit.symbols import Integers, Symbols, symbol_dtype
+
+MOST_WAYS = 16
+"""States of the entropy coder. Each costs 6 bytes a block."""
+_PROBE_STEPS = 2 * WINDOW
+_STRIDE = 7919  # a prime, so that the probe's symbols are many different ones
+
+Watch = Callable[[float], None]
+"""Told what share of a block is done."""
+
+
+class Taker(Protocol):
+    """Decodes windows: `begin` a block, then `window` after `window`."""
+
+    def begin(self, states: States, words: Words) -> None:
+        """Start from what an encoder returned."""
+
+    def window(self, steps: Steps) -> Integers:
+        """The next symbols (WINDOW, B)."""
+
+
+class Coder:
+    """Codes blocks of symbols with a model, as its device, threads and `dtype` round."""
+
+    def __init__(
+        self, model: CharRNN, size: int, *, start: int, lanes: int, dtype: torch.dtype
+    ) -> None:
+        """`size` is the codec's V, `start` its start symbol; `lanes`, B, is a power of two."""
+        device = model.head.weight.device
+        self.ways = min(lanes, MOST_WAYS)
+        """W, the states of the entropy coder."""
+        self._size, self._start, self._lanes = size, start, lanes
+        self._steps = Steps(model, size, lanes, dtype)
+        self._ruler = _Ruler(lanes, device)
+        self._measure: Callable[[], None] = partial(self._steps.advance, self._ruler.measure)
+        self._taker: Taker = HostTaker(lanes, self.ways)
+        if device.type == "cuda":
+            from seqkit.compression.cuda import GraphTaker
+
+            self._measure = Recording(self._measure, device)
+            self._taker = GraphTaker(self._steps, size, lanes=lanes, ways=self.ways, device=device)
+
+    def probe(self) -> bytes:
+        """The spans of some symbols: other arithmetic gives other bytes."""
+        symbols = np.arange(_PROBE_STEPS * self._lanes) * _STRIDE % self._size
+        return b"".join(spans.tobytes() for spans in self._spans(symbols, lambda share: None))
+
+    def encode(self, symbols: Symbols, watch: Watch) -> tuple[States, Words]:
+        """The states (W,) and words (M,) of symbols (N,), N at least 1."""
+        lowers, widths = self._spans(symbols.astype(np.int64), watch)
+        if rest := len(symbols) % self._lanes:
+            lowers[-1, rest:], widths[-1, rest:] = 0, TOTAL  # nothing to code
+        return rans.encode(*(spans.reshape(-1, self.ways) for spans in (lowers, widths)))
+
+    def decode(self, length: int, states: States, words: Words, watch: Watch) -> Symbols:
+        """The symbols (N,) of a block, given N and what `encode` returned."""
+        steps = -(-length // self._lanes)
+        made = np.empty((steps, self._lanes), symbol_dtype(self._size))
+        self._steps.begin(self._start)
+        self._taker.begin(states, words)
+        for begin in range(0, steps, WINDOW):
+            part = made[begin : begin + WINDOW]
+            part[:] = self._taker.window(self._steps)[: len(part)]
+            watch(min(1.0, (begin + WINDOW) / steps))
+        return from_lanes(made, length)
+
+    def _spans(self, symbols: Integers, watch: Watch) -> tuple[Integers, Integers]:
+        """Where the span of each symbol begins, and its width: (T, B) each."""
+        targets = torch.from_numpy(to_lanes(symbols, self._lanes))
+        lowers, widths = torch.empty_like(targets), torch.empty_like(targets)
+        ruler = self._ruler
+        self._steps.begin(self._start)
+        for begin in range(0, len(targets), WINDOW):
+            part = slice(begin, min(begin + WINDOW, len(targets)))
+            length = part.stop - begin
+            ruler.targets[:length].copy_(targets[part])
+            self._measure()
+            lowers[part].copy_(ruler.lowers[:length])
+            widths[part].copy_(ruler.widths[:length])
+            watch(part.stop / len(targets))
+        return lowers.numpy(), widths.numpy()
+
+
+class _Ruler:
+    """The symbols of a window and their spans, (WINDOW, B), at addresses that stay."""
+
+    def __init__(self, lanes: int, device: torch.device) -> None:
+        self.targets, self.lowers, self.widths = (
+            torch.zeros((WINDOW, lanes), dtype=torch.int64, device=device) for _ in range(3)
+        )
+
+    def measure(self, index: int, bounds: Tensor) -> Tensor:
+        """Note the spans of a step's symbols, which are known."""
+        targets = self.targets[index]
+        lowers, uppers = bounds.gather(1, torch.stack([targets, targets + 1], 1)).unbind(1)
+        self.lowers[index].copy_(lowers)
+        torch.sub(uppers, lowers, out=self.widths[index])
+        return targets
+
+
+class HostTaker:
+    """Decodes on the CPU."""
+
+    def __init__(self, lanes: int, ways: int) -> None:
+        self._made = np.empty((WINDOW, lanes), np.int64)
+        self._ways = ways
+
+    def begin(self, states: States, words: Words) -> None:
+        """See Taker."""
+        self._decoder = Decoder(states, words)
+
+    def window(self, steps: Steps) -> Integers:
+        """See Taker."""
+        steps.advance(self._take)
+        return self._made
+
+    def _take(self, index: int, bounds: Tensor) -> Tensor:
+        rows, made = bounds.numpy(), self._made[index]
+        for lane in range(0, len(rows), self._ways):
+            part = slice(lane, lane + self._ways)
+            made[part] = self._decoder.take(rows[part])
+        return torch.from_numpy(made)
+
+
+def to_lanes(symbols: Integers, lanes: int) -> Integers:
+    """Symbols (N,) as (T, B): one lane after the other, the last ones shorter by a 0 at the end."""
+    steps = -(-len(symbols) // lanes)
+    full = len(symbols) - (steps - 1) * lanes
+    grid = np.zeros((steps, lanes), symbols.dtype)
+    grid[:, :full] = symbols[: full * steps].reshape(full, steps).T
+    grid[:-1, full:] = symbols[full * steps :].reshape(lanes - full, steps - 1).T
+    return grid
+
+
+def from_lanes(grid: Symbols, length: int) -> Symbols:
+    """The opposite of `to_lanes`, given N."""
+    steps, lanes = grid.shape
+    full = length - (steps - 1) * lanes
+    return np.concatenate([grid[:, :full].T.ravel(), grid[:-1, full:].T.ravel()])

@@ -1,0 +1,210 @@
+"""Files to compressed files and back, block by block, with a model on its own device."""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from seqkit.compression import contents
+from seqkit.compression.coder import Coder, Watch
+from seqkit.compression.container import CodedBlock, Header, Reader, Writer
+from seqkit.compression.contents import Block
+from seqkit.data.codecs import Codec
+from seqkit.device import DTYPES, choose_precision
+from seqkit.errors import CheckpointError
+from seqkit.model.char_rnn import CharRNN
+from seqkit.symbols import Symbols
+from seqkit.threads import SharedCores
+
+_MOST_LANES = {"cpu": 64, "cuda": 512}
+_ENOUGH_LANES = 32  # to be worth more than one thread
+_ENOUGH_LANES = 32  # to be worth more than one thread
+_NO_STATES, _NO_WORDS = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
+
+Progress = Callable[[int], None]
+"""Told how much of the original is done: bytes, or samples of sound."""
+
+
+def compress(
+    model: CharRNN,
+    codec: Codec,
+    pieces: Iterable[bytes] | Iterable[Symbols],
+    size: int,
+    write: Callable[[bytes], object],
+    watch: Progress = lambda done: None,
+) -> int:
+    """Write a compressed file.
+
+    Args:
+        model: on the device that computes.
+        codec: the model's.
+        pieces: of the original: bytes; of sound, symbols (n,).
+        size: of the original in bytes; of sound, about how many samples.
+        write: takes the compressed file part by part.
+        watch: told the progress.
+
+    Returns:
+        How many bytes were written.
+
+    Raises:
+        DataError: the codec of a plug-in failed.
+    """
+    header = _header(model, codec, size)
+    with _threads(header.threads):
+        coder = _coder(model, codec, header)
+        writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
+        checksum, done = hashlib.sha256(), 0
+        for block in _cut(codec, _hashed(pieces, checksum)):
+            states, words = _NO_STATES, _NO_WORDS
+            if len(block.symbols):
+                states, words = coder.encode(block.symbols, _within(watch, done, block.size))
+            writer.block(CodedBlock(len(block.symbols), states, words, block.beside))
+            done += block.size
+            watch(done)
+    writer.close(checksum.digest())
+    return writer.size
+
+
+def decompress(
+    model: CharRNN, codec: Codec, packed: Reader, watch: Progress = lambda done: None
+) -> Iterator[Any]:
+    """Yield the original piece by piece: bytes; of sound, symbols (n,).
+
+    Only when the last piece has been taken is it certain that all of them were right.
+
+    Raises:
+        CheckpointError: another model, device or arithmetic than it was compressed with.
+        DataError: the file is damaged.
+    """
+    header, name = packed.header, packed.name
+    check_device(packed, model.head.weight.device)
+    if identity(model, codec) != header.model:
+        raise CheckpointError(f"{name}: compressed with another checkpoint: give that one")
+    where = model.head.weight.device
+    here = dataclasses.replace(
+        header, device=_name(where), torch=torch.__version__, probe=""
+    ).machine
+    other = CheckpointError(
+        f"{name}: compressed on {header.machine}, whose arithmetic differs from this one's "
+        f"({here}): decompress it there"
+    )
+    with _threads(header.threads):
+        coder = _coder(model, codec, header)
+        if _probe(coder) != header.probe:
+            raise other
+        checksum, done = hashlib.sha256(), 0
+        for block in packed.blocks(coder.ways):
+            symbols = np.zeros(0, np.uint8)
+            if block.length:
+                inside = _within(watch, done, block.length)
+                symbols = coder.decode(block.length, block.states, block.words, inside)
+            piece = _joined(codec, symbols, block.beside)
+            checksum.update(piece)
+            done += len(piece)
+            watch(done)
+            yield piece
+    if checksum.digest() != packed.sha256():
+        raise other
+
+
+def check_device(packed: Reader, where: torch.device) -> None:
+    """Raise CheckpointError if a file was compressed on another kind of device."""
+    made_on = kind_of_device(packed.header)
+    if made_on != where.type:
+        raise CheckpointError(
+            f"{packed.name}: compressed on {packed.header.device}: it takes device={made_on}, "
+            f"not {where.type}"
+        )
+
+
+def kind_of_device(header: Header) -> str:
+    """cpu or cuda."""
+    return "cpu" if header.device == "cpu" else "cuda"
+
+
+def identity(model: CharRNN, codec: Codec) -> str:
+    """What a model is known by: a digest of its weights, its architecture and its codec."""
+    record = [dataclasses.asdict(model.config), codec.to_spec()]
+    digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode())
+    for name, values in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(values.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:32]
+
+
+def _header(model: CharRNN, codec: Codec, size: int) -> Header:
+    """How a file of so many bytes or samples is compressed here; the probe is yet to come."""
+    where = model.head.weight.device
+    lanes = _lanes(size, where)
+    with SharedCores(where):  # as many threads as there are cores free
+        threads = torch.get_num_threads()
+    return Header(
+        model=identity(model, codec),
+        kind=codec.kind,
+        size=size,
+        lanes=lanes,
+        device=_name(where),
+        dtype=choose_precision("auto", where),
+        threads=threads if lanes >= _ENOUGH_LANES else 1,
+        torch=torch.__version__,
+        probe="",
+    )
+
+
+def _lanes(size: int, where: torch.device) -> int:
+    """B, a power of two that grows as the root of the size does; a GPU needs more to be busy."""
+    power = size.bit_length() // 2 - (3 if where.type == "cuda" else 4)
+    return min(1 << max(0, power), _MOST_LANES[where.type])
+
+
+def _coder(model: CharRNN, codec: Codec, header: Header) -> Coder:
+    return Coder(
+        model, codec.size, start=codec.start, lanes=header.lanes, dtype=DTYPES[header.dtype]
+    )
+
+
+def _name(where: torch.device) -> str:
+    return torch.cuda.get_device_name(where) if where.type == "cuda" else "cpu"
+
+
+def _probe(coder: Coder) -> str:
+    return hashlib.sha256(coder.probe()).hexdigest()[:16]
+
+
+def _within(watch: Progress, done: int, size: int) -> Watch:
+    """Tells the progress within a block that follows `done`."""
+    return lambda share: watch(done + int(share * size))
+
+
+def _cut(codec: Codec, pieces: Iterator[Any]) -> Iterator[Block]:
+    if codec.kind == "audio":
+        return contents.cut_symbols(codec, pieces)
+    return contents.cut_bytes(codec, pieces)
+
+
+def _joined(codec: Codec, symbols: Symbols, beside: bytes) -> Any:
+    if codec.kind == "audio":
+        return contents.join_symbols(symbols, beside)
+    return contents.join_bytes(codec, symbols, beside)
+
+
+def _hashed(pieces: Iterable[Any], checksum: Any) -> Iterator[Any]:
+    for piece in pieces:
+        checksum.update(piece)
+        yield piece
+
+
+@contextlib.contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Compute with so many threads in the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

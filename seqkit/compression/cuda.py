@@ -1,0 +1,86 @@
+"""The coder's windows on a GPU: recorded once, replayed, and decoded without the host."""
+
+import ctypes
+import functools
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from seqkit.compression.rans import BITS, States, Words
+from seqkit.compression.steps import WINDOW, Steps
+from seqkit.kernels.graph import Recording
+from seqkit.kernels.nvrtc import Kernel
+from seqkit.symbols import Integers
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_void_p)
+        for name in ("bounds", "states", "words", "count", "next", "symbols")
+    )
+
+
+class GraphTaker:
+    """See Taker: the entropy decoder is a kernel of its own inside the recorded window."""
+
+    def __init__(
+        self, steps: Steps, size: int, *, lanes: int, ways: int, device: torch.device
+    ) -> None:
+        """`size` is the codec's V."""
+        self._decoder = _Decoder(size, lanes=lanes, ways=ways, device=device)
+        # What is recorded must not refer to this object: see CudaGraphEngine.
+        self._recording = Recording(functools.partial(steps.advance, self._decoder.take), device)
+
+    def begin(self, states: States, words: Words) -> None:
+        """See Taker."""
+        self._decoder.begin(states, words)
+
+    def window(self, steps: Steps) -> Integers:
+        """See Taker; `steps` are those that were recorded."""
+        self._recording()
+        made: Integers = self._decoder.made.cpu().numpy()
+        return made
+
+
+class _Decoder:
+    """States and words on the GPU, at addresses that stay."""
+
+    def __init__(self, size: int, *, lanes: int, ways: int, device: torch.device) -> None:
+        def zeros(*shape: int) -> Tensor:
+            return torch.zeros(shape, dtype=torch.int64, device=device)
+
+        self.made = zeros(WINDOW, lanes)
+        """The symbols of a window."""
+        self._states = zeros(ways)
+        self._stream = zeros(3)  # where the words are, how many, and which is the next
+        self._words = zeros(1)
+        self._stream[0] = self._words.data_ptr()
+        self._kernel = Kernel(
+            "decode_lanes",
+            sources=[Path(__file__).with_name("decode.cu")],
+            constants={"V": size, "LANES": lanes, "WAYS": ways, "BITS": BITS},
+            device=device,
+        )
+
+    def begin(self, states: States, words: Words) -> None:
+        """Start from what an encoder returned."""
+        self._states.copy_(torch.from_numpy(states.astype("int64")))
+        self._words = torch.from_numpy(words.astype("int64")).to(self._states.device).int()
+        place = torch.tensor([self._words.data_ptr(), len(words), 0])
+        self._stream.copy_(place)
+
+    def take(self, index: int, bounds: Tensor) -> Tensor:
+        """Queue the decoding of one step: the symbols (B,), when the GPU gets there."""
+        symbols = self.made[index]
+        stream = self._stream.data_ptr()
+        arguments = _Arguments(
+            bounds=bounds.data_ptr(),
+            states=self._states.data_ptr(),
+            words=stream,
+            count=stream + 8,
+            next=stream + 16,
+            symbols=symbols.data_ptr(),
+        )
+        self._kernel.launch(arguments, blocks=1, threads=32)
+        return symbols

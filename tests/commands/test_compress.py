@@ -1,0 +1,167 @@
+"""`compress` and `decompress` as programs: files, pipes, sound, and what is wrong with them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit import disk
+from tests.conftest import SENTENCE, SMALL, Run, environment, fill_disk
+
+CONTENT = SENTENCE.encode() * 20 + "naïve \u2603\r\n".encode() + b"\0\xff\xfe" + b"thin"
+
+
+@pytest.fixture
+def packed(run: Run, trained: Path, tmp_path: Path) -> Path:
+    """A compressed file."""
+    (tmp_path / "text").write_bytes(CONTENT)
+    words = [f"checkpoint={trained}", f"data.path={tmp_path / 'text'}", "device=cpu"]
+    done = run("compress", *words, f"out={tmp_path / 'text.sq'}")
+    assert done.code == 0, done.err
+    assert not done.out
+    assert "written: " in done.err
+    return tmp_path / "text.sq"
+
+
+@pytest.fixture(scope="module")
+def sound_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny run on sound, beside which its data lie."""
+    folder = tmp_path_factory.mktemp("sound")
+    times = np.arange(6000) / 4000
+    wave = 0.4 * np.sin(2 * np.pi * 220 * times) + np.random.default_rng(1).normal(0, 0.05, 6000)
+    soundfile.write(folder / "tone.wav", wave, 4000)
+    words = ["recipe=wav_generation", f"data.path={folder / 'tone.wav'}", *SMALL]
+    words = [*words, f"run_dir={folder / 'run'}", "train.max_steps=2", "data.sample_rate=4000"]
+    from seqkit.cli import main
+
+    assert main(words) == 0
+    return folder / "run"
+
+
+def test_a_file_comes_back_to_the_byte(run: Run, trained: Path, packed: Path) -> None:
+    out = packed.with_name("again")
+    done = run("decompress", f"checkpoint={trained}", f"data.path={packed}", f"out={out}")
+    assert done.code == 0, done.err
+    assert out.read_bytes() == CONTENT
+    assert packed.stat().st_size < len(CONTENT) / 2
+
+
+def test_a_pipe_compresses_and_decompresses(trained: Path, tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "seqkit"]
+    words = [f"checkpoint={trained}", "data.path=-", "out=-", "device=cpu"]
+    content = CONTENT
+    for command in ("compress", "decompress"):
+        done = subprocess.run(
+            [*program, command, *words], cwd=tmp_path, env=environment(), input=content,
+            capture_output=True, check=False, timeout=600,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        content = done.stdout
+    assert content == CONTENT
+    assert not list((disk.cache_dir() / "decompressed").iterdir())
+
+
+def test_sound_comes_back_as_the_wav_of_its_symbols(
+    run: Run, sound_run: Path, tmp_path: Path
+) -> None:
+    source, words = sound_run.with_name("tone.wav"), [f"checkpoint={sound_run}", "device=cpu"]
+    waves = []
+    for name in ("a", "b"):
+        out = tmp_path / f"{name}.wav"
+        done = run("compress", *words, f"data.path={source}", f"out={tmp_path / name}")
+        assert done.code == 0, done.err
+        done = run("decompress", *words, f"data.path={tmp_path / name}", f"out={out}")
+        assert done.code == 0, done.err
+        waves.append(out.read_bytes())
+        source = out
+    assert waves[0] == waves[1]
+    wave, rate = soundfile.read(tmp_path / "a.wav")
+    assert (len(wave), rate) == (6000, 4000)
+    assert np.abs(wave - soundfile.read(sound_run.with_name("tone.wav"))[0]).max() < 0.05
+    done = run("decompress", *words, f"data.path={tmp_path / 'a'}", f"out={tmp_path / 'a.ogg'}")
+    assert done.code == 2
+    assert "NAME.wav" in done.err
+
+
+def test_damage_leaves_nothing_behind(run: Run, trained: Path, packed: Path) -> None:
+    content = packed.read_bytes()
+    before = set(packed.parent.iterdir())
+    for damaged in (content[:-1], content + b"\0", content[:40] + b"?" + content[41:]):
+        packed.write_bytes(damaged)
+        out = packed.with_name("again")
+        done = run("decompress", f"checkpoint={trained}", f"data.path={packed}", f"out={out}")
+        assert done.code == 3
+        assert "damaged" in done.err
+        assert set(packed.parent.iterdir()) == before
+
+
+def test_files_in_each_others_place_are_named(
+    run: Run, trained: Path, sound_run: Path, packed: Path
+) -> None:
+    best = trained / "checkpoints" / "best.safetensors"
+    out = f"out={packed.with_name('again')}"
+    cases = [
+        (trained, best, 3, "a checkpoint, no compressed file"),
+        (packed, packed, 4, "a compressed file, no checkpoint"),
+        (trained, packed.with_name("text"), 3, "no file that seqkit compressed"),
+        (sound_run, packed, 2, "NAME.wav"),
+        (trained, packed.with_name("nothing"), 3, "nothing"),
+    ]
+    for checkpoint, path, code, words in cases:
+        done = run("decompress", f"checkpoint={checkpoint}", f"data.path={path}", out)
+        assert (done.code, words in done.err) == (code, True), done.err
+    done = run("decompress", f"checkpoint={sound_run}", f"data.path={packed}", f"{out}.wav")
+    assert (done.code, "another checkpoint" in done.err) == (4, True), done.err
+    done = run("compress", f"checkpoint={sound_run}", f"data.path={packed}", out, "device=cpu")
+    assert done.code == 3, done.err
+    assert not packed.with_name("again").exists()
+
+
+def test_what_exists_is_kept_unless_asked(run: Run, trained: Path, packed: Path) -> None:
+    words = [f"checkpoint={trained}", "device=cpu"]
+    before = packed.read_bytes()
+    source = f"data.path={packed.with_name('text')}"
+    assert run("compress", *words, source, f"out={packed}").code == 6
+    assert run("compress", *words, source, f"out={packed}", "overwrite=true").code == 0
+    assert packed.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["data.path=text"], 2, "no out"),
+        (["out=x"], 2, "give one file"),
+        (["data.path=text", "data.path=text.sq", "out=x"], 2, "give one file"),
+        (["data.path=.", "out=x"], 2, "a folder"),
+        (["data.path=missing", "out=x"], 3, "missing"),
+        (["data.path=text", "out=nowhere/x"], 6, "nowhere"),
+        (["data.path=text", "out=x", "device=cuda:99"], 5, "cuda:99"),
+    ],
+)
+def test_misuse_is_told(
+    run: Run,
+    trained: Path,
+    packed: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    code: int,
+    told: str,
+) -> None:
+    monkeypatch.chdir(packed.parent)
+    done = run("compress", f"checkpoint={trained}", *words)
+    assert (done.code, told in done.err) == (code, True), done.err
+    assert not Path("x").exists()
+
+
+def test_a_full_disk_leaves_nothing_behind(
+    run: Run, trained: Path, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = packed.with_name("again")
+    with monkeypatch.context() as patch:
+        fill_disk(patch, 10)
+        words = [f"checkpoint={trained}", f"data.path={packed}"]
+        assert run("decompress", *words, f"out={out}").code == 6
+    assert sorted(path.name for path in packed.parent.iterdir()) == ["text", "text.sq"]

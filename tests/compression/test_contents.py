@@ -1,0 +1,90 @@
+"""Any bytes at all become symbols and bytes beside them, and come back."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqkit.compression import beside, contents
+from seqkit.compression.beside import Runs
+from seqkit.data.codecs import Bytes, Characters, TextCodec
+from seqkit.errors import DataError
+
+CODECS: list[TextCodec] = [
+    Bytes(),
+    Characters.from_text("ab \nA€é"),
+    Characters("\né\ud800\udc80", 0),  # with surrogates, which bytes that are no UTF-8 become
+    Characters.from_text("x"),
+]
+texts = st.text("ab \r\n\0\ufeffA€é𝄞x", max_size=40).map(str.encode)
+SAMPLES = [
+    *(b"", b"a", b"\0", b"\xff", b"\xc3", b"a\r\nb\r\n", b"\xef\xbb\xbfa", b"\0" * 100),
+    "𝄞€é".encode(),
+    b"a\xe2\x82b\xac\xed\xa0\x80\xed\xb2\x80a",
+    bytes(range(256)),
+]
+
+
+def there_and_back(codec: TextCodec, pieces: list[bytes]) -> bytes:
+    blocks = list(contents.cut_bytes(codec, pieces))
+    assert sum(block.size for block in blocks) == sum(map(len, pieces))
+    return b"".join(contents.join_bytes(codec, own.symbols, own.beside) for own in blocks)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("content", SAMPLES)
+def test_real_cases_come_back(codec: TextCodec, content: bytes) -> None:
+    assert there_and_back(codec, [content]) == content
+
+
+@given(st.sampled_from(CODECS), st.lists(st.one_of(st.binary(max_size=20), texts), max_size=3))
+def test_any_bytes_come_back_wherever_they_are_cut(codec: TextCodec, pieces: list[bytes]) -> None:
+    assert there_and_back(codec, pieces) == b"".join(pieces)
+
+
+def test_a_file_of_several_blocks_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "BLOCK", 7)
+    content = "ab€ é\r\n𝄞 ba\n".encode() * 20 + b"\xff\xfe"
+    for codec in CODECS:
+        assert there_and_back(codec, [content[:31], content[31:]]) == content
+    blocks = list(contents.cut_bytes(CODECS[1], [content]))
+    assert max(len(block.symbols) for block in blocks) <= 7
+
+
+def test_known_characters_are_symbols_and_the_rest_is_beside_them() -> None:
+    block = next(contents.cut_bytes(CODECS[1], ["a€𝄞\xff b".encode() + b"\xff"]))
+    assert block.symbols.size == 4
+    assert beside.unpack(block.beside).content == "𝄞\xff".encode() + b"\xff"
+
+
+def test_much_that_is_alike_is_small() -> None:
+    content = b"\0" * 100_000
+    block = next(contents.cut_bytes(CODECS[1], [content]))
+    assert len(block.beside) < 200
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**30), st.integers(1, 9)), min_size=1, max_size=50))
+def test_runs_come_back(runs: list[tuple[int, int]]) -> None:
+    gaps, lengths = np.array(runs, np.int64).T
+    content = bytes(int(lengths.sum()))
+    found = beside.unpack(beside.pack(Runs(gaps, lengths, content)))
+    assert (found.gaps == gaps).all()
+    assert (found.lengths == lengths).all()
+    assert found.content == content
+
+
+@given(st.binary(max_size=60))
+def test_bytes_that_are_no_runs_are_refused_or_runs(packed: bytes) -> None:
+    try:
+        runs = beside.unpack(packed)
+    except DataError:
+        return
+    assert runs.lengths.sum() == len(runs.content)
+
+
+def test_runs_outside_of_the_symbols_are_refused() -> None:
+    packed = beside.pack(Runs(np.array([3]), np.array([1]), b"x"))
+    with pytest.raises(DataError, match="no place"):
+        contents.join_bytes(CODECS[1], np.zeros(2, np.uint8), packed)
+    with pytest.raises(DataError, match="beside sound"):
+        contents.join_symbols(np.zeros(2, np.uint8), packed)
