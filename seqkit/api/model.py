@@ -1,7 +1,6 @@
 """A trained network beside its codec: it generates, and tells what it expects.
 
-No state is remembered between calls: each starts from the zero state unless it is given another,
-and hands back the state it ended in where that is asked for. Arrays are NumPy's.
+Each call starts from the zero state, or from a state that it is given. Arrays are NumPy's.
 """
 
 import dataclasses
@@ -133,8 +132,7 @@ class Model(Generic[Content]):
             sample=sample,
         )
         symbols = self._encode("prompt", prompt, config.sample.unknown)
-        made = [symbols, *self._blocks(symbols, config, begin)]
-        whole = np.concatenate(made).astype(np.int64)
+        whole = np.concatenate([symbols, *self._blocks(symbols, config, begin)]).astype(np.int64)
         content: Content = self._medium.decode(whole)
         return (content, self._reader.after(whole, begin)) if return_state else content
 
@@ -163,8 +161,8 @@ class Model(Generic[Content]):
             sample=sample,
         )
         symbols = self._encode("prompt", prompt, config.sample.unknown)
-        blocks = self._blocks(symbols, config, begin)
-        return (self._medium.decode(piece) for piece in itertools.chain([symbols], blocks))
+        pieces = itertools.chain([symbols], self._blocks(symbols, config, begin))
+        return (self._medium.decode(piece) for piece in pieces)
 
     @overload
     def nats(
@@ -221,7 +219,7 @@ class Model(Generic[Content]):
         for logits, _, state_after in self._reader.feed(symbols, begin):
             rows.append(logits.cpu().numpy())
             after = state_after
-        # One more input gives the row of what follows; which symbol does makes no difference to it.
+        # One more input gives the row of what follows, whichever symbol does.
         for logits, _, _ in self._reader.feed(np.zeros(1, symbols.dtype), after):
             rows.append(logits.cpu().numpy())
         found = np.concatenate(rows)
@@ -268,8 +266,7 @@ class Model(Generic[Content]):
 
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""
-        length = self._medium.length(config.length, config.seconds)
-        request = request_of(config, length)
+        request = request_of(config, self._medium.length(config.length, config.seconds))
         engine = self._take_engine(request)
         blocks = continue_prompt(
             self.char_rnn,
