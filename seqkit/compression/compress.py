@@ -24,6 +24,7 @@ from seqkit.threads import SharedCores
 _MOST_LANES = {"cpu": 64, "cuda": 512}
 _ENOUGH_LANES = 32  # to be worth more than one thread
 _ENOUGH_LANES = 32  # to be worth more than one thread
+_POOR = 3 / 8  # of the original: LZMA may do better on a block that the model does not know
 _NO_STATES, _NO_WORDS = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
 
 Progress = Callable[[int], None]
@@ -60,10 +61,12 @@ def compress(
         writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
         checksum, done = hashlib.sha256(), 0
         for block in _cut(codec, _hashed(pieces, checksum)):
-            states, words = _NO_STATES, _NO_WORDS
-            if len(block.symbols):
-                states, words = coder.encode(block.symbols, _within(watch, done, block.size))
-            writer.block(CodedBlock(len(block.symbols), states, words, block.beside))
+            coded = _coded(coder, block, _within(watch, done, block.size))
+            if codec.kind != "audio" and coded.size > _POOR * block.size:
+                run = contents.one_run(_joined(codec, block.symbols, block.beside))
+                whole = CodedBlock(0, _NO_STATES, _NO_WORDS, run.beside)
+                coded = min(coded, whole, key=lambda own: own.size)
+            writer.block(coded)
             done += block.size
             watch(done)
     writer.close(checksum.digest())
@@ -185,6 +188,13 @@ def _cut(codec: Codec, pieces: Iterator[Any]) -> Iterator[Block]:
     if codec.kind == "audio":
         return contents.cut_symbols(codec, pieces)
     return contents.cut_bytes(codec, pieces)
+
+
+def _coded(coder: Coder, block: Block, watch: Watch) -> CodedBlock:
+    states, words = _NO_STATES, _NO_WORDS
+    if len(block.symbols):
+        states, words = coder.encode(block.symbols, watch)
+    return CodedBlock(len(block.symbols), states, words, block.beside)
 
 
 def _joined(codec: Codec, symbols: Symbols, beside: bytes) -> Any:

@@ -76,6 +76,11 @@ class CodedBlock(NamedTuple):
     words: Words
     beside: bytes
 
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.states.nbytes + self.words.nbytes + len(self.beside)
+
 
 class Writer:
     """Writes a compressed file part by part."""

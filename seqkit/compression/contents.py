@@ -97,6 +97,12 @@ def join_bytes(codec: TextCodec, symbols: Symbols, packed: bytes) -> bytes:
     return whole.tobytes()
 
 
+def one_run(content: bytes) -> Block:
+    """A block without symbols."""
+    runs = Runs(np.zeros(1, np.int64), np.array([len(content)]), content)
+    return Block(np.zeros(0, np.uint8), beside.pack(runs), len(content))
+
+
 def _parts(pieces: Iterable[_Piece], empty: _Piece, length: int) -> Iterator[_Piece]:
     """The same content in parts of a length, the last one shorter."""
     kept: list[_Piece] = []
@@ -129,8 +135,7 @@ def _as_a_whole(codec: TextCodec, content: str | bytes, whole: bytes) -> Block:
                 return Block(symbols, b"", len(whole))
     except SeqkitError:
         pass  # a codec that does not know all of it
-    runs = Runs(np.zeros(1, np.int64), np.array([len(whole)]), whole)
-    return Block(np.zeros(0, np.uint8), beside.pack(runs), len(whole))
+    return one_run(whole)
 
 
 def _by_character(codec: Characters, text: str) -> Block:

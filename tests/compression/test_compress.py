@@ -47,6 +47,15 @@ def test_the_size_is_what_the_model_says(model: "seqkit.Model[str]") -> None:
     assert len(packed) < len(TEXT) / 8
 
 
+def test_what_the_model_does_not_expect_is_no_larger_than_lzma_makes_it(
+    model: "seqkit.Model[str]",
+) -> None:
+    content = b"nniitt.." * 1000
+    packed = model.compress(content)
+    assert len(packed) < 300
+    assert model.decompress(packed) == content
+
+
 def test_several_blocks_and_lanes_come_back(
     model: "seqkit.Model[str]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
