@@ -22,7 +22,7 @@ def test_the_examples_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     sound = EARLIER_RUNS / "mu_law"
     shutil.copytree(sound, "runs/b")
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     names: dict[str, object] = {}
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
