@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import seqkit
 from seqkit.compression import coder, contents, steps
-from seqkit.compression.coder import from_lanes, to_lanes
+from seqkit.compression.coder import Coder, from_lanes, to_lanes
 from seqkit.compression.container import MARK, Reader
+from seqkit.compression.rans import LEAST
 from seqkit.errors import CheckpointError, ConfigError, DataError
 from tests.conftest import SENTENCE
 
@@ -174,6 +175,14 @@ def test_the_number_of_threads_is_the_encoders_and_is_given_back(
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
+
+
+def test_lanes_that_end_early_cost_nothing(model: "seqkit.Model[str]") -> None:
+    own = Coder(model.char_rnn, model.codec.size, start=0, lanes=4, dtype=torch.float32)
+    states, words = own.encode(np.zeros(1, np.uint8), lambda share: None)
+    assert states[0] > LEAST
+    assert (states[1:] == LEAST).all()
+    assert not words.size
 
 
 @given(st.integers(1, 70), st.sampled_from([1, 2, 8, 16]))
