@@ -12,6 +12,9 @@ import torch
 
 from seqkit.errors import DeviceError
 
+HOPPER = Path(__file__).with_name("hopper.cu")
+"""What sources for Hopper GPUs share; it comes first."""
+
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _LARGE_CLUSTERS = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 _CLUSTER = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION

@@ -29,12 +29,6 @@ __device__ __forceinline__ float sigmoid_of(float x) {
   return fmaf(tanh_of(0.5f * x), 0.5f, 0.5f);
 }
 
-__device__ __forceinline__ unsigned packed(float low, float high) {
-  unsigned both;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-  return both;
-}
-
 __device__ __forceinline__ float2 unpacked(unsigned both) {
   float2 v;
   asm("{.reg .f16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b;}"
@@ -46,10 +40,6 @@ __device__ __forceinline__ float number(half bits) { return unpacked(bits).x; }
 __device__ __forceinline__ half rounded(float x) { return (half)packed(x, 0.0f); }
 
 // ---- clusters and shared memory ----
-
-__device__ __forceinline__ unsigned address_of(const void *shared) {
-  return (unsigned)__cvta_generic_to_shared(shared);
-}
 
 __device__ __forceinline__ unsigned rank_in_cluster() {
   unsigned rank;
@@ -69,11 +59,6 @@ __device__ __forceinline__ void cluster_barrier() {
                "barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// What this thread wrote to shared memory becomes visible to wgmma and to bulk copies.
-__device__ __forceinline__ void publish_to_async() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
 // 16 bytes from global memory to shared memory, or zeros; there once `stages_arrived` says so.
 __device__ __forceinline__ void fetch16(unsigned target, const void *source, bool zeros) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -87,29 +72,6 @@ __device__ __forceinline__ void end_of_stage() {
 // All stages of this thread but the newest `BUT` have arrived.
 template <int BUT> __device__ __forceinline__ void stages_arrived() {
   asm volatile("cp.async.wait_group %0;" :: "n"(BUT) : "memory");
-}
-
-// ---- mbarriers: each counts the bytes of one exchange ----
-
-__device__ __forceinline__ void make_barriers(unsigned first, int count) {
-  for (int i = 0; i < count; i++)
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(first + 8 * i) : "memory");
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-// The barrier's phase ends when so many bytes have arrived. They may arrive before this is said.
-__device__ __forceinline__ void expect(unsigned barrier, unsigned bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-               :: "r"(barrier), "r"(bytes) : "memory");
-}
-
-__device__ __forceinline__ bool phase_ended(unsigned barrier, unsigned parity) {
-  unsigned ended;
-  asm volatile("{.reg .pred p;\n"
-               "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-               "selp.u32 %0, 1, 0, p;}"
-               : "=r"(ended) : "r"(barrier), "r"(parity) : "memory");
-  return ended;
 }
 
 // Whether this thread has given up. From then on it neither waits nor sends, so that every block
@@ -209,18 +171,9 @@ __device__ __forceinline__ void multiply(
 #endif
 }
 
-__device__ __forceinline__ void begin_products() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-__device__ __forceinline__ void end_products() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-// All products are in their sums.
-__device__ __forceinline__ void products_done() {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-}
+__device__ __forceinline__ void begin_products() { wgmma_begin(); }
+__device__ __forceinline__ void end_products() { wgmma_end(); }
+__device__ __forceinline__ void products_done() { wgmma_done(); }
 
 // The compiler must not read `sum` before the products are done.
 __device__ __forceinline__ void settled(float (&sum)[OCTETS * 4]) {

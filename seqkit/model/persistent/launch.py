@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seqkit.errors import DeviceError
-from seqkit.kernels.nvrtc import Kernel
+from seqkit.kernels.nvrtc import HOPPER, Kernel
 from seqkit.model.persistent import tiles
 from seqkit.model.persistent.tiles import Tiling
 
@@ -181,9 +181,10 @@ def check(device: torch.device) -> None:
 
 @functools.cache
 def _kernel(name: str, device: torch.device, hidden: int, tile: int) -> Kernel:
+    own = [Path(__file__).with_name(file) for file in ("common.cu", f"{name}.cu")]
     kernel = Kernel(
         f"lstm_{name}",
-        sources=[Path(__file__).with_name(file) for file in ("common.cu", f"{name}.cu")],
+        sources=[HOPPER, *own],
         constants={"H": hidden, "LANES": tile, "PATIENCE": _PATIENCE},
         device=device,
         exact=True,
