@@ -25,6 +25,7 @@ _TRAINING_RATIOS = (
 )
 _ENGINE_RATIOS = (
     ("cuda_graph", "fused"),
+    ("cuda_graph_fp16", "fused"),
     ("onnxruntime_bare", "onnx_fp32"),
     ("onnxruntime_bare_int8", "onnx_int8"),
 )

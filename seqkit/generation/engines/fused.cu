@@ -1,7 +1,8 @@
-// N steps of an LSTM stack, its output layer and the draw, in one cooperative launch.
+// N steps of an LSTM stack, its output layer and the draw, in one cooperative launch, for few
+// streams.
 //
-// Over 300 lines because it is one kernel: what writes a word and what polls it share a layout and a
-// protocol, and can only be understood side by side.
+// Over 300 lines because it is one kernel: what writes a word and what polls it share a layout and
+// a protocol, and can only be understood side by side.
 //
 // Each block owns TILES tiles of 4 hidden units (16 gate rows) of every layer and keeps their
 // weights as fp16 fragments of mma.m16n8k16 in registers and shared memory. WARPS matrix warps
@@ -11,6 +12,9 @@
 // they need until they carry the right step number. Words alternate between two buffers. A writer
 // reaches step t + 2 only when every reader is done with step t: it needs the hidden values of step
 // t + 1, which depend on all of them.
+//
+// The words: hidden [2][L][COPIES][S][H], logits [2][COPIES][S][LOGITS]; the weights of a block:
+// [WARPS][FRAGMENTS][32].
 //
 // Constants: L, H, V and S; BLOCKS; TILES, WARPS and HEAD_TILES per block; KTILES (of 16 columns)
 // per warp; COPIES of the published words, so that fewer readers poll the same one; IN_REGISTERS
@@ -32,48 +36,6 @@
 #define FRAGMENTS (HIDDEN_BASE + L * LAYER_FRAGMENTS)
 #define KEPT (S == 1 ? 2 : 4)  // with one stream, all columns of a product are equal
 
-struct Arguments {
-  const uint4 *weights;      // [BLOCKS][WARPS][FRAGMENTS][32]
-  const float *table;        // [BLOCKS][V][TILES * 16]: first layer's input product and bias
-  const float *bias;         // [BLOCKS][L][TILES * 16]
-  const float *head_bias;    // [LOGITS]
-  const float *h_in, *c_in;  // [L][S][H]
-  float *h_out, *c_out;
-  const int *first;          // [S]: symbols to feed first
-  const double *draws;       // [steps][S], or null if `forced` is given
-  const int *forced;         // [steps][S]: symbols to feed, or null
-  int *symbols;              // [steps][S], written
-  float *logits;             // [steps][S][V], written; or null
-  unsigned *hidden_words;    // [2][L][COPIES][S][H]
-  unsigned long long *logit_words;  // [2][COPIES][S][LOGITS]
-  int *error;
-  int steps;
-  unsigned base;             // number of the first step; older words carry older step numbers
-  unsigned patience;         // polls after which a warp gives up
-  Rule rule;
-};
-
-__device__ __forceinline__ uint4 load4(const unsigned *place) {
-  uint4 v;
-  asm volatile("ld.relaxed.gpu.global.v4.u32 {%0,%1,%2,%3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(place) : "memory");
-  return v;
-}
-
-__device__ __forceinline__ unsigned long long load8(const unsigned long long *place) {
-  unsigned long long v;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(place) : "memory");
-  return v;
-}
-
-__device__ __forceinline__ void store4(unsigned *place, unsigned value) {
-  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(place), "r"(value) : "memory");
-}
-
-__device__ __forceinline__ void store8(unsigned long long *place, unsigned long long value) {
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(place), "l"(value) : "memory");
-}
-
 __device__ __forceinline__ void arrive(int barrier) {
   asm volatile("bar.arrive %0, %1;" : : "r"(barrier), "n"(THREADS) : "memory");
 }
@@ -82,33 +44,12 @@ __device__ __forceinline__ void wait(int barrier) {
   asm volatile("bar.sync %0, %1;" : : "r"(barrier), "n"(THREADS) : "memory");
 }
 
-__device__ __forceinline__ unsigned half_bits(float x) {
-  unsigned short bits;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-  return bits;
-}
-
 __device__ __forceinline__ void multiply(float (&d)[4], const uint4 &a, const uint2 &b) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
                "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y));
 }
-
-__device__ __forceinline__ float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
-
-// Gives up instead of hanging: the launch then ends soon, with its error flag set.
-struct Watch {
-  int *error;
-  unsigned patience;
-  bool dead;
-
-  __device__ __forceinline__ bool over(unsigned tries) {
-    if ((tries & 1023) == 1023) dead |= tries > patience || *(volatile int *)error;
-    if (dead) *error = 1;
-    return dead;
-  }
-};
 
 struct Fragments {
   uint4 held[IN_REGISTERS > 0 ? IN_REGISTERS : 1];
@@ -339,7 +280,7 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
         for (int i = 0; i < S; i++) {
           float logit = take_partial(s.head + k * PARTIAL + i * ROWS * STRIDE, lane);
           logit += __ldg(a.head_bias + at);
-          unsigned long long word = (unsigned long long)number << 32 | __float_as_uint(logit);
+          unsigned long long word = word_of(number, __float_as_uint(logit));
           for (int copy = lane & 1; copy < COPIES; copy += 2)
             store8(a.logit_words + (((number & 1) * COPIES + copy) * S + i) * LOGITS + at, word);
           if (a.logits && !(lane & 1) && at < V) a.logits[((size_t)t * S + i) * V + at] = logit;
@@ -349,29 +290,10 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
     take_input(number + 1);
 #pragma unroll
     for (int i = 0; i < S; i++) {
-      float logits[CHUNK];
-      int count = min(max(V - lane * CHUNK, 0), CHUNK);
       const unsigned long long *from =
-          a.logit_words + (((number & 1) * COPIES + block % COPIES) * S + i) * LOGITS +
-          lane * CHUNK;
-#pragma unroll
-      for (int begin = 0; begin < CHUNK; begin += 8) {
-        for (unsigned tries = 0;; tries++) {
-          bool wrong = false;
-#pragma unroll
-          for (int k = begin; k < begin + 8 && k < CHUNK; k++) {
-            if (k < count) {
-              unsigned long long word = load8(from + k);
-              wrong |= (unsigned)(word >> 32) != number;
-              logits[k] = __uint_as_float((unsigned)word);
-            } else {
-              logits[k] = negative_infinity();
-            }
-          }
-          if (!__any_sync(ALL, wrong)) break;
-          if (__any_sync(ALL, watch.over(tries))) break;
-        }
-      }
+          a.logit_words + (((number & 1) * COPIES + block % COPIES) * S + i) * LOGITS;
+      float logits[CHUNK];
+      await_logits(logits, from, number, lane, watch);
       symbol[i] = a.forced ? next[i] : draw(logits, uniform[i], a.rule, lane);
       if (speaker && lane == 0 && !a.forced) a.symbols[t * S + i] = symbol[i];
     }

@@ -1,21 +1,24 @@
-"""The fused engine: N steps, output layer and draws included, in one kernel launch (fused.cu).
+"""The fused engine: N steps, output layer and draws included, in one kernel launch.
 
-Weights and exchanged hidden values are fp16; sums, gates, cell values and logits are fp32.
+There are two kernels, for few streams (fused.cu) and for many (fused_many.cu). Weights and
+exchanged hidden values are fp16; sums, gates, cell values and logits are fp32.
 """
 
 import ctypes
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.errors import DeviceError
 from seqkit.generation.engines.cuda import Copy, Rule, copied_out, require_gpu, rule_of
-from seqkit.generation.engines.fused_layout import Layout, PackedWeights, lay_out
+from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
+from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
 from seqkit.generation.sampling import Sampling
-from seqkit.kernels.nvrtc import Kernel
+from seqkit.kernels.nvrtc import HOPPER, Kernel
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
@@ -37,7 +40,9 @@ class _Arguments(ctypes.Structure):
     )
 
 
-def lay_out_on(device: torch.device, config: ModelConfig, size: int, streams: int) -> Layout:
+def lay_out_on(
+    device: torch.device, config: ModelConfig, size: int, streams: int
+) -> Layout | ManyLayout:
     """The layout for a network on this device; `size` is the codec's V.
 
     Raises:
@@ -45,17 +50,21 @@ def lay_out_on(device: torch.device, config: ModelConfig, size: int, streams: in
     """
     require_gpu(device, "fused")
     about = torch.cuda.get_device_properties(device)
-    if about.major < 8:
+    many = streams > MOST_STREAMS
+    found = (about.major, about.minor)
+    if found != (9, 0) if many else about.major < 8:
+        needed = f"9.0 for {streams} streams" if many else "8.0"
         raise DeviceError(
-            f"sample.engine=fused needs a GPU of capability 8.0, and {about.name} has "
+            f"sample.engine=fused needs a GPU of capability {needed}, and {about.name} has "
             f"{about.major}.{about.minor}: use sample.engine=cuda_graph"
         )
     limit = getattr(about, "shared_memory_per_block_optin", _SHARED)
-    return lay_out(config, size, streams, about.multi_processor_count, limit)
+    choose = lay_out_many if many else lay_out
+    return choose(config, size, streams, about.multi_processor_count, limit)
 
 
 class FusedEngine:
-    """Generates with the fused kernel, on a GPU of capability 8.0 or above."""
+    """Generates with a fused kernel, on a GPU of capability 8.0 or above."""
 
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, streams: int) -> None:
@@ -68,20 +77,21 @@ class FusedEngine:
         layout = lay_out_on(device, model.config, size, streams)
         self._layout = layout
         self._device = device
+        own = [Path(__file__).with_name(f"{name}.cu") for name in layout.sources]
         self._kernel = Kernel(
-            "fused",
-            sources=[Path(__file__).with_name(name) for name in ("draw.cu", "fused.cu")],
+            layout.sources[-1],
+            sources=[HOPPER, *own] if layout.exact else own,
             constants=layout.constants,
             device=device,
+            exact=layout.exact,
         )
         self._kernel.reserve(layout.shared)
-        self._weights = PackedWeights(model, layout)
-        words = (2, layout.L, layout.COPIES, layout.S, layout.H)
-        self._hidden_words = torch.zeros(words, dtype=torch.int32, device=device)
-        logits = (2, layout.COPIES, layout.S, layout.logits)
-        self._logit_words = torch.zeros(logits, dtype=torch.int64, device=device)
-        self._number = 1  # of the next step; older words carry older step numbers
+        self._weights = layout.pack(model)
+        self._hidden_words = torch.zeros(layout.hidden_words, dtype=torch.int32, device=device)
+        self._logit_words = torch.zeros(layout.logit_words, dtype=torch.int64, device=device)
+        self._number = 2  # of the next step; older words carry older step numbers
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self.score(np.zeros((1, streams), np.int64), model.zero_state(streams))  # does it start?
 
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
@@ -165,7 +175,8 @@ class FusedEngine:
             shared=layout.shared,
             cooperative=True,
         )
-        self._number = (self._number + steps) % 2**32
+        # With many streams the state before the first step is exchanged under a number, too.
+        self._number = (self._number + steps + 1) % 2**32
         return drawn, after
 
 

@@ -1,6 +1,7 @@
-"""How the fused kernel spreads a network over a GPU, and the weights packed for it."""
+"""How the fused kernel for few streams spreads a network over a GPU, and the weights for it."""
 
 import dataclasses
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,16 +13,35 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.padding import round_up
 
 _ROWS = 16  # of a tile: 4 hidden units, 4 gates each
-_MOST_STREAMS = 4
-_MOST_SYMBOLS = 1024
+MOST_STREAMS = 4
+MOST_SYMBOLS = 1024
 _MOST_TILES = 8
 _MOST_KTILES = 8
 _ENOUGH_BLOCKS = 64
 
 
+class PackedWeights(NamedTuple):
+    """A network's weights in the order in which a fused kernel reads them.
+
+    Attributes:
+        fragments: all matrices, in fp16.
+        table: (BLOCKS, V, N): what a symbol brings to the first layer's gates, with its biases.
+        bias: of the gates of every layer.
+        head_bias: of the output layer.
+    """
+
+    fragments: Tensor
+    table: Tensor
+    bias: Tensor
+    head_bias: Tensor
+
+
 @dataclasses.dataclass(frozen=True)
 class Layout:
     """How a network is spread over a GPU: the constants of fused.cu, which explains them."""
+
+    sources: ClassVar[tuple[str, ...]] = ("draw", "exchange", "fused")
+    exact: ClassVar[bool] = False
 
     L: int
     H: int
@@ -59,8 +79,41 @@ class Layout:
         return self.fragments <= self.IN_REGISTERS + self.IN_SHARED
 
     @property
+    def hidden_words(self) -> int:
+        return 2 * self.L * self.COPIES * self.S * self.H
+
+    @property
+    def logit_words(self) -> int:
+        return 2 * self.COPIES * self.S * self.logits
+
+    @property
     def constants(self) -> dict[str, int]:
         return {key: value for key, value in dataclasses.asdict(self).items() if key.isupper()}
+
+    def pack(self, model: CharRNN) -> PackedWeights:
+        """A network's weights in the order in which the kernel reads them."""
+        layers = [cells.weights_of(layer) for layer in model.layers]
+        # Row r of a tile is gate r % 4 of the tile's unit r // 4.
+        gates, units = torch.arange(4), torch.arange(self.H)
+        rows = (gates[None, :] * self.H + units[:, None]).flatten().to(model.head.weight.device)
+        wide = (self.BLOCKS, self.TILES * _ROWS)
+        table = (model.input_table() + layers[0].b + layers[0].d)[: self.V, rows]
+        bias = torch.stack([layer.b + layer.d for layer in layers])[:, rows]
+        head = model.head.weight.new_zeros(self.BLOCKS * self.HEAD_TILES * _ROWS, self.H)
+        head[: self.V] = model.head.weight[: self.V]
+        head_bias = model.head.bias.new_zeros(self.logits)
+        head_bias[: self.V] = model.head.bias[: self.V]
+        matrices = [layer.w[rows] for layer in layers[1:]]
+        matrices += [head, *(layer.u[rows] for layer in layers)]
+        packed = [_pack(matrix, self) for matrix in matrices]
+        blocks = [p.reshape(self.BLOCKS, -1, *p.shape[1:]).transpose(1, 2) for p in packed]
+        return PackedWeights(
+            # (BLOCKS, WARPS, fragments, 32 lanes, 8)
+            fragments=torch.cat([block.flatten(2, 3) for block in blocks], 2).contiguous(),
+            table=table.reshape(self.V, *wide).transpose(0, 1).contiguous(),
+            bias=bias.reshape(self.L, *wide).transpose(0, 1).contiguous(),
+            head_bias=head_bias,
+        )
 
 
 def lay_out(
@@ -73,17 +126,15 @@ def lay_out(
         DeviceError: a network too large for this GPU.
     """
     h = config.hidden_size
-    for fits, reason in (
+    refuse(
         (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
         (config.clip == 0, "it knows no model.cell_clip"),
         (not config.skip_connections, "it knows no model.skip_connections"),
         (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
         (config.num_layers <= 8, f"it takes up to 8 layers, not {config.num_layers}"),
-        (size <= _MOST_SYMBOLS, f"it takes up to {_MOST_SYMBOLS} symbols, not {size}"),
-        (streams <= _MOST_STREAMS, f"it takes up to {_MOST_STREAMS} streams, not {streams}"),
-    ):
-        if not fits:
-            raise ConfigError(f"sample.engine=fused cannot run this: {reason}")
+        (size <= MOST_SYMBOLS, f"it takes up to {MOST_SYMBOLS} symbols, not {size}"),
+        (streams <= MOST_STREAMS, f"it takes up to {MOST_STREAMS} streams, not {streams}"),
+    )
     layouts = [
         layout
         for tiles in range(1, _MOST_TILES + 1)
@@ -100,6 +151,13 @@ def lay_out(
     # Fewer blocks exchange values faster, as long as the weights fit into them.
     fewer = [layout for layout in layouts if layout.on_chip and layout.BLOCKS <= _ENOUGH_BLOCKS]
     return (fewer or layouts)[0]
+
+
+def refuse(*conditions: tuple[bool, str]) -> None:
+    """Raise a ConfigError with the reason of the first condition that is not met."""
+    for fits, reason in conditions:
+        if not fits:
+            raise ConfigError(f"sample.engine=fused cannot run this: {reason}")
 
 
 def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_limit: int) -> Layout:
@@ -137,7 +195,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
     )
 
 
-def pack(matrix: Tensor, layout: Layout) -> Tensor:
+def _pack(matrix: Tensor, layout: Layout) -> Tensor:
     """Rows (tiles * 16, H) as fp16 fragments (tiles, WARPS, KTILES, 32 lanes, 8).
 
     Lane 4g + j holds, of rows g and g + 8, the four neighbouring columns from 4j on; the kernel
@@ -147,28 +205,3 @@ def pack(matrix: Tensor, layout: Layout) -> Tensor:
     tile, high, row, warp, step, group, pair, element = range(8)
     order = (tile, warp, step, row, group, pair, high, element)
     return parts.permute(order).reshape(-1, layout.WARPS, layout.KTILES, 32, 8)
-
-
-class PackedWeights:
-    """A network's weights in the order in which fused.cu reads them."""
-
-    def __init__(self, model: CharRNN, layout: Layout) -> None:
-        layers = [cells.weights_of(layer) for layer in model.layers]
-        # Row r of a tile is gate r % 4 of the tile's unit r // 4.
-        gates, units = torch.arange(4), torch.arange(layout.H)
-        rows = (gates[None, :] * layout.H + units[:, None]).flatten().to(model.head.weight.device)
-        wide = (layout.BLOCKS, layout.TILES * _ROWS)
-        table = (model.input_table() + layers[0].b + layers[0].d)[: layout.V, rows]
-        self.table = table.reshape(layout.V, *wide).transpose(0, 1).contiguous()
-        bias = torch.stack([layer.b + layer.d for layer in layers])[:, rows]
-        self.bias = bias.reshape(layout.L, *wide).transpose(0, 1).contiguous()
-        head = model.head.weight.new_zeros(layout.BLOCKS * layout.HEAD_TILES * _ROWS, layout.H)
-        head[: layout.V] = model.head.weight[: layout.V]
-        self.head_bias = model.head.bias.new_zeros(layout.logits)
-        self.head_bias[: layout.V] = model.head.bias[: layout.V]
-        matrices = [layer.w[rows] for layer in layers[1:]]
-        matrices += [head, *(layer.u[rows] for layer in layers)]
-        packed = [pack(matrix, layout) for matrix in matrices]
-        blocks = [p.reshape(layout.BLOCKS, -1, *p.shape[1:]).transpose(1, 2) for p in packed]
-        # (BLOCKS, WARPS, fragments, 32 lanes, 8)
-        self.fragments = torch.cat([block.flatten(2, 3) for block in blocks], 2).contiguous()

@@ -129,7 +129,8 @@ def test_auto_on_a_gpu_keeps_fp32_and_falls_back_with_a_word() -> None:
     assert "lstm" in told[1]
     with pytest.raises(ConfigError, match="lstm"):
         choose(gru, "fused", "auto")
-    request = Request(1, streams=5, engine="fused")
-    with pytest.raises(ConfigError, match="4 streams"):
-        check_engine(model.config, 33, request, torch.device("cuda", 0))
-    check_engine(model.config, 33, Request(1, engine="fused"), torch.device("cuda", 0))
+    device = torch.device("cuda", 0)
+    with pytest.raises(ConfigError, match="256 streams"):
+        check_engine(model.config, 33, Request(1, streams=257, engine="fused"), device)
+    for streams in (1, 5, 256):
+        check_engine(model.config, 33, Request(1, streams=streams, engine="fused"), device)

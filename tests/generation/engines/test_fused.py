@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 
 from seqkit.errors import DeviceError
 from seqkit.generation.engines import fused
@@ -26,7 +27,11 @@ def test_it_needs_a_gpu() -> None:
         FusedEngine(network(1, 32, 5), 5, 1)
 
 
-SHAPES = [(1, 32, 5, 1), (1, 64, 33, 2), (2, 64, 65, 1), (3, 96, 300, 3), (2, 512, 65, 1)]
+SHAPES = [
+    *[(1, 32, 5, 1), (1, 64, 33, 2), (2, 64, 65, 1), (3, 96, 300, 3), (2, 512, 65, 1)],
+    # many streams: one group of 16, several tiles, weights and symbols that are exchanged
+    *[(1, 32, 5, 5), (2, 512, 65, 16), (2, 64, 65, 17), (2, 96, 300, 200), (3, 1024, 256, 64)],
+]
 
 
 @pytest.mark.gpu
@@ -40,9 +45,10 @@ def test_logits_are_the_models(layers: int, hidden: int, size: int, streams: int
 
 
 @pytest.mark.gpu
-def test_10000_steps() -> None:
+@pytest.mark.parametrize("streams", [1, 8])
+def test_10000_steps(streams: int) -> None:
     model = network(2, 256, 65, device="cuda")
-    logits, state = differences(FusedEngine(model, 65, 1), model, 65, 1, 10_000)
+    logits, state = differences(FusedEngine(model, 65, streams), model, 65, streams, 10_000)
     assert logits < 0.05
     assert state < 0.01
 
@@ -59,16 +65,19 @@ def test_symbols_are_drawn_by_the_rule(
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("sampling", [Sampling(0.9), Sampling(top_k=6), Sampling(1.1, top_p=0.7)])
-def test_draws_follow_the_probabilities(sampling: Sampling) -> None:
+@pytest.mark.parametrize("streams", [4, 100])
+def test_draws_follow_the_probabilities(streams: int, sampling: Sampling) -> None:
     model = flat(40, "cuda")
-    check_frequencies(FusedEngine(model, 40, 4), model, 4, sampling)
+    check_frequencies(FusedEngine(model, 40, streams), model, streams, sampling)
 
 
 @pytest.mark.gpu
-def test_a_block_goes_on_where_the_last_one_ended() -> None:
+@pytest.mark.parametrize("streams", [1, 10, 70])
+def test_a_block_goes_on_where_the_last_one_ended(streams: int) -> None:
     model = network(2, 64, 33, device="cuda")
-    engine, state = FusedEngine(model, 33, 1), random_state(model, 1)
-    first, draws = np.zeros(1, np.int64), np.random.default_rng(3).random((150, 1))
+    engine, state = FusedEngine(model, 33, streams), random_state(model, streams)
+    first = np.zeros(streams, np.int64)
+    draws = np.random.default_rng(3).random((150, streams))
 
     def text(*cuts: int) -> list[int]:
         blocks = np.split(draws, cuts)
@@ -79,14 +88,28 @@ def test_a_block_goes_on_where_the_last_one_ended() -> None:
 
 
 @pytest.mark.gpu
-def test_blocks_that_wait_in_vain_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_streams_repeat_bit_for_bit() -> None:
+    model = network(2, 256, 65, device="cuda")
+    engine, state = FusedEngine(model, 65, 24), random_state(model, 24)
+    symbols = np.random.default_rng(2).integers(0, 65, (50, 24))
+    logits, after = engine.score(symbols, state)
+    for _ in range(200):
+        again, state_again = engine.score(symbols, state)
+        assert np.array_equal(logits, again)
+        assert torch.equal(after.h, state_again.h)
+        assert torch.equal(after.c, state_again.c)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("streams", [1, 40])
+def test_blocks_that_wait_in_vain_give_up(streams: int, monkeypatch: pytest.MonkeyPatch) -> None:
     model = network(1, 64, 33, device="cuda")
-    engine = FusedEngine(model, 33, 1)
+    engine = FusedEngine(model, 33, streams)
     monkeypatch.setattr(fused, "_PATIENCE", 5000)
     whole = engine._layout
     engine._layout = dataclasses.replace(whole, BLOCKS=whole.BLOCKS - 1)  # one of them never comes
     with pytest.raises(DeviceError, match="in vain"):
-        engine.score(np.zeros((4, 1), np.int64), model.zero_state(1))
+        engine.score(np.zeros((4, streams), np.int64), model.zero_state(streams))
 
 
 @pytest.mark.gpu
@@ -104,7 +127,7 @@ def test_a_long_stream_is_still_drawn_by_the_rule() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("streams", [1, 3])
+@pytest.mark.parametrize("streams", [1, 3, 5, 65])
 def test_single_steps_give_the_same_logits(streams: int) -> None:
     model = network(2, 64, 40, device="cuda")
     check_steps(FusedEngine(model, 33, streams), model, 33, streams)

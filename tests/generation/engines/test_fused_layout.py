@@ -5,7 +5,8 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.errors import ConfigError, DeviceError
-from seqkit.generation.engines.fused_layout import PackedWeights, lay_out
+from seqkit.generation.engines.fused_layout import lay_out
+from seqkit.generation.engines.fused_many_layout import lay_out_many
 from seqkit.model import cells
 from tests.generation.engines.networks import network
 
@@ -49,13 +50,78 @@ def test_what_it_is_not_made_for_is_refused(
 def test_a_network_too_large_is_refused() -> None:
     with pytest.raises(DeviceError, match="too large"):
         lay_out(ModelConfig(hidden_size=1024), 65, 1, 16, H200[1])
+    with pytest.raises(DeviceError, match="too large"):
+        lay_out_many(ModelConfig(hidden_size=1024), 65, 64, 127, H200[1])
+    with pytest.raises(DeviceError, match="too large"):
+        lay_out_many(ModelConfig(num_layers=4, hidden_size=1024), 65, 64, *H200)
+
+
+@pytest.mark.parametrize(
+    ("layers", "hidden", "size", "streams", "hidden_shared"),
+    [
+        *[(1, 32, 2, 5, True), (2, 512, 65, 16, True), (2, 1024, 256, 64, True)],
+        *[(3, 1024, 256, 64, False), (4, 512, 1024, 256, False)],
+    ],
+)
+def test_layouts_for_many_streams_cover_the_network(
+    layers: int, hidden: int, size: int, streams: int, hidden_shared: bool
+) -> None:
+    config = ModelConfig(num_layers=layers, hidden_size=hidden)
+    layout = lay_out_many(config, size, streams, *H200)
+    assert hidden_shared == layout.HIDDEN_SHARED
+    assert hidden == layout.BLOCKS * 8
+    assert size <= layout.BLOCKS * layout.HEAD_TILES * 8
+    assert H200[0] >= layout.BLOCKS
+    assert layout.shared <= H200[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "size", "streams", "word"),
+    [
+        ({"cell": "gru"}, 65, 8, "lstm"),
+        ({"hidden_size": 40}, 65, 8, "multiple of 32"),
+        ({"num_layers": 5}, 65, 8, "4 layers"),
+        ({"hidden_size": 32}, 129, 8, "128 symbols with 32"),
+        ({}, 65, 257, "256 streams"),
+        ({"backend": "unrolled", "cell_clip": 3.0}, 65, 8, "cell_clip"),
+    ],
+)
+def test_what_many_streams_are_not_made_for_is_refused(
+    changes: dict[str, object], size: int, streams: int, word: str
+) -> None:
+    with pytest.raises(ConfigError, match=word):
+        lay_out_many(ModelConfig(**changes), size, streams, *H200)  # type: ignore[arg-type]
+
+
+def test_the_weights_for_many_streams_lie_as_the_kernel_reads_them() -> None:
+    model = network(2, 96, 40)
+    layout = lay_out_many(model.config, 40, 8, *H200)
+    packed = layout.pack(model)
+    # (BLOCKS, a matrix's columns / 8, rows / 8, 8 rows, 8 columns), one matrix after the other
+    matrix, head = 12 * 4 * 64, 12 * 64
+    inputs, heads, *hidden = packed.fragments.float().split([matrix, head, matrix, matrix], 1)
+    layers = [cells.weights_of(layer) for layer in model.layers]
+    for found, expected in (
+        (inputs, layers[1].w),
+        *zip(hidden, (a.u for a in layers), strict=True),
+    ):
+        rows = found.reshape(12, 12, 4, 8, 8).permute(2, 0, 3, 1, 4).reshape(4 * 96, 96)
+        torch.testing.assert_close(rows, expected.half().float())
+    rows = heads.reshape(12, 12, 8, 8).transpose(1, 2).reshape(96, 96)
+    torch.testing.assert_close(rows[:40], model.head.weight.half().float())
+    assert not rows[40:].any()
+    # (BLOCKS, V, pairs of units, gates, units of a pair)
+    table = packed.table.reshape(12, 40, 4, 4, 2).permute(1, 3, 0, 2, 4).reshape(40, 4 * 96)
+    torch.testing.assert_close(table, model.input_table() + layers[0].b + layers[0].d)
+    bias = packed.bias.reshape(12, 2, 4, 4, 2).permute(1, 3, 0, 2, 4).reshape(2, 4 * 96)
+    torch.testing.assert_close(bias[1], layers[1].b + layers[1].d)
 
 
 def test_the_tensor_cores_would_find_every_weight() -> None:
     """The products of mma.m16n8k16, worked out by hand, are those of the matrices."""
     model = network(2, 96, 40)
     layout = lay_out(model.config, 40, 1, *H200)
-    packed = PackedWeights(model, layout).fragments.float()  # (BLOCKS, WARPS, fragments, lanes, 8)
+    packed = layout.pack(model).fragments.float()  # (BLOCKS, WARPS, fragments, lanes, 8)
     h = torch.rand(96, generator=torch.Generator().manual_seed(4)).half().float()
     # Register (half, high) of lane 4g + j: row g + 8 high, columns 4j + 2 half and the next.
     shape = (layout.BLOCKS, layout.WARPS, -1, layout.TILES, layout.KTILES, 8, 4, 2, 2, 2)

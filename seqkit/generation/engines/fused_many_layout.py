@@ -1,0 +1,135 @@
+"""How the fused kernel for many streams spreads a network over a GPU, and the weights for it."""
+
+import dataclasses
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from seqkit.config import ModelConfig
+from seqkit.errors import DeviceError
+from seqkit.generation.engines.fused_layout import MOST_SYMBOLS, PackedWeights, refuse
+from seqkit.model import cells
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.padding import round_up
+
+_UNITS = 8  # of a block, in every layer
+_ROWS = 4 * _UNITS
+_HEADS = 8  # symbols, at least, of a block of the output layer
+_MOST_STREAMS = 256
+_MOST_LAYERS = 4
+_DRAWN_BY_ALL = 16  # streams whose symbols every block draws by itself
+_QUICKLY_DRAWN = 128  # symbols, at most, of such streams
+
+
+@dataclasses.dataclass(frozen=True)
+class ManyLayout:
+    """How a network is spread over a GPU: the constants of fused_many.cu, which explains them."""
+
+    sources: ClassVar[tuple[str, ...]] = ("draw", "exchange", "fused_many_products", "fused_many")
+    exact: ClassVar[bool] = True
+    threads: ClassVar[int] = 256
+
+    L: int
+    H: int
+    V: int
+    S: int
+    BLOCKS: int
+    HEAD_TILES: int
+    HIDDEN_SHARED: bool
+    TABLE_SHARED: bool
+    DRAW_HERE: bool
+    shared: int
+    """Bytes of shared memory a block."""
+
+    @property
+    def hidden_words(self) -> int:
+        return 2 * self.L * self.H // 2 * round_up(self.S, 16)
+
+    @property
+    def logit_words(self) -> int:
+        """With those of the symbols, which lie behind them."""
+        return 2 * self.S * (round_up(self.V, _HEADS) + 1)
+
+    @property
+    def constants(self) -> dict[str, int]:
+        return {key: value for key, value in dataclasses.asdict(self).items() if key.isupper()}
+
+    def pack(self, model: CharRNN) -> PackedWeights:
+        """A network's weights in the order in which the kernel reads them."""
+        layers = [cells.weights_of(layer) for layer in model.layers]
+        head = model.head.weight.new_zeros(self.BLOCKS * self.HEAD_TILES * _HEADS, self.H)
+        head[: self.V] = model.head.weight[: self.V]
+        matrices = [_blocks(layer.w, self.BLOCKS, gates=4) for layer in layers[1:]]
+        matrices.append(_blocks(head, self.BLOCKS))
+        matrices += [_blocks(layer.u, self.BLOCKS, gates=4) for layer in layers]
+        table = model.input_table()[: self.V] + layers[0].b + layers[0].d
+        bias = torch.stack([layer.b + layer.d for layer in layers])
+        bias[0] = 0  # it is in the table
+        return PackedWeights(
+            fragments=torch.cat([matrix.half().flatten(1) for matrix in matrices], 1).contiguous(),
+            table=self._gates(table),
+            bias=self._gates(bias),
+            head_bias=model.head.bias[: self.V].contiguous(),
+        )
+
+    def _gates(self, rows: Tensor) -> Tensor:
+        """Rows (N, 4H) as (BLOCKS, N, 32): each two units' gates, for a thread, side by side."""
+        parts = rows.reshape(len(rows), 4, self.BLOCKS, _UNITS // 2, 2)
+        return parts.permute(2, 0, 3, 1, 4).reshape(self.BLOCKS, len(rows), _ROWS).contiguous()
+
+
+def lay_out_many(
+    config: ModelConfig, size: int, streams: int, multiprocessors: int, shared_limit: int
+) -> ManyLayout:
+    """The layout for a network on a GPU with so many multiprocessors and bytes of shared memory.
+
+    Raises:
+        ConfigError: a network, or a number of streams, that the kernel does not support.
+        DeviceError: a network too large for this GPU.
+    """
+    layers, h = config.num_layers, config.hidden_size
+    most = min(MOST_SYMBOLS, 4 * h)
+    refuse(
+        (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
+        (config.clip == 0, "it knows no model.cell_clip"),
+        (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
+        (layers <= _MOST_LAYERS, f"it takes up to {_MOST_LAYERS} layers, not {layers}"),
+        (size <= most, f"it takes up to {most} symbols with {h} hidden units, not {size}"),
+        (streams <= _MOST_STREAMS, f"it takes up to {_MOST_STREAMS} streams, not {streams}"),
+    )
+    blocks = h // _UNITS
+    heads = -(-size // (blocks * _HEADS))
+    matrix, table = _ROWS * h * 2, size * _ROWS * 4
+    fixed = 128 + 2 * 256 * 32 + layers * _ROWS * 4 + round_up(streams, 4) * 4
+    fixed += (layers - 1) * matrix + heads * _HEADS * h * 2
+    hidden_shared = fixed + layers * matrix <= shared_limit
+    shared = fixed + (layers if hidden_shared else 1) * matrix
+    if blocks > multiprocessors or shared > shared_limit:
+        raise DeviceError(
+            f"sample.engine=fused: {layers} layers of {h} with {streams} streams are too large "
+            f"for this GPU ({multiprocessors} multiprocessors)"
+        )
+    table_shared = shared + table <= shared_limit
+    return ManyLayout(
+        L=layers,
+        H=h,
+        V=size,
+        S=streams,
+        BLOCKS=blocks,
+        HEAD_TILES=heads,
+        HIDDEN_SHARED=hidden_shared,
+        TABLE_SHARED=table_shared,
+        DRAW_HERE=streams <= _DRAWN_BY_ALL and size <= _QUICKLY_DRAWN,
+        shared=shared + (table if table_shared else 0),
+    )
+
+
+def _blocks(matrix: Tensor, blocks: int, gates: int = 1) -> Tensor:
+    """Rows of gates, or of symbols, (N, H) as every block's own in blocks of 8 rows x 8 columns.
+
+    The result is (blocks, H / 8, rows of a block / 8, 8, 8), as the tensor cores read it.
+    """
+    width = matrix.shape[1]
+    parts = matrix.reshape(gates, blocks, -1, 8, width // 8, 8)
+    return parts.permute(1, 4, 0, 2, 3, 5).reshape(blocks, width // 8, -1, 8, 8)
