@@ -99,7 +99,8 @@ def test_the_weights_for_many_streams_lie_as_the_kernel_reads_them() -> None:
     packed = layout.pack(model)
     # (BLOCKS, a matrix's columns / 8, rows / 8, 8 rows, 8 columns), one matrix after the other
     matrix, head = 12 * 4 * 64, 12 * 64
-    inputs, heads, *hidden = packed.fragments.float().split([matrix, head, matrix, matrix], 1)
+    sizes = [matrix, head, matrix, matrix]
+    inputs, heads, *hidden = torch.split(packed.fragments.float(), sizes, 1)
     layers = [cells.weights_of(layer) for layer in model.layers]
     for found, expected in (
         (inputs, layers[1].w),
