@@ -7,6 +7,9 @@ import numpy.typing as npt
 
 from seqkit.data.sound import Wave
 
+Decibels = npt.NDArray[np.float64]
+"""A spectrogram (M, frames)."""
+
 
 def to_hertz(share: npt.NDArray[np.float64], sample_rate: int) -> npt.NDArray[np.float64]:
     """Hertz (n,) at shares (n,), 0 to 1, of the mel scale from 0 to half the sample rate.
@@ -18,7 +21,7 @@ def to_hertz(share: npt.NDArray[np.float64], sample_rate: int) -> npt.NDArray[np
     return hertz
 
 
-def log_mel(wave: Wave, sample_rate: int) -> npt.NDArray[np.float64]:
+def log_mel(wave: Wave, sample_rate: int) -> Decibels:
     """The mel spectrogram (M, frames) of a wave (N,), in decibels.
 
     Frames are 30 to 60 ms long and overlap by three quarters; M is an eighth of their samples.
@@ -35,5 +38,5 @@ def log_mel(wave: Wave, sample_rate: int) -> npt.NDArray[np.float64]:
     rising = (hertz - edges[1:-1]) / width[:-1] + 1
     falling = (edges[1:-1] - hertz) / width[1:] + 1
     filters = np.maximum(np.minimum(rising, falling), 0)
-    decibels: npt.NDArray[np.float64] = 10 * np.log10(filters @ power.T + 1e-10)
+    decibels: Decibels = 10 * np.log10(filters @ power.T + 1e-10)
     return decibels

@@ -55,6 +55,13 @@ def pcm16(samples: Wave) -> bytes:
     return np.clip(np.round(samples * 32768.0), -32768, 32767).astype("<i2").tobytes()
 
 
+def whole_wav(wave: Wave, sample_rate: int) -> bytes:
+    """A mono 16-bit WAV of samples (N,)."""
+    data = pcm16(wave)
+    length = len(open_header(sample_rate))
+    return _header(sample_rate, length - 8 + len(data), len(data)) + data
+
+
 def open_header(sample_rate: int) -> bytes:
     """The header of a mono 16-bit WAV that goes on until the stream ends."""
     return _header(sample_rate, _UNKNOWN, _UNKNOWN)
