@@ -11,6 +11,7 @@ from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, V
 
 __all__ = [
     "CheckpointDue",
+    "Diverged",
     "Event",
     "Finished",
     "SampleDue",
@@ -75,6 +76,14 @@ class Validating:
 
 
 @dataclass(frozen=True)
+class Diverged:
+    """The training ended because its numbers were not finite any more."""
+
+    step: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Finished:
     """The training came to its end, after so many seconds of wall time; stops do not count."""
 
@@ -86,7 +95,7 @@ class Finished:
     """The modules that have to be given again."""
 
 
-Event = training.Event | Started | Validating | Sampled | Stopped | Finished
+Event = training.Event | Started | Validating | Sampled | Stopped | Diverged | Finished
 
 
 def describe(event: Event) -> str | None:
@@ -113,6 +122,8 @@ def describe(event: Event) -> str | None:
                 f"stopped by {event.reason} at step {event.step}; the state is saved: go on with: "
                 + command_line(f"run_dir={event.run_dir}", "resume=auto", *_given(event.plugins))
             )
+        case Diverged():
+            return event.reason
         case Finished():
             loss = (
                 "" if event.best_loss is None else f"; best validation loss {event.best_loss:.4f}"

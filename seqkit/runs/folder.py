@@ -58,6 +58,20 @@ class RunFolder:
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
 
+    @property
+    def is_claimed(self) -> bool:
+        """Whether a training writes to this folder now; False where nothing is locked."""
+        if os.name != "posix" or not self.files.lock.is_file():
+            return False
+        import fcntl
+
+        try:
+            with self.files.lock.open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:  # held, or not ours to read
+            return True
+        return False
+
     def check_writable(self) -> None:
         """Raises OutputError where no folder can be: before any work is done in vain."""
         for place in (self.path, *self.path.parents):
@@ -137,6 +151,11 @@ class RunFolder:
         """Keep the settings as they were after recipe and command line were put together."""
         with disk.atomic_write(self.files.config) as stream:
             stream.write(to_yaml(config).encode("utf-8", "surrogateescape"))
+
+    def write_about(self, about: dict[str, Any]) -> None:
+        """Write about.json."""
+        with disk.atomic_write(self.files.about) as stream:
+            stream.write((json.dumps(about, indent=2) + "\n").encode())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write summary.json, which also marks the run as finished."""

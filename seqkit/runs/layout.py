@@ -1,6 +1,6 @@
 """What lies where in a run's folder.
 
-config.yaml  metrics.jsonl  summary.json  log  samples/
+report.html  config.yaml  about.json  metrics.jsonl  summary.json  log  samples/
 checkpoints/{last,previous,best}.safetensors
 """
 
@@ -33,6 +33,16 @@ class RunFiles:
     def summary(self) -> Path:
         """What came of the run; it is there once the run is finished."""
         return self.path / "summary.json"
+
+    @property
+    def about(self) -> Path:
+        """What the training knew when it began, and why it ended before its time, if it did."""
+        return self.path / "about.json"
+
+    @property
+    def report(self) -> Path:
+        """The page that shows the run."""
+        return self.path / "report.html"
 
     @property
     def log(self) -> Path:
@@ -75,7 +85,8 @@ class RunFiles:
             *self.checkpoints.glob("*.damaged"),
             *self.samples.glob("step_*"),
             *self.samples.glob("final.*"),
-            *(self.metrics, self.summary, self.log, self.config),
+            *self.samples.glob("data.wav"),
+            *(self.report, self.about, self.metrics, self.summary, self.log, self.config),
         ]
         return [file for file in found if file.exists()]
 

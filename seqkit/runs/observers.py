@@ -13,7 +13,16 @@ from seqkit.data.sound import pictures
 from seqkit.generation.medium import Medium, save_sample
 from seqkit.progress_line import Reading, duration
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.events import Event, Sampled, Started, Stopped, Validating, describe, readings
+from seqkit.runs.events import (
+    Diverged,
+    Event,
+    Sampled,
+    Started,
+    Stopped,
+    Validating,
+    describe,
+    readings,
+)
 from seqkit.runs.folder import RunFolder
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
@@ -39,10 +48,13 @@ class Observers:
         self._waiting.append(event)
         if len(self._waiting) > 1:
             return
-        while self._waiting:
-            for observer in self._observers:
-                observer(self._waiting[0])
-            self._waiting.popleft()
+        try:
+            while self._waiting:
+                for observer in self._observers:
+                    observer(self._waiting[0])
+                self._waiting.popleft()
+        finally:
+            self._waiting.clear()  # after a failure, too, of which the others are told
 
 
 class Metrics:
@@ -178,7 +190,7 @@ class Progress:
             case Validating():
                 share = f"validating {event.symbols * 100 // event.total}%"
                 self._bar.update(event.step, *self._readings[:1], share)
-            case Stopped():
+            case Stopped() | Diverged():
                 return  # the command ends with these words
             case Sampled():
                 self._console.notice("\n".join("    " + line for line in event.preview.split("\n")))
