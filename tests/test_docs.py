@@ -58,6 +58,8 @@ def test_the_fields_of_all_results_are_those_that_are_written(
             assert line["event"] != event or list(line) == fields(event)
     summary = json.loads((trained / "summary.json").read_text())
     assert list(summary) == fields("summary")
+    about = json.loads((trained / "about.json").read_text())
+    assert list(about) == fields("about")
     evaluated = run("evaluate", f"checkpoint={trained}", "json=true", "device=cpu")
     score = json.loads(evaluated.out)
     of_text = ["ngram_bits", "xz_bits"]

@@ -8,15 +8,26 @@ from typing import Any
 import numpy as np
 
 from seqkit import device
+from seqkit.api.about_run import about_run
 from seqkit.api.prepare_training import Notice, Training
-from seqkit.errors import StoppedError
+from seqkit.errors import DivergedError, SeqkitError, StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Request, request_of
 from seqkit.model.char_rnn import CharRNN
+from seqkit.report import page
+from seqkit.report.observer import Report
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
-from seqkit.runs.events import Finished, Sampled, Started, Stopped, Validating, describe
+from seqkit.runs.events import (
+    Diverged,
+    Finished,
+    Sampled,
+    Started,
+    Stopped,
+    Validating,
+    describe,
+)
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import (
     Checkpoints,
@@ -73,6 +84,7 @@ def _run(
     followers = Observers()
     followers.add(_writers(training, followers.tell, notice))
     followers.add(observers)
+    followers.add([Report(folder, lambda: about_run(training), notice)])
     followers.tell(_started(training))
 
     def stop_if_asked() -> None:
@@ -88,11 +100,15 @@ def _run(
         stop_if_asked()
 
     with SharedCores(training.device) as cores:
-        for event in trainer.run(watch):
-            cores.adapt()
-            followers.tell(event)
-            if isinstance(event, Stepped):
-                stop_if_asked()
+        try:
+            for event in trainer.run(watch):
+                cores.adapt()
+                followers.tell(event)
+                if isinstance(event, Stepped):
+                    stop_if_asked()
+        except DivergedError as error:
+            followers.tell(Diverged(trainer.progress.step, str(error)))
+            raise
     folder.write_summary(_summary(training))
     progress = trainer.progress
     followers.tell(
@@ -130,10 +146,14 @@ def save_closing_sample(training: Training, notice: Notice) -> Path:
 
 
 def draw_closing_sample(training: Training, notice: Notice) -> None:
-    """Draw it, if it is sound."""
+    """Draw it, if it is sound, and show it in the report."""
     if training.corpus.codec.kind == "audio":
         step = training.trainer.progress.step
         Pictures(notice)(Sampled(step, closing_file(training), ""))
+        try:
+            page.write(training.folder.path, "finished")
+        except SeqkitError as error:
+            notice(f"no report: {error}")
 
 
 def _sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:

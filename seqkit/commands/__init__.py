@@ -53,6 +53,7 @@ COMMANDS = {
         (*_PACKING, "data.channel"),
     ),
     "decompress": Command("give back the file that compress was given", _PACKING),
+    "report": Command("write the page that shows a run, report.html, anew", ("run_dir",)),
     "inspect": Command("show what a checkpoint holds", ("checkpoint", "json")),
     "export": Command("write a checkpoint's network as an ONNX model", (*_OUTPUT, "checkpoint")),
     "bench": Command(

@@ -66,7 +66,13 @@ def test_the_pitches_of_the_etude_are_heard(folder: Path, run: Run, tmp_path: Pa
 def test_a_run_leaves_sounds_and_pictures(folder: Path) -> None:
     names = sorted(file.name for file in (folder / "run" / "samples").iterdir())
     stems = ("final", "step_0000400", "step_0000800")
-    assert names == [f"{stem}{suffix}" for stem in stems for suffix in (".png", ".wav")]
+    pairs = [f"{stem}{suffix}" for stem in stems for suffix in (".png", ".wav")]
+    assert names == ["data.wav", *pairs]
+    assert soundfile.info(folder / "run" / "samples" / "data.wav").frames == RATE
+    report = (folder / "run" / "report.html").read_text()
+    assert report.count("<audio") == 4  # the data's own, two of the training, the closing sample
+    assert "It beats" in report
+    assert "FLAC" in report
 
 
 def test_files_are_as_long_as_asked_and_repeat(folder: Path, run: Run, tmp_path: Path) -> None:

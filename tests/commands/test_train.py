@@ -52,7 +52,9 @@ def test_a_source_tree_just_works(run: Run, tmp_path: Path) -> None:
 def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     names = {path.name for path in trained.iterdir()} - {".lock"}
     assert names == {
+        "report.html",
         "config.yaml",
+        "about.json",
         "metrics.jsonl",
         "summary.json",
         "log",

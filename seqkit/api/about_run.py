@@ -1,0 +1,48 @@
+"""What a run's report tells beside its curves: about.json, and a piece of the data's own sound."""
+
+from typing import Any
+
+import numpy as np
+
+from seqkit import device
+from seqkit.api.prepare_training import Training
+from seqkit.data.corpus import Part
+from seqkit.evaluation import baselines
+from seqkit.generation.medium import save_sample
+from seqkit.symbols import Symbols
+
+_SOUGHT = 60  # seconds of sound of which the loudest one is shown
+
+
+def about_run(training: Training) -> dict[str, Any]:
+    """about.json, see docs/config.md; of sound, samples/data.wav is written, too.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    corpus = training.corpus
+    part = training.validation if len(training.validation) else corpus.whole
+    if corpus.codec.kind == "audio":
+        save_sample(training.medium, _excerpt(training, part), training.folder.files.sample("data"))
+    return {
+        "device": device.describe(training.device),
+        "dtype": training.execution.precision,
+        "parameters": training.parameters,
+        "total_steps": training.trainer.total_steps,
+        "versions": device.versions(),
+        "data": {
+            **corpus.record(),
+            "kind": corpus.codec.kind,
+            "symbols": len(corpus.whole),
+            "vocabulary": corpus.codec.size,
+        },
+        "baselines": baselines.quick(part, corpus.codec),
+    }
+
+
+def _excerpt(training: Training, part: Part) -> Symbols:
+    """The loudest second, symbols (n,), of the first minute."""
+    length = min(training.medium.glimpse, len(part))
+    count = min(len(part) // length, _SOUGHT)
+    pieces = [part.symbols[place * length : (place + 1) * length] for place in range(count)]
+    return max(pieces, key=lambda piece: float(np.square(training.medium.decode(piece)).mean()))

@@ -1,0 +1,18 @@
+"""`report`: the page that shows a run, made anew."""
+
+from pathlib import Path
+
+from seqkit.commands import outputs
+from seqkit.config import Config
+from seqkit.console import Console
+from seqkit.errors import ConfigError
+from seqkit.plugins import Catalogue
+from seqkit.report import page
+
+
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+    """Write report.html of the run in `run_dir`, and print its path."""
+    del catalogue, console
+    if not config.run_dir:
+        raise ConfigError("no run: give run_dir=FOLDER")
+    outputs.print_lines([str(page.write(Path(config.run_dir)))])

@@ -1,0 +1,183 @@
+"""Curves as SVG that stands inside a page and takes its colours."""
+
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from seqkit.progress_line import rounded
+from seqkit.report.metrics import Curve
+from seqkit.symbols import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS = 240  # of a curve, which is about 400 pixels wide
+_INCHES = (5.0, 2.9)
+_HEADROOM = 1.05
+_APART = 0.075  # between the names of two lines, as a share of the axis
+# matplotlib draws in these, and the page says what each of them is in light and in dark.
+_INK, _GRID, _TRAIN, _VALIDATION, _BASELINE = (f"#00000{n}" for n in range(1, 6))
+_VARIABLES = {
+    _INK: "var(--ink)",
+    _GRID: "var(--grid)",
+    _TRAIN: "var(--train)",
+    _VALIDATION: "var(--validation)",
+    _BASELINE: "var(--baseline)",
+}
+_STYLE: dict[Any, Any] = {
+    "axes.edgecolor": _GRID,
+    "axes.facecolor": "none",
+    "axes.labelcolor": _INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": _INK,
+    "figure.facecolor": "none",
+    "font.family": ["sans-serif"],
+    "font.size": 10.0,
+    "grid.color": _GRID,
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.5,
+    "path.simplify": True,
+    "savefig.facecolor": "none",
+    "svg.fonttype": "none",  # the page's own font
+    "svg.hashsalt": "seqkit",  # the same curves are the same bytes
+    "text.color": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+}
+
+
+class Chart(NamedTuple):
+    """A picture of curves and what it is called."""
+
+    title: str
+    svg: str
+
+
+class Thinned(NamedTuple):
+    """At most so many points (n,): the mean of the values around each, the lowest, the highest."""
+
+    steps: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+def thinned(curve: Curve, most: int = _POINTS) -> Thinned:
+    """A curve of as many points as can be seen, its extremes kept."""
+    steps, values = curve
+    count = min(len(steps), most)
+    if not count:
+        return Thinned(steps, values, values, values)
+    begins = np.arange(count) * len(steps) // count
+    sizes = np.diff(begins, append=len(steps))
+    return Thinned(
+        np.add.reduceat(steps, begins) / sizes,
+        np.add.reduceat(values, begins) / sizes,
+        np.minimum.reduceat(values, begins),
+        np.maximum.reduceat(values, begins),
+    )
+
+
+def losses(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Chart:
+    """The loss of training and validation, and baselines as lines: nats a symbol, by name."""
+
+    def draw(axes: "Axes") -> None:
+        _draw(axes, train, _TRAIN)
+        points = thinned(validation)
+        axes.plot(points.steps, points.mean, color=_VALIDATION, marker="o", markersize=3.5)
+        seen = np.concatenate([train.values, validation.values])
+        # A loss that explodes must not flatten the rest.
+        top = max([*lines.values(), seen[0]])
+        highest = min(float(seen.max()), 1.5 * top)
+        below = {name: value for name, value in lines.items() if value <= highest}
+        lowest = min([float(seen.min()), *below.values()])
+        room = max(highest - lowest, 1e-3) * (_HEADROOM - 1)
+        axes.set_ylim(lowest - room, highest + 2 * room)
+        _name_lines(axes, below)
+
+    return Chart("Loss, nats a symbol", _svg("loss", draw))
+
+
+def quantity(name: str, title: str, curve: Curve, *, logarithmic: bool = False) -> Chart:
+    """Another curve of the training; `name` is a word of its own on the page."""
+
+    def draw(axes: "Axes") -> None:
+        from matplotlib.ticker import LogLocator
+
+        shown = curve
+        if logarithmic:
+            positive = curve.values > 0
+            shown = Curve(curve.steps[positive], curve.values[positive])
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.yaxis.set_major_formatter("{x:g}")
+        else:
+            axes.set_ylim(0, max(float(curve.values.max()), 1e-12) * _HEADROOM)
+            if curve.values.max() >= 1000:
+                axes.yaxis.set_major_formatter(lambda value, _: rounded(value))
+        _draw(axes, shown, _TRAIN)
+
+    return Chart(title, _svg(name, draw))
+
+
+def _draw(axes: "Axes", curve: Curve, colour: str) -> None:
+    points = thinned(curve)
+    axes.fill_between(points.steps, points.low, points.high, color=colour, alpha=0.2, linewidth=0)
+    lone = "o" if len(points.steps) == 1 else ""
+    axes.plot(points.steps, points.mean, color=colour, marker=lone, markersize=3.5)
+
+
+def _name_lines(axes: "Axes", lines: Mapping[str, float]) -> None:
+    """Draw lines across, each named at its right end, the names clear of each other."""
+    low, high = axes.get_ylim()
+    names = sorted(lines.items(), key=lambda item: item[1])
+    places = _spread([(value - low) / (high - low) for _, value in names])
+    for (name, value), place in zip(names, places, strict=True):
+        axes.axhline(value, color=_BASELINE, linestyle=(0, (4, 3)), linewidth=1)
+        axes.text(
+            *(1, place + 0.01, name),
+            transform=axes.transAxes,
+            color=_BASELINE,
+            horizontalalignment="right",
+            fontsize=9,
+        )
+
+
+def _spread(places: Sequence[float]) -> list[float]:
+    """Ascending places, moved up where two are too close."""
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + _APART) if moved else place)
+    return moved
+
+
+def _svg(name: str, draw: "Callable[[Axes], None]") -> str:
+    """The element `svg` of one pair of axes; its ids begin with `name`."""
+    # matplotlib is slow to import, and few commands draw.
+    import matplotlib
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=_INCHES, dpi=72)
+        axes = figure.add_axes((0.125, 0.15, 0.86, 0.81))
+        axes.grid(visible=True, axis="y")
+        draw(axes)
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_formatter(lambda value, _: rounded(value))
+        axes.set_xlabel("step")
+        content = io.StringIO()
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(content, format="svg", metadata=nothing)
+    svg = content.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
+    svg = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{name}-", svg)
+    for colour, variable in _VARIABLES.items():
+        svg = svg.replace(colour, variable)
+    return svg

@@ -1,0 +1,89 @@
+"""What metrics.jsonl holds, as far as it can be read."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqkit.symbols import Floats
+
+_LONGEST = 1 << 16  # bytes of a line; those of a run have about 200
+_LARGEST = 1e15  # of a number; sums of such stay finite, and steps up to it are exact
+_TRAIN = ("loss", "learning_rate", "gradient_norm", "symbols_per_second")
+
+
+class Curve(NamedTuple):
+    """A quantity by step: steps (N,) in ascending order, and finite values (N,)."""
+
+    steps: Floats
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The curves of a run, each possibly empty.
+
+    train: `loss` (nats a symbol), `learning_rate`, `gradient_norm`, `symbols_per_second`.
+    validation: the loss.
+    step, seconds: of the last line; the time of the steps alone.
+    damaged: lines that could not be read.
+    """
+
+    train: Mapping[str, Curve]
+    validation: Curve
+    step: int
+    seconds: float
+    damaged: int
+
+
+def read(file: Path) -> Metrics:
+    """The curves in a file; none if it is not there. Raises OSError."""
+    train: list[dict[str, float]] = []
+    validation: list[dict[str, float]] = []
+    damaged, step, seconds = 0, 0, 0.0
+    for content in _lines(file):
+        line = _parsed(content)
+        if line is None:
+            damaged += 1
+        elif line[0] in ("train", "validate"):
+            (train if line[0] == "train" else validation).append(line[1])
+            step = max(step, int(line[1]["step"]))
+            seconds = max(seconds, line[1].get("seconds", 0.0))
+    curves = {name: _curve(train, name) for name in _TRAIN}
+    return Metrics(curves, _curve(validation, "loss"), step, seconds, damaged)
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    """The lines of a file; one that no run writes comes in pieces."""
+    if not file.is_file():
+        return
+    with file.open("rb") as stream:
+        while content := stream.readline(_LONGEST):
+            yield content
+
+
+def _parsed(content: bytes) -> tuple[str, dict[str, float]] | None:
+    """The event of a line and its numbers; None if it cannot be what a run wrote."""
+    try:
+        line: Any = json.loads(content)
+        event = line["event"]
+        numbers = {
+            name: float(value)
+            for name, value in line.items()
+            if isinstance(value, int | float) and abs(value) <= _LARGEST
+        }
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        return None
+    if event in ("train", "validate") and not (numbers.get("step", -1) >= 0 and "loss" in numbers):
+        return None
+    return str(event), numbers
+
+
+def _curve(lines: list[dict[str, float]], name: str) -> Curve:
+    points = [(line["step"], line[name]) for line in lines if name in line]
+    table = np.array(points, np.float64).reshape(-1, 2)
+    table = table[np.argsort(table[:, 0], kind="stable")]
+    return Curve(table[:, 0], table[:, 1])

@@ -1,0 +1,95 @@
+"""report.html follows a training, for a hundredth of its time at most."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from seqkit.report import page
+from seqkit.report.record import State
+from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
+from seqkit.runs.folder import RunFolder
+from seqkit.training.events import Stepped, Trained, Validated
+
+_SHARE = 0.01  # of the training's time
+_AHEAD = 100.0  # seconds of training whose share may be spent before they have passed
+_FIRST = 0.5  # seconds that the first page is expected to take
+
+
+class Report:
+    """about.json when a run begins or ends early, report.html after validations and at the end.
+
+    A page at a validation that would cost more than its share of the time is left out.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        about: Callable[[], dict[str, Any]],
+        notice: Callable[[str], None],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """`about` is what about.json says of the run; `notice` hears where the page is."""
+        self._folder = folder
+        self._make_about = about
+        self._about: dict[str, Any] = {}
+        self._notice = notice
+        self._clock = clock
+        self._total = 0.0  # seconds that the steps will take in all, by the last report
+        self._seconds = 0.0  # that they have taken
+        self._spent = 0.0
+        self._page = _FIRST  # seconds that the last page took
+        self._due = False
+
+    def __call__(self, event: Event) -> None:
+        """Write what is due; what fails is told, and ends no training."""
+        match event:
+            case Started():
+                self._guarded(self._begin)
+            case Trained():
+                self._seconds = event.seconds
+                self._total = event.seconds * max(event.total_steps / event.step, 1)
+            case Validated():
+                self._due = True
+            case Stepped() if self._due:  # the sample of this validation is there by now
+                self._due = False
+                if self._affordable:
+                    self._guarded(lambda: self._write("running"))
+            case Stopped():
+                self._end("stopped", event.step)
+            case Diverged():
+                self._end("diverged", event.step)
+            case Finished():
+                self._guarded(self._finish)
+
+    @property
+    def _affordable(self) -> bool:
+        ahead = max(self._seconds, min(self._total, _AHEAD))
+        return self._spent + self._page <= _SHARE * ahead
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        begun = self._clock()
+        try:
+            work()
+        except Exception as error:
+            self._notice(f"no report: {error}")
+        self._spent += self._clock() - begun
+
+    def _begin(self) -> None:
+        self._about = self._make_about()
+        self._folder.write_about({**self._about, "ended": None})
+
+    def _end(self, state: State, step: int) -> None:
+        def work() -> None:
+            self._folder.write_about({**self._about, "ended": {"how": state, "step": step}})
+            self._write(state)
+
+        self._guarded(work)
+
+    def _finish(self) -> None:
+        self._write("finished")
+        self._notice(f"report: {self._folder.files.report}")
+
+    def _write(self, state: State) -> None:
+        begun = self._clock()
+        page.write(self._folder.path, state)
+        self._page = self._clock() - begun

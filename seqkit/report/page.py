@@ -1,0 +1,179 @@
+"""A run's record becomes one file of HTML that loads nothing."""
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from seqkit import disk
+from seqkit.command_line import command_line
+from seqkit.progress_line import duration
+from seqkit.renamed_keys import RENAMED
+from seqkit.report import charts, samples, verdict
+from seqkit.report.charts import Chart
+from seqkit.report.record import Record, State, read
+from seqkit.report.samples import visible
+from seqkit.runs.layout import RunFiles
+
+_LONGEST = 2000  # characters of a name or a message
+_STATES = {
+    "running": "running",
+    "finished": "finished",
+    "stopped": "stopped",
+    "diverged": "diverged",
+    "ended": "not finished",
+}
+
+
+def write(path: Path, state: State | None = None) -> Path:
+    """Write report.html of the run in a folder; its state, if it is not given, is found out.
+
+    Raises:
+        CheckpointError: there is no run.
+        OutputError: the page cannot be written.
+    """
+    page = render(read(path, state))
+    file = RunFiles(path).report
+    with disk.atomic_write(file) as stream:
+        stream.write(page.encode("utf-8", "replace"))
+    return file
+
+
+def render(record: Record) -> str:
+    """The page of a run."""
+    texts, sounds = _titled(record, ".txt"), _sounds(record)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html").render(
+        name=visible(disk.shown(str(record.path))),
+        state=_STATES[record.state],
+        written=time.strftime("%Y-%m-%d %H:%M"),
+        verdict=verdict.judge(record),
+        problems=[_short(problem) for problem in record.problems],
+        noun=verdict.noun(record),
+        standing=_standing(record),
+        charts=[(chart.title, Markup(chart.svg)) for chart in _charts(record)],
+        texts=samples.texts(texts),
+        text_count=len(texts),
+        sounds=samples.sounds(sounds),
+        sound_count=len(sounds),
+        facts=[(name, _short(value)) for name, value in _facts(record) if value],
+        again=_again(record),
+        settings=visible(record.settings_text),
+    )
+
+
+def _short(text: str) -> str:
+    """A text from a file, of which more is not worth showing."""
+    return visible(disk.shown(text[:_LONGEST])) + ("…" if len(text) > _LONGEST else "")
+
+
+def _standing(record: Record) -> list[tuple[str, str, str, str]]:
+    """Rows of name, nats, bits and equally likely choices, the best last."""
+    metrics = record.metrics
+    rows = [(baseline.name, baseline.nats) for baseline in verdict.baselines(record)]
+    if len(metrics.train["loss"].values):
+        rows.append(("this network, in training", float(metrics.train["loss"].values[-1])))
+    if len(metrics.validation.values):
+        rows.append(("this network, on validation data", float(metrics.validation.values.min())))
+    return [
+        (name, f"{nats:.3f}", f"{nats / math.log(2):.3f}", verdict.choices(nats))
+        for name, nats in sorted(rows, key=lambda row: -row[1])
+    ]
+
+
+def _charts(record: Record) -> list[Chart]:
+    """Those for which there are points."""
+    metrics, train = record.metrics, record.metrics.train
+    made = []
+    if len(train["loss"].steps) or len(metrics.validation.steps):
+        lines = {baseline.brief: baseline.nats for baseline in verdict.baselines(record)}
+        made.append(charts.losses(train["loss"], metrics.validation, lines))
+    for name, title in (
+        ("learning_rate", "Learning rate"),
+        ("gradient_norm", "Norm of the gradient, before clipping"),
+        ("symbols_per_second", f"Speed, {verdict.noun(record)}s a second"),
+    ):
+        if len(train[name].steps):
+            logarithmic = name == "gradient_norm"
+            made.append(charts.quantity(name, title, train[name], logarithmic=logarithmic))
+    return made
+
+
+def _titled(record: Record, suffix: str) -> list[tuple[str, Path]]:
+    """The samples with this suffix by step, each with its validation loss."""
+    validation = record.metrics.validation
+    loss = {int(s): f", loss {v:.3f}" for s, v in zip(*validation, strict=True)}
+    return [
+        (f"step {step:,}{loss.get(step, '')}", file)
+        for step, file in record.samples
+        if file.suffix == suffix
+    ]
+
+
+def _sounds(record: Record) -> list[tuple[str, Path]]:
+    """The data's own sound first, to which the samples are compared, and the closing one last."""
+    files = _titled(record, ".wav")
+    files += [("the closing sample", record.final)] if record.final else []
+    if files and record.data:
+        files.insert(0, ("the data itself", record.data))
+    return files
+
+
+def _facts(record: Record) -> list[tuple[str, str]]:
+    settings, metrics = record.settings, record.metrics
+    symbols, size = record.number("data", "symbols"), record.number("data", "vocabulary")
+    total = record.number("total_steps")
+    made_of = f"{symbols:,.0f} {verdict.noun(record)}s" if symbols else ""
+    made_of += f", {size:,.0f} distinct" if made_of and size else ""
+    steps = f"{metrics.step:,}" + (f" of {total:,.0f}" if total else "")
+    elapsed = record.number("elapsed_seconds") or metrics.seconds
+    facts: dict[str, Any] = {
+        "recipe": settings.recipe if settings else "",
+        "data": record.text("data", "name"),
+        "size": made_of,
+        "sha256": record.text("data", "sha256"),
+        "licence": record.text("data", "licence"),
+        "source": record.text("data", "citation"),
+        "network": _network(record),
+        "device": record.text("device"),
+        "precision": record.text("dtype"),
+        "steps": steps,
+        "time": duration(elapsed),
+        "versions": ", ".join(
+            f"{name} {version}"
+            for name in ("seqkit", "torch", "python")
+            if (version := record.text("versions", name))
+        ),
+    }
+    return [(name, value or "") for name, value in facts.items()]
+
+
+def _network(record: Record) -> str:
+    if record.settings is None:
+        return ""
+    model = record.settings.model
+    layers = f"{model.num_layers} layer{'s' if model.num_layers > 1 else ''}"
+    words = f"{model.cell}, {layers} of {model.hidden_size} units, dropout {model.dropout:g}"
+    parameters = record.number("parameters")
+    return words + (f"; {parameters:,.0f} parameters" if parameters else "")
+
+
+def _again(record: Record) -> str:
+    """The command that makes the run again; empty where its settings are not today's."""
+    old = any(f"\n  {key.partition('.')[2]}:" in record.settings_text for key in RENAMED)
+    if record.settings is None or old:
+        return ""
+    plugins = ",".join(record.settings.plugins)
+    given = [f"plugins={plugins}"] if plugins else []
+    folder = str(record.path)
+    again = f"run_dir={folder.rstrip('/')}_again"
+    return command_line(f"--config-dir={folder}", "recipe=config", again, *given)

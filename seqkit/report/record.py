@@ -1,0 +1,169 @@
+"""What lies in a run's folder, as far as it can be read: a run may be going, killed or damaged."""
+
+import contextlib
+import json
+import math
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from seqkit import disk
+from seqkit.config import Config
+from seqkit.config_file import LARGEST, from_yaml
+from seqkit.errors import CheckpointError, ConfigError, SeqkitError
+from seqkit.plugins import Catalogue
+from seqkit.report import metrics
+from seqkit.report.metrics import Metrics
+from seqkit.runs import checkpoint
+from seqkit.runs.folder import RunFolder
+from seqkit.runs.layout import RunFiles, find_checkpoint
+
+State = Literal["running", "finished", "stopped", "diverged", "ended"]
+"""How a run stands; `ended`: it is not going any more and left no word why, as after a kill."""
+
+_SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
+_SHOWN = 5  # runs that a message names
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run's folder.
+
+    settings: as in config.yaml, and the text of that file; None if it cannot be read.
+    facts: the object of summary.json over that of about.json, see docs/config.md.
+    samples: steps and files; `final` is the closing sample of sound, and `data` the data's own.
+    problems: what could not be read, in words.
+    """
+
+    path: Path
+    metrics: Metrics
+    state: State
+    settings: Config | None
+    settings_text: str
+    facts: Mapping[str, Any]
+    samples: Sequence[tuple[int, Path]]
+    final: Path | None
+    data: Path | None
+    problems: list[str] = field(default_factory=list)
+
+    def number(self, *names: str) -> float | None:
+        """A number among the facts; None if there is none."""
+        found = self._fact(names)
+        return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+    def text(self, *names: str) -> str:
+        """A text among the facts; empty if there is none."""
+        found = self._fact(names)
+        return found if isinstance(found, str) else ""
+
+    def _fact(self, names: tuple[str, ...]) -> object:
+        found: Any = self.facts
+        for name in names:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return found
+
+
+def read(path: Path, state: State | None = None) -> Record:
+    """The run in a folder; its state, if it is not given, is found out.
+
+    Raises:
+        CheckpointError: there is no run, or the folder cannot be read.
+    """
+    files, problems = RunFiles(path), list[str]()
+    try:
+        if not (files.config.is_file() or files.metrics.is_file()):
+            raise CheckpointError(f"run_dir={path}: {_instead_of_a_run(path)}")
+        curves = metrics.read(files.metrics)
+        text = _regular(files.config, LARGEST).decode("utf-8", "replace")
+        names = sorted(files.samples.iterdir()) if files.samples.is_dir() else []
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
+        reason = disk.describe(error) if isinstance(error, OSError) else str(error)
+        raise CheckpointError(f"run_dir={path}: cannot be read: {reason}") from error
+    if curves.damaged:
+        lines = "1 line" if curves.damaged == 1 else f"{curves.damaged} lines"
+        problems.append(f"{lines} of metrics.jsonl could not be read and are left out.")
+    settings = None
+    try:
+        settings = from_yaml(text.encode(), "config.yaml")
+    except ConfigError as error:
+        problems.append(f"The settings could not be read: {error}.")
+    about, summary = (_object(file, problems) for file in (files.about, files.summary))
+    about = about or _of_checkpoint(path)
+    samples = [(match, file) for file in names if (match := _SAMPLE.fullmatch(file.name))]
+    extra = {file.name: file for file in names}
+    return Record(
+        path=path,
+        metrics=curves,
+        state=state or _state(path, about, bool(summary)),
+        settings=settings,
+        settings_text=text,
+        facts={**about, **summary, "data": {**_part(about, "data"), **_part(summary, "data")}},
+        samples=sorted((int(match[1]), file) for match, file in samples),
+        final=extra.get("final.wav"),
+        data=extra.get("data.wav"),
+        problems=problems,
+    )
+
+
+def _instead_of_a_run(path: Path) -> str:
+    if not path.is_dir():
+        return "no such folder: give the folder of a run"
+    if runs := sorted(file.parent.name for file in path.glob("*/config.yaml")):
+        more = " …" if len(runs) > _SHOWN else ""
+        return f"it holds the runs {', '.join(runs[:_SHOWN])}{more}: give the folder of one"
+    return "no run in this folder: give the folder of a run"
+
+
+def _state(path: Path, about: Mapping[str, Any], finished: bool) -> State:
+    if finished:
+        return "finished"
+    if RunFolder(path).is_claimed:
+        return "running"
+    how = _part(about, "ended").get("how")
+    return how if how in ("stopped", "diverged") else "ended"
+
+
+def _object(file: Path, problems: list[str]) -> dict[str, Any]:
+    """The JSON object in a file; empty if it is not there or damaged."""
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            found = json.loads(_regular(file, LARGEST))
+            if isinstance(found, dict):
+                return found
+            raise ValueError("no object")
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, RecursionError):
+            problems.append(f"{file.name} is damaged and was left out.")
+    return {}
+
+
+def _of_checkpoint(path: Path) -> dict[str, Any]:
+    """What about.json would say of a run that has none, as those of version 0.1.0."""
+    try:
+        saved = checkpoint.load(find_checkpoint(path), Catalogue())
+    except SeqkitError:
+        return {}
+    codec = saved.codec
+    return {
+        "parameters": sum(values.numel() for values in saved.weights.values()),
+        "versions": saved.versions,
+        "data": {**saved.data, "kind": codec.kind, "vocabulary": codec.size},
+        "baselines": {"uniform_bits": math.log2(codec.size)},
+    }
+
+
+def _part(whole: Mapping[str, Any], name: str) -> dict[str, Any]:
+    part = whole.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _regular(file: Path, most: int) -> bytes:
+    """The first bytes of a regular file; a pipe might never end. Raises OSError."""
+    if not stat.S_ISREG(file.lstat().st_mode):
+        raise OSError(f"{file.name} is no regular file")
+    with file.open("rb") as stream:
+        return stream.read(most)

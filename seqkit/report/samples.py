@@ -1,0 +1,163 @@
+"""Samples as a page shows them: text that can do no harm, sound with its picture."""
+
+import base64
+import io
+import stat
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from seqkit import disk
+from seqkit.data.bad_files import BadFileError
+from seqkit.data.sound import Wave, mel, pictures, reader, resample, writer
+
+_MOST_TEXTS = 300
+_MOST_SOUNDS = 60
+"""A WAV of one second at the highest rate has 96 kB, so 60 of them, in base64, have 8 MB."""
+_LONGEST_TEXT = 20_000  # bytes
+_LONGEST_SOUND = 6.0  # seconds
+_HIGHEST_RATE = 48_000  # hertz that a page needs; browsers play no more than 192,000
+_DECIBELS = 70  # between the brightest colour and the darkest
+_COLUMNS, _HALF = 300, 30  # of a waveform's picture
+_KEPT = "\n\t\u200c\u200d"  # joiners belong to the spelling of some languages and to emoji
+_INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+
+_T = TypeVar("_T")
+
+
+class Text(NamedTuple):
+    """A sample of text; `more` bytes of it are left out."""
+
+    title: str
+    text: str
+    more: int
+
+
+class Sound(NamedTuple):
+    """A sample of sound: WAV and PNG as data URLs, and the outline of the waveform as an SVG path.
+
+    `error` stands in place of all of them where the file cannot be read.
+    """
+
+    title: str
+    seconds: float = 0.0
+    rate: int = 0
+    audio: str = ""
+    spectrogram: str = ""
+    outline: str = ""
+    error: str = ""
+
+
+def visible(text: str) -> str:
+    """A text in which every character is seen: control and direction marks as \\u202e."""
+    text = text.replace("\r\n", "\n")
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if character in _KEPT or unicodedata.category(character) not in _INVISIBLE
+        else f"\\x{ord(character):02x}"
+        if ord(character) < 256
+        else f"\\u{ord(character):04x}"
+        for character in text
+    )
+
+
+def texts(files: Sequence[tuple[str, Path]]) -> list[Text]:
+    """Samples of text with their titles; of very many, some that are spread over all."""
+    shown = []
+    for title, file in _spread(files, _MOST_TEXTS):
+        try:
+            size = file.lstat().st_size
+            if not stat.S_ISREG(file.lstat().st_mode):
+                continue
+            with file.open("rb") as stream:
+                content = stream.read(_LONGEST_TEXT)
+        except OSError as error:
+            shown.append(Text(title, f"({disk.describe(error)})", 0))
+            continue
+        text = visible(content.decode("utf-8", "replace"))
+        shown.append(Text(title, text, max(0, size - len(content))))
+    return shown
+
+
+def sounds(files: Sequence[tuple[str, Path]]) -> list[Sound]:
+    """Samples of sound with their titles, all to the scale of the first.
+
+    Of very many, some that are spread over all; of each, its first seconds.
+    """
+    shown, top = [], None
+    for title, file in _spread(files, _MOST_SOUNDS):
+        try:
+            if not stat.S_ISREG(file.lstat().st_mode):
+                continue
+            wave, rate = _begin(file)
+        except (BadFileError, OSError) as error:
+            shown.append(Sound(title, error=visible(disk.shown(str(error)))))
+            continue
+        if rate > _HIGHEST_RATE:
+            wave, rate = resample.resample(wave, rate, _HIGHEST_RATE), _HIGHEST_RATE
+        decibels = mel.log_mel(wave, rate)
+        top = float(decibels.max()) if top is None else top
+        shown.append(
+            Sound(
+                title,
+                seconds=wave.size / rate,
+                rate=rate,
+                audio=_data_url("audio/wav", writer.whole_wav(wave, rate)),
+                spectrogram=_data_url("image/png", _picture(decibels, top)),
+                outline=_outline(wave),
+            )
+        )
+    return shown
+
+
+def _spread(items: Sequence[_T], most: int) -> list[_T]:
+    """At most so many, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    places = np.linspace(0, len(items) - 1, most).round().astype(int)
+    return [items[place] for place in places]
+
+
+def _begin(file: Path) -> tuple[Wave, int]:
+    """The first seconds of a file, and its sample rate. Raises BadFileError, OSError."""
+    sound = reader.Reader(file)
+    most, blocks, length = int(_LONGEST_SOUND * sound.sample_rate), list[Wave](), 0
+    for block in sound.blocks():
+        blocks.append(block)
+        length += len(block)
+        if length >= most:
+            break
+    return np.concatenate(blocks)[:most], sound.sample_rate
+
+
+def _picture(decibels: mel.Decibels, top: float) -> bytes:
+    """A mel spectrogram (M, frames) as a PNG of as many pixels."""
+    from matplotlib.image import imsave
+
+    content = io.BytesIO()
+    imsave(
+        *(content, decibels),
+        vmin=top - _DECIBELS,
+        vmax=top,
+        cmap="magma",
+        origin="lower",
+        format="png",
+    )
+    return content.getvalue()
+
+
+def _outline(wave: Wave) -> str:
+    """A closed SVG path around a waveform, full scale being ±30."""
+    low, high = pictures.envelope(wave, _COLUMNS)
+    upper = [f"{x} {-_HALF * y:.1f}" for x, y in enumerate(high)]
+    lower = [f"{x} {-_HALF * y:.1f}" for x, y in reversed([*enumerate(low)])]
+    return f"M{'L'.join([*upper, *lower])}Z"
+
+
+def _data_url(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"

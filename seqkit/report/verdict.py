@@ -1,0 +1,254 @@
+"""Did it learn, where does it stand, and what to try next: in sentences for a newcomer."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from seqkit.command_line import command_line
+from seqkit.report.metrics import Curve
+from seqkit.report.record import Record
+
+_RISEN = 1.005  # times the best loss: more than a validation's noise
+_JUMPED = 1.15
+_FALLING = 0.99  # times the loss at three quarters of the run
+_BEATEN = 0.98  # times the loss of guessing
+_GAP = 1.10  # validation over training: more is learnt by heart than understood
+_RECENT = 0.1  # the share of the training's last reports that are averaged
+_NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
+_MOST_DROPOUT = 0.5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the page says first, and a command to try, if there is one."""
+
+    finding: str
+    advice: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What needs no training: nats a symbol."""
+
+    name: str
+    brief: str
+    nats: float
+
+
+def noun(record: Record) -> str:
+    """What a symbol of this run is."""
+    kind = record.text("data", "kind")
+    if not kind and record.settings:
+        kind = record.settings.data.kind
+    return _NOUNS.get(kind, "symbol")
+
+
+def baselines(record: Record) -> list[Baseline]:
+    """Those that the run recorded, the weakest first."""
+    one = noun(record)
+    known = {
+        "uniform_bits": ("blind guessing", "blind guess"),
+        "histogram_bits": ("guessing by frequency", "by frequency"),
+        "context_bits": (f"a table of what follows any two {one}s", "last two"),
+        "flac_bits": ("FLAC, which compresses sound without loss", "FLAC"),
+    }
+    found = []
+    for key, names in known.items():
+        bits = record.number("baselines", key)
+        if bits is not None and 0 <= bits < 64:
+            found.append(Baseline(*names, bits * math.log(2)))
+    return sorted(found, key=lambda baseline: -baseline.nats)
+
+
+def choices(nats: float) -> str:
+    """A loss as the number of equally likely symbols to choose among."""
+    return f"{math.exp(min(nats, 50)):.3g}"
+
+
+def judge(record: Record) -> Verdict:
+    """The sentences for a run."""
+    if record.state == "diverged":
+        return _diverged(record)
+    if not len(record.metrics.train["loss"].steps) and not len(record.metrics.validation.steps):
+        if record.state == "running":
+            return Verdict(
+                "The training has just begun: nothing is measured yet.", "Look again later."
+            )
+        return Verdict(
+            "The training ended before anything was measured.", "The file log may say why."
+        )
+    finding = _finding(record)
+    if record.state == "running":
+        trouble = _trouble(record)
+        return Verdict(finding, trouble or _waiting(record))
+    if record.state != "finished":
+        return _unfinished(record, finding)
+    return _finished(record, finding)
+
+
+def _finding(record: Record) -> str:
+    """Whether it learned, and where it stands."""
+    metrics, one = record.metrics, noun(record)
+    validation, losses = metrics.validation, metrics.train["loss"].values
+    if not len(validation.values):
+        fell = f"from {losses[0]:.3f} to {_recent(metrics.train['loss']):.3f} nats a {one}"
+        if record.state == "running":
+            return f"No validation yet. The training loss went {fell}."
+        return (
+            f"The training loss went {fell}. There was no validation, so nobody knows how well "
+            "the network does on what it has not seen."
+        )
+    best = float(validation.values.min())
+    step = int(validation.steps[validation.values.argmin()])
+    standing = (
+        f"At step {step:,} it is as unsure about the next {one} as if it had to choose among "
+        f"{choices(best)} equally likely ones"
+    )
+    known = {baseline.brief: baseline for baseline in baselines(record)}
+    guess = known.get("by frequency", known.get("blind guess"))
+    so_far = " so far" if record.state == "running" else ""
+    if guess is None:
+        learned = best < _BEATEN * float(losses[0] if len(losses) else validation.values[0])
+        return f"{'It learned' if learned else 'It has hardly learned'}{so_far}. {standing}."
+    if best >= _BEATEN * guess.nats:
+        return (
+            f"It has not learned{so_far}: it is no better than {guess.name}. {standing}; "
+            f"for {guess.name} they are {choices(guess.nats)}."
+        )
+    told = f"It learned{so_far}. {standing}; for {guess.name} they are {choices(guess.nats)}."
+    stronger = [known[name] for name in ("last two", "FLAC") if name in known]
+    if not stronger:
+        return told
+    beaten = [baseline.name for baseline in stronger if best < baseline.nats]
+    ahead = [baseline.name for baseline in stronger if best >= baseline.nats]
+    told += f" It beats {' and '.join(beaten)}." if beaten else ""
+    return told + (f" It does not beat {' and '.join(ahead)}." if ahead else "")
+
+
+def _diverged(record: Record) -> Verdict:
+    step = record.number("ended", "step")
+    at = f" at step {step:,.0f}" if step is not None else ""
+    settings = record.settings
+    lower = "Try a smaller optimizer.lr"
+    if settings:
+        lower += f", such as {settings.optimizer.lr / 3:.2g} in place of {settings.optimizer.lr:g}"
+        lower += "" if settings.train.clip_norm else ", and train.clip_norm=1"
+    return Verdict(f"The training diverged{at}: its numbers were not finite any more.", f"{lower}.")
+
+
+def _waiting(record: Record) -> str:
+    done, total = record.metrics.step, record.number("total_steps")
+    of = f" of {total:,.0f}" if total else ""
+    return f"It is still going, at step {done:,}{of}: look again later."
+
+
+def _unfinished(record: Record, finding: str) -> Verdict:
+    total = record.number("total_steps")
+    of = f" of {total:,.0f}" if total else ""
+    words = {
+        "stopped": f"It was stopped after step {record.metrics.step:,}{of}",
+        "ended": f"It ended early, after step {record.metrics.step:,}{of}: the file log may say "
+        "why",
+    }
+    return Verdict(finding, f"{words[record.state]}. This goes on with it:", _resume(record))
+
+
+def _finished(record: Record, finding: str) -> Verdict:
+    if trouble := _trouble(record):
+        return Verdict(finding, trouble)
+    metrics, settings = record.metrics, record.settings
+    train, validation = metrics.train["loss"], metrics.validation
+    judged = validation if len(validation.values) > 2 else train
+    if len(judged.values) < 3:
+        advice = "It was too short to tell more: train for more steps."
+        return Verdict(finding, advice, _more(record))
+    if _still_falling(judged):
+        advice = "The loss was still falling at the end, so more steps will help:"
+        return Verdict(finding, advice, _more(record))
+    if len(train.values) and len(validation.values):
+        gap = float(validation.values[-1]) > _GAP * _recent(train)
+        if gap and settings:
+            return Verdict(
+                finding,
+                "It has levelled off, and it does much better on its training data than on "
+                f"what it has not seen. Try {_dropout(settings.model.dropout)}, or more data.",
+            )
+    wider = f", such as model.hidden_size={2 * settings.model.hidden_size}" if settings else ""
+    return Verdict(
+        finding, f"It has levelled off: more steps bring little. Try a larger network{wider}."
+    )
+
+
+def _trouble(record: Record) -> str:
+    """A fault that the curves show, and what to do about it; empty if they show none."""
+    train, validation = record.metrics.train["loss"], record.metrics.validation
+    if len(validation.values) < 2 or len(train.values) < 2:
+        return ""
+    place = int(validation.values.argmin())
+    best, last = float(validation.values[place]), float(validation.values[-1])
+    if place == len(validation.values) - 1 or last <= _RISEN * best:
+        return ""
+    before, now = _around(train, float(validation.steps[place])), _recent(train)
+    step, settings = int(validation.steps[place]), record.settings
+    if now > _JUMPED * before and last > _JUMPED * best:
+        lower = f", such as {settings.optimizer.lr / 3:.2g}" if settings else ""
+        return f"After step {step:,} the loss jumped up: try a smaller optimizer.lr{lower}."
+    if now >= before:
+        return ""
+    dropout = _dropout(settings.model.dropout if settings else 0)
+    return (
+        f"Since step {step:,} the validation loss has risen while the training loss fell: the "
+        f"network learns its text by heart. The checkpoint of step {step:,} was kept as the best. "
+        f"Try {dropout}, a smaller network, train.patience=3, or more data."
+    ).replace("its text", "its training data")
+
+
+def _still_falling(curve: Curve) -> bool:
+    """Whether the last quarter of the steps brought more than a hundredth."""
+    last = curve.steps[-1]
+    earlier = _around(curve, 0.75 * float(last))
+    return _recent(curve) < _FALLING * earlier
+
+
+def _around(curve: Curve, step: float) -> float:
+    """The mean value about a step: of as many reports as `_recent` takes."""
+    end = int(np.searchsorted(curve.steps, step, "right"))
+    return float(curve.values[max(0, end - _width(curve)) : max(end, 1)].mean())
+
+
+def _recent(curve: Curve) -> float:
+    return float(curve.values[-_width(curve) :].mean())
+
+
+def _width(curve: Curve) -> int:
+    """Single validations stand for themselves; reports of the training are averaged."""
+    return max(1, int(_RECENT * len(curve.values)))
+
+
+def _dropout(now: float) -> str:
+    if now >= _MOST_DROPOUT:
+        return "a smaller network"
+    return f"model.dropout={min(now + 0.2, _MOST_DROPOUT):g}"
+
+
+def _resume(record: Record, *keys: str) -> str:
+    plugins = ",".join(record.settings.plugins) if record.settings else ""
+    given = [f"plugins={plugins}"] if plugins else []
+    return command_line(f"run_dir={record.path}", "resume=auto", *keys, *given)
+
+
+def _more(record: Record) -> str:
+    """The command that doubles a run."""
+    settings = record.settings
+    if settings is None:
+        return ""
+    train, keys = settings.train, []
+    if train.max_minutes:
+        keys.append(f"train.max_minutes={2 * train.max_minutes:g}")
+    if train.max_epochs:
+        keys.append(f"train.max_epochs={2 * train.max_epochs}")
+    if train.max_steps:
+        keys.append(f"train.max_steps={2 * max(train.max_steps, record.metrics.step)}")
+    return _resume(record, *keys)

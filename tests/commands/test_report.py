@@ -1,0 +1,95 @@
+"""`report`, and the page that every run leaves."""
+
+import contextlib
+import re
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import EARLIER_RUNS, TINY, Run, process, start, wait_for_steps
+
+
+def finding(run: Path) -> str:
+    """The first sentences of a run's page."""
+    (found,) = re.findall(r'<section class="verdict">\n<p>(.*?)</section>',
+                          (run / "report.html").read_text(), re.S)  # fmt: skip
+    return str(found)
+
+
+def test_a_run_leaves_its_report(trained: Path, run: Run) -> None:
+    before = (trained / "report.html").read_text()
+    assert finding(trained).startswith("It learned.")
+    with contextlib.chdir(trained.parent):
+        done = run("report", "run_dir=run")
+    assert (done.code, done.out.decode(), done.err) == (0, "run/report.html\n", "")
+    written = re.compile(r"Written .{16}")
+    assert written.sub("", (trained / "report.html").read_text()) == written.sub("", before)
+
+
+def test_the_command_in_it_makes_the_run_again(trained: Path) -> None:
+    (command,) = re.findall(r'<pre class="command">python -m seqkit (.*)</pre>',
+                            (trained / "report.html").read_text())  # fmt: skip
+    assert command == "--config-dir=run recipe=config run_dir=run_again"
+    done = process(*command.split(), "train.max_steps=3", cwd=trained.parent)
+    assert done.returncode == 0, done.stderr
+    again = (trained.parent / "run_again" / "config.yaml").read_text()
+    changed = {"recipe: config", "run_dir: run_again", "  max_steps: 3"}
+    assert set(again.splitlines()) - set((trained / "config.yaml").read_text().splitlines()) == (
+        changed
+    )
+
+
+def test_a_run_that_goes_on_and_one_that_was_killed(
+    text_file: Path, tmp_path: Path, run: Run
+) -> None:
+    training = start(tmp_path / "a", text_file, "train.max_steps=1000000")
+    try:
+        wait_for_steps(tmp_path / "a", 20)
+        done = run("report", f"run_dir={tmp_path / 'a'}")
+        assert done.code == 0, done.err
+        assert "still going" in finding(tmp_path / "a")
+    finally:
+        training.kill()
+        training.communicate()
+    done = run("report", f"run_dir={tmp_path / 'a'}")
+    assert done.code == 0, done.err
+    assert "It ended early" in finding(tmp_path / "a")
+
+
+def test_a_run_that_was_stopped_or_diverged(text_file: Path, tmp_path: Path, run: Run) -> None:
+    training = start(tmp_path / "a", text_file, "train.max_steps=1000000")
+    wait_for_steps(tmp_path / "a", 10)
+    training.send_signal(signal.SIGTERM)
+    training.communicate(timeout=600)
+    assert "It was stopped" in finding(tmp_path / "a")
+    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'b'}"]
+    diverged = run(*words, "optimizer.kind=sgd", "optimizer.lr=1e30", "train.clip_norm=0")
+    assert diverged.code == 7
+    assert diverged.err.count("diverged") == 1
+    assert "The training diverged" in finding(tmp_path / "b")
+    assert "train.clip_norm=1" in finding(tmp_path / "b")
+    assert "diverged" in (tmp_path / "b" / "log").read_text()
+
+
+@pytest.mark.parametrize("kind", ["characters", "bytes_gru", "mu_law"])
+def test_a_run_of_an_earlier_version(kind: str, run: Run, tmp_path: Path) -> None:
+    shutil.copytree(EARLIER_RUNS / kind, tmp_path / "old")
+    done = run("report", f"run_dir={tmp_path / 'old'}")
+    assert (done.code, done.err) == (0, "")
+    assert "blind guessing" in (tmp_path / "old" / "report.html").read_text()
+
+
+def test_what_is_no_run_is_refused_in_a_line(trained: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for code, said, words in [
+        (2, "give run_dir=FOLDER", ()),
+        (4, "no run in this folder", (f"run_dir={tmp_path}",)),
+        (4, "no such folder", (f"run_dir={tmp_path / 'none'}",)),
+        (4, "no such folder", (f"run_dir={tmp_path / 'file'}",)),
+        (4, "it holds the runs run", (f"run_dir={trained.parent}",)),
+    ]:
+        done = run("report", *words)
+        assert (done.code, done.out, done.err.count("\n")) == (code, b"", 1), done.err
+        assert said in done.err

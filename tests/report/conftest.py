@@ -1,0 +1,51 @@
+"""Folders of runs with just the files that a report reads."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqkit.config import Config
+from seqkit.config_file import to_yaml
+from seqkit.runs.layout import RunFiles
+
+Leave = Callable[..., Path]
+
+
+def lines(train: Sequence[float], validation: Sequence[float]) -> str:
+    """metrics.jsonl of a run of 1000 steps with these losses, evenly spread."""
+    found: list[dict[str, Any]] = []
+    for event, losses in (("train", train), ("validate", validation)):
+        for number, loss in enumerate(losses, 1):
+            line = {"event": event, "step": 1000 * number // len(losses), "seconds": 1.0 * number}
+            found.append({**line, "loss": loss})
+    return "".join(json.dumps(line) + "\n" for line in sorted(found, key=lambda line: line["step"]))
+
+
+@pytest.fixture
+def leave(tmp_path: Path) -> Leave:
+    """Leave what a run would, with these losses; without a summary it did not finish."""
+
+    def call(
+        train: Sequence[float] = (),
+        validation: Sequence[float] = (),
+        *,
+        finished: bool = True,
+        **about: object,
+    ) -> Path:
+        files = RunFiles(tmp_path / "run")
+        files.samples.mkdir(parents=True)
+        config = Config(recipe="shakespeare")
+        config.model.hidden_size, config.optimizer.lr = 64, 0.01
+        files.config.write_text(to_yaml(config))
+        files.metrics.write_text(lines(train, validation))
+        bits = {"uniform_bits": 6.0, "histogram_bits": 4.8, "context_bits": 3.0}
+        known = {"data": {"kind": "text", "name": "a play"}, "baselines": bits, "total_steps": 1000}
+        files.about.write_text(json.dumps({**known, **about}))
+        if finished:
+            files.summary.write_text('{"steps": 1000}')
+        return files.path
+
+    return call

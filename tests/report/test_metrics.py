@@ -1,0 +1,76 @@
+"""Of a damaged metrics.jsonl everything that is whole is read."""
+
+from pathlib import Path
+
+import numpy as np
+
+from seqkit.report.charts import losses, thinned
+from seqkit.report.metrics import Curve, read
+
+GOOD = '{"event": "train", "step": 10, "seconds": 2.5, "loss": 3.0, "gradient_norm": null}\n'
+
+
+def test_what_is_whole_is_read_and_the_rest_is_counted(tmp_path: Path) -> None:
+    damaged = [
+        '{"event": "train", "step": 20, "loss": NaN}',
+        '{"event": "train", "step": 20, "loss": 1e999}',
+        '{"event": "train", "step": "20", "loss": 3}',
+        '{"event": "train", "step": -1, "loss": 3}',
+        '{"event": "validate", "step": 20}',
+        f'{{"event": "train", "step": 1{"0" * 400}, "loss": 3}}',
+        f'{{"event": "train", "step": 1{"0" * 5000}, "loss": 3}}',
+        '{"event": ["train"], "step": 20, "loss": 3',
+        "[1, 2]",
+        "7",
+        "[" * 60_000,
+        "\x00\x1b]0;title\x07",
+        '{"event": "train", "st',
+    ]
+    file = tmp_path / "metrics.jsonl"
+    file.write_text(GOOD + "\n".join(damaged))
+    found = read(file)
+    assert found.damaged == len(damaged)
+    assert (found.step, found.seconds) == (10, 2.5)
+    assert found.train["loss"].values.tolist() == [3.0]
+    assert not len(found.train["gradient_norm"].steps)
+    assert not len(found.validation.steps)
+
+
+def test_a_line_of_megabytes_hides_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    file.write_bytes(
+        GOOD.encode() + b'"' + 10_000_000 * b"<script>"[:8] + b"\xff\n" + GOOD.encode()
+    )
+    found = read(file)
+    assert found.train["loss"].steps.tolist() == [10, 10]
+
+
+def test_what_a_later_version_adds_is_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    file.write_text(GOOD + '{"event": "lunch", "step": 12}\n')
+    assert read(file).damaged == 0
+
+
+def test_no_file_is_no_curve(tmp_path: Path) -> None:
+    assert read(tmp_path / "metrics.jsonl").step == 0
+
+
+def test_a_long_curve_is_thinned_and_keeps_its_extremes() -> None:
+    values = np.sin(np.arange(100_000) / 1000)
+    values[54_321] = 50
+    found = thinned(Curve(np.arange(100_000.0), values), 200)
+    assert len(found.steps) == 200
+    assert found.high.max() == 50
+    assert np.abs(found.mean).max() < 2
+    assert (np.diff(found.steps) > 0).all()
+    few = Curve(np.arange(3.0), np.arange(3.0))
+    assert thinned(few, 200).mean.tolist() == [0, 1, 2]
+
+
+def test_the_same_curves_are_the_same_picture() -> None:
+    curve, none = Curve(np.arange(9.0), np.arange(9.0)), Curve(np.zeros(0), np.zeros(0))
+    first = losses(curve, none, {"by frequency": 3.0, "last two": 2.9})
+    assert first == losses(curve, none, {"by frequency": 3.0, "last two": 2.9})
+    assert first.svg.startswith("<svg ")
+    assert "var(--train)" in first.svg
+    assert "#00000" not in first.svg

@@ -1,0 +1,93 @@
+"""The page follows a training and costs a hundredth of its time."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seqkit.config import Config
+from seqkit.report.observer import Report
+from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
+from seqkit.runs.folder import RunFolder
+from seqkit.training.events import Stepped, Trained, Validated
+from tests.conftest import fill_disk
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[RunFolder]:
+    folder = RunFolder(tmp_path / "run")
+    with folder.claimed():
+        folder.make()
+        folder.write_config(Config(recipe="shakespeare"))
+        yield folder
+
+
+def started(folder: RunFolder) -> Started:
+    return Started(
+        step=0, total_steps=100, symbols=9, data="a", vocabulary=3, parameters=5, device="cpu",
+        precision="fp32", run_dir=folder.path,
+    )  # fmt: skip
+
+
+def validated(step: int, seconds: float, total: int = 100) -> list[Event]:
+    trained = Trained(step, 9, seconds, 2.0, 3.0, 0.1, 1.0, total)
+    return [trained, Validated(step, seconds, 2.0, 2.9, True, 2.0), Stepped(step)]
+
+
+def finished(folder: RunFolder) -> Finished:
+    return Finished(step=100, seconds=9.0, best_loss=2.0, run_dir=folder.path)
+
+
+def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: RunFolder) -> None:
+    page, notices = folder.files.report, list[str]()
+    now = iter(range(1000))  # by this clock about.json takes a second, and a page takes three
+    report = Report(folder, dict, notices.append, clock=lambda: float(next(now)))
+    written = []
+    for event in [started(folder), *validated(10, 20.0), *validated(20, 150.0)]:
+        report(event)
+        written.append(page.exists())
+    assert written == [False] * 6 + [True]  # the first is expected to take half a second
+    page.unlink()
+    for event in [*validated(30, 490.0), *validated(40, 510.0)]:
+        report(event)
+        written.append(page.exists())
+    assert written[-6:] == [False] * 5 + [True]
+    assert ": running</title>" in page.read_text()
+    report(finished(folder))
+    assert ": finished</title>" in page.read_text()
+    assert notices == [f"report: {page}"]
+
+
+def test_short_runs_have_a_page_at_the_end_alone(folder: RunFolder) -> None:
+    report = Report(folder, dict, print)
+    for event in [started(folder), *validated(100, 3.0)]:
+        report(event)
+    assert not folder.files.report.exists()
+    report(finished(folder))
+    assert folder.files.report.exists()
+
+
+@pytest.mark.parametrize("how", ["stopped", "diverged"])
+def test_why_a_run_ended_early_is_kept(how: str, folder: RunFolder) -> None:
+    report = Report(folder, lambda: {"device": "cpu"}, print)
+    report(started(folder))
+    assert json.loads(folder.files.about.read_text()) == {"device": "cpu", "ended": None}
+    stopped = Stopped(7, "SIGTERM", folder.path)
+    report(stopped if how == "stopped" else Diverged(7, "the loss is nan"))
+    about = json.loads(folder.files.about.read_text())
+    assert about == {"device": "cpu", "ended": {"how": how, "step": 7}}
+    assert f": {how}</title>" in folder.files.report.read_text()
+
+
+def test_a_page_that_cannot_be_written_ends_no_training(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices: list[str] = []
+    report = Report(folder, dict, notices.append)
+    report(started(folder))
+    fill_disk(monkeypatch, files=".report*")
+    report(finished(folder))
+    assert len(notices) == 1
+    assert "no report: cannot write" in notices[0]
+    assert [file.name for file in folder.path.glob("*report*")] == []

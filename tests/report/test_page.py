@@ -1,0 +1,171 @@
+"""The page in a real browser: nothing complained of, nothing asked for, hostile text is text."""
+
+import base64
+import io
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.config import Config
+from seqkit.config_file import to_yaml
+from seqkit.report import page, record, samples
+from seqkit.runs.folder import RunFolder
+from seqkit.runs.layout import RunFiles
+from tests.browser import Page, browser, needs_browser
+from tests.report.conftest import Leave
+
+TAGS = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>"
+HOSTILE = f"{TAGS}\u202eevil\x1b[31m\0 "
+LONG = "x" * 10_000_000
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+def tone(rate: int, seconds: float) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    return 0.5 * np.sin(2 * np.pi * 440 * np.arange(int(rate * seconds)) / rate)
+
+
+@pytest.fixture
+def hostile(leave: Leave) -> Path:
+    """A run in which every text is hostile, and long where it may be."""
+    run = leave(
+        [3.0, 2.0, 1.9], [2.5, 2.1],
+        device=HOSTILE, dtype=HOSTILE, versions={"torch": HOSTILE, "seqkit": ["a"]},
+        data={"name": HOSTILE, "sha256": HOSTILE, "licence": LONG[:900_000], "kind": "text"},
+    )  # fmt: skip
+    files = RunFiles(run)
+    files.config.write_text(to_yaml(Config(recipe=HOSTILE.replace("\0", ""), prompt=HOSTILE)))
+    files.metrics.write_bytes(files.metrics.read_bytes() + HOSTILE.encode() + LONG.encode())
+    files.sample("step_0000500").with_suffix(".txt").write_text(HOSTILE)
+    files.sample("step_0001000").with_suffix(".txt").write_text(LONG)
+    soundfile.write(files.sample("step_0000500").with_suffix(".wav"), tone(8000, 0.5), 8000)
+    soundfile.write(files.sample("data").with_suffix(".wav"), tone(8000, 0.5), 8000)
+    files.sample("step_0000750").with_suffix(".wav").write_text(HOSTILE)
+    named = run.with_name(f"{HOSTILE.replace('/', '_').strip(' ').replace(chr(0), '')}")
+    return run.rename(named)
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1100])
+def test_a_browser_shows_hostile_runs_as_text(
+    scheme: str, width: int, hostile: Path, chromium: Page
+) -> None:
+    file = page.write(hostile)
+    chromium.errors.clear()
+    chromium.requests.clear()
+    chromium.open(file, scheme=scheme, width=width)
+    assert chromium.errors == []
+    assert {url.partition(":")[0] for url in chromium.requests} == {"file", "data"}
+    assert sum(url.startswith("file:") for url in chromium.requests) == 1
+    assert chromium.ask("document.documentElement.scrollWidth") <= width
+    assert chromium.ask("document.scripts.length") == 0
+    assert "owned'" in chromium.ask("document.title")  # the name of the folder
+    seen = chromium.ask("document.querySelector('article pre').textContent")
+    assert seen.rstrip() == f"{TAGS}\\u202eevil\\x1b[31m\\x00"
+    paper = chromium.ask("getComputedStyle(document.body).backgroundColor")
+    assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 29)"}[scheme]
+    line = chromium.ask(
+        "getComputedStyle(document.querySelector('.chart path[style*=train]')).stroke"
+    )
+    assert line == {"light": "rgb(47, 111, 208)", "dark": "rgb(127, 176, 255)"}[scheme]
+    assert chromium.ask("document.querySelectorAll('audio').length") == 2
+    pictures = "[...document.images].every(image => image.naturalWidth > 0)"
+    assert chromium.ask(pictures) is True
+
+
+def test_what_is_too_long_is_cut_and_said(hostile: Path) -> None:
+    html = page.write(hostile).read_text()
+    assert len(html) < 3_000_000
+    assert "and 9,980,000 more bytes" in html
+    assert "metrics.jsonl could not be read" in html
+    assert "<script" not in html
+    assert "\u202e" not in html
+
+
+def test_sixty_samples_of_sound_stay_under_15_megabytes(leave: Leave) -> None:
+    run = leave([3.0, 2.0], [2.0])
+    noise = np.random.default_rng(1).uniform(-1, 1, 96_000)
+    for step in range(1, 81):
+        name = RunFiles(run).sample(f"step_{step:07}").with_suffix(".wav")
+        soundfile.write(name, noise, 96_000)
+    soundfile.write(RunFiles(run).sample("final").with_suffix(".wav"), np.tile(noise, 20), 96_000)
+    file = page.write(run)
+    html = file.read_text()
+    assert file.stat().st_size < 15_000_000
+    assert html.count("<audio") == 60
+    assert "60 of 81" in html
+    (last,) = re.findall(r'src="data:audio/wav;base64,([^"]+)', html)[-1:]
+    wave, rate = soundfile.read(io.BytesIO(base64.b64decode(last)))
+    assert (rate, len(wave)) == (48_000, 6 * 48_000)  # the closing sample, cut
+
+
+def test_each_sample_stands_under_its_step_and_loss_in_order(leave: Leave) -> None:
+    run = leave([3.0, 2.0], [2.5, 2.125])
+    for step in (1000, 500, 20_000_000):
+        RunFiles(run).sample(f"step_{step:07}").with_suffix(".txt").write_text(f"at {step}\r\n")
+    (run / "samples" / "step_0000001.txt").symlink_to("/etc/hostname")
+    (run / "samples" / "notes.txt").write_text("mine")
+    shown = re.findall(r"<article>\n<p class=\"muted\">(.*?)</p>\n<pre dir=\"auto\">(.*?)</pre>",
+                       page.write(run).read_text(), re.S)  # fmt: skip
+    assert shown == [
+        ("step 500, loss 2.500", "at 500\n"),
+        ("step 1,000, loss 2.125", "at 1000\n"),
+        ("step 20,000,000", "at 20000000\n"),
+    ]
+
+
+def test_a_page_holds_what_makes_the_run_again(leave: Leave) -> None:
+    run = leave([3.0], [2.0], versions={"seqkit": "0.2.0", "torch": "2.14"})
+    html = page.write(run).read_text()
+    assert f"python -m seqkit --config-dir={run} recipe=config run_dir={run}_again" in html
+    for shown in ("a play", "seqkit 0.2.0, torch 2.14", "64 units", "hidden_size: 64"):
+        assert shown in html
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"data": 3}'])
+def test_damaged_objects_are_left_out(content: bytes, leave: Leave) -> None:
+    run = leave([3.0], [2.0])
+    for file in (RunFiles(run).about, RunFiles(run).summary):
+        file.write_bytes(content)
+    found = record.read(run)
+    assert found.problems or content == b'{"data": 3}'
+    page.render(found)
+
+
+def test_settings_that_are_damaged_are_shown_as_they_are(leave: Leave) -> None:
+    run = leave([3.0], [2.0])
+    RunFiles(run).config.write_bytes(b"model: [\xff\n")
+    html = page.write(run).read_text()
+    assert "The settings could not be read" in html
+    assert "model: [\ufffd" in html
+
+
+def test_letters_and_their_joiners_stay(tmp_path: Path) -> None:
+    assert samples.visible("né\u200d\tשלום\n") == "né\u200d\tשלום\n"
+    assert samples.visible("a\rb\x7f\u2028\ud800") == "a\\x0db\\x7f\\u2028\\ud800"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are locked on POSIX alone")
+def test_how_a_run_stands_is_found_out(leave: Leave) -> None:
+    run = leave([3.0], [2.0], finished=False)
+    assert record.read(run).state == "ended"
+    folder = RunFolder(run)
+    with folder.claimed():
+        assert record.read(run).state == "running"
+    assert record.read(run).state == "ended"
+    about = json.loads(RunFiles(run).about.read_text())
+    RunFiles(run).about.write_text(json.dumps({**about, "ended": {"how": "stopped"}}))
+    assert record.read(run).state == "stopped"
+    RunFiles(run).summary.write_text('{"steps": 3}')
+    assert record.read(run).state == "finished"

@@ -1,0 +1,61 @@
+"""The first sentences of a page are true of the curves."""
+
+import numpy as np
+import pytest
+
+from seqkit.report.record import read
+from seqkit.report.verdict import judge
+from tests.report.conftest import Leave
+
+DOWN = list(np.linspace(3.0, 1.5, 100))
+FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
+
+
+@pytest.mark.parametrize(
+    ("train", "validation", "finding", "advice"),
+    [
+        (DOWN, [2.6, 2.2, 1.8, 1.5], "It learned. At step 1,000", "still falling at the end"),
+        (FLAT, [2.2, 1.56, 1.55, 1.552], "It beats a table", "model.hidden_size=128"),
+        (FLAT, [2.2, 1.86, 1.85, 1.852], "It learned", "model.dropout=0.2"),
+        (DOWN, [2.2, 1.7, 1.9, 2.1], "At step 500", "Since step 500 the validation loss has risen"),
+        ([*DOWN, *[4.0] * 30], [2.2, 1.7, 3.9], "It learned", "try a smaller optimizer.lr"),
+        ([3.4] * 100, [3.4, 3.4, 3.4, 3.4], "It has not learned", "levelled off"),
+        ([3.4, 3.3], [3.35], "It has not learned", "too short"),
+        (DOWN, [], "There was no validation", "still falling"),
+        ([], [], "ended before anything was measured", "log"),
+    ],
+)
+def test_a_finished_run(
+    train: list[float], validation: list[float], finding: str, advice: str, leave: Leave
+) -> None:
+    verdict = judge(read(leave(train, validation)))
+    assert finding in verdict.finding
+    assert advice in verdict.advice
+
+
+def test_the_number_of_choices_is_that_of_the_loss(leave: Leave) -> None:
+    verdict = judge(read(leave(DOWN, [np.log(9), np.log(5), np.log(4.5)])))
+    assert "among 4.5 equally likely ones; for guessing by frequency they are 27.9" in (
+        verdict.finding
+    )
+    assert "resume=auto train.max_steps=4000" in verdict.command
+
+
+def test_a_run_that_is_not_finished_says_how_to_go_on(leave: Leave) -> None:
+    stopped = leave(DOWN, [2.0], finished=False, ended={"how": "stopped", "step": 700})
+    verdict = judge(read(stopped))
+    assert "It was stopped" in verdict.advice
+    assert verdict.command == f"python -m seqkit run_dir={stopped} resume=auto"
+
+
+def test_a_run_that_diverged_says_what_to_change(leave: Leave) -> None:
+    run = leave(DOWN, [2.0], finished=False, ended={"how": "diverged", "step": 120})
+    verdict = judge(read(run))
+    assert "diverged at step 120" in verdict.finding
+    assert "0.0033 in place of 0.01" in verdict.advice
+
+
+def test_a_run_that_is_going_says_so_far(leave: Leave) -> None:
+    verdict = judge(read(leave(DOWN, [2.0, 1.9], finished=False), "running"))
+    assert "It learned so far" in verdict.finding
+    assert "at step 1,000 of 1,000" in verdict.advice
