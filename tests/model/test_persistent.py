@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from seqkit.errors import DeviceError
 from seqkit.kernels.graph import Recording
-from seqkit.kernels.nvrtc import Kernel
+from seqkit.kernels.nvrtc import HOPPER, Kernel
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
 from seqkit.model.persistent import launch, tiles
@@ -214,7 +214,7 @@ def test_blocks_that_wait_in_vain_give_up(name: str, monkeypatch: pytest.MonkeyP
         if wanted != name:
             return real(wanted, device, hidden, tile)
         constants = {"H": hidden, "LANES": tile, "PATIENCE": 1 << 20}
-        sources = [common, mute]
+        sources: list[Path | str] = [HOPPER, common, mute]
         kernel = Kernel(
             f"lstm_{name}", sources=sources, constants=constants, device=device, exact=True
         )
