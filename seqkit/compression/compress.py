@@ -23,7 +23,6 @@ from seqkit.threads import SharedCores
 
 _MOST_LANES = {"cpu": 64, "cuda": 512}
 _ENOUGH_LANES = 32  # to be worth more than one thread
-_ENOUGH_LANES = 32  # to be worth more than one thread
 _POOR = 3 / 8  # of the original: LZMA may do better on a block that the model does not know
 _NO_STATES, _NO_WORDS = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
 

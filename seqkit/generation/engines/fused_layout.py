@@ -1,6 +1,7 @@
 """How the fused kernel for few streams spreads a network over a GPU, and the weights for it."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -127,13 +128,15 @@ def lay_out(
     """
     h = config.hidden_size
     refuse(
-        (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
-        (config.clip == 0, "it knows no model.cell_clip"),
-        (not config.skip_connections, "it knows no model.skip_connections"),
-        (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
-        (config.num_layers <= 8, f"it takes up to 8 layers, not {config.num_layers}"),
-        (size <= MOST_SYMBOLS, f"it takes up to {MOST_SYMBOLS} symbols, not {size}"),
-        (streams <= MOST_STREAMS, f"it takes up to {MOST_STREAMS} streams, not {streams}"),
+        [
+            (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
+            (config.clip == 0, "it knows no model.cell_clip"),
+            (not config.skip_connections, "it knows no model.skip_connections"),
+            (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
+            (config.num_layers <= 8, f"it takes up to 8 layers, not {config.num_layers}"),
+            (size <= MOST_SYMBOLS, f"it takes up to {MOST_SYMBOLS} symbols, not {size}"),
+            (streams <= MOST_STREAMS, f"it takes up to {MOST_STREAMS} streams, not {streams}"),
+        ]
     )
     layouts = [
         layout
@@ -153,7 +156,7 @@ def lay_out(
     return (fewer or layouts)[0]
 
 
-def refuse(*conditions: tuple[bool, str]) -> None:
+def refuse(conditions: Sequence[tuple[bool, str]]) -> None:
     """Raise a ConfigError with the reason of the first condition that is not met."""
     for fits, reason in conditions:
         if not fits:

@@ -91,12 +91,15 @@ def lay_out_many(
     layers, h = config.num_layers, config.hidden_size
     most = min(MOST_SYMBOLS, 4 * h)
     refuse(
-        (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
-        (config.clip == 0, "it knows no model.cell_clip"),
-        (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
-        (layers <= _MOST_LAYERS, f"it takes up to {_MOST_LAYERS} layers, not {layers}"),
-        (size <= most, f"it takes up to {most} symbols with {h} hidden units, not {size}"),
-        (streams <= _MOST_STREAMS, f"it takes up to {_MOST_STREAMS} streams, not {streams}"),
+        [
+            (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
+            (config.clip == 0, "it knows no model.cell_clip"),
+            (not config.skip_connections, "it knows no model.skip_connections"),
+            (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
+            (layers <= _MOST_LAYERS, f"it takes up to {_MOST_LAYERS} layers, not {layers}"),
+            (size <= most, f"it takes up to {most} symbols with {h} hidden units, not {size}"),
+            (streams <= _MOST_STREAMS, f"it takes up to {_MOST_STREAMS} streams, not {streams}"),
+        ]
     )
     blocks = h // _UNITS
     heads = -(-size // (blocks * _HEADS))
@@ -132,4 +135,4 @@ def _blocks(matrix: Tensor, blocks: int, gates: int = 1) -> Tensor:
     """
     width = matrix.shape[1]
     parts = matrix.reshape(gates, blocks, -1, 8, width // 8, 8)
-    return parts.permute(1, 4, 0, 2, 3, 5).reshape(blocks, width // 8, -1, 8, 8)
+    return parts.permute((1, 4, 0, 2, 3, 5)).reshape(blocks, width // 8, -1, 8, 8)

@@ -83,6 +83,7 @@ def test_layouts_for_many_streams_cover_the_network(
         ({"num_layers": 5}, 65, 8, "4 layers"),
         ({"hidden_size": 32}, 129, 8, "128 symbols with 32"),
         ({}, 65, 257, "256 streams"),
+        ({"skip_connections": True}, 65, 8, "skip_connections"),
         ({"backend": "unrolled", "cell_clip": 3.0}, 65, 8, "cell_clip"),
     ],
 )
