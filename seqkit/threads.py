@@ -18,6 +18,7 @@ import torch
 from seqkit import control_groups
 
 _EVERY = 0.25  # seconds between looks at the machine
+_LOOKS, _BETWEEN = 5, 0.02  # at the machine, and the seconds from one to the next
 _CROWDED = 0.3  # threads that wait for a core, on average: one is too many
 _FREE = 0.8  # of a core that idles: one more thread is worth it
 _OPENMP = (
@@ -89,6 +90,24 @@ class SharedCores:
 
     def _allowed(self, threads: int) -> int:
         return max(1, min(threads, SharedCores._most, cores_granted()))
+
+
+def lasting_threads() -> int:
+    """How many threads suit work that keeps their number: one for each core that is free.
+
+    Programs that run for a moment do not count, so this looks several times. Where the environment
+    says how OpenMP is to run, or the system does not tell, it is PyTorch's own number.
+    """
+    most = torch.get_num_threads()
+    if any(name in os.environ for name in _OPENMP):
+        return most
+    free = []
+    for _ in range(_LOOKS):
+        if (cores := _cores_left_free()) is None:
+            return most
+        free.append(cores)
+        time.sleep(_BETWEEN)
+    return max(1, min(max(free), most, cores_granted()))
 
 
 def fitting_threads(threads: int, computed: float, waited: float, idle: float) -> int:

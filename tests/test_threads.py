@@ -144,3 +144,17 @@ def test_a_control_group_grants_the_time_of_so_many_cores(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert threads.cores_granted(tmp_path) == (granted or 64)
+
+
+def test_a_program_that_runs_for_a_moment_takes_no_core(
+    threads_to_spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert threads.lasting_threads() == 1
+    looks = iter([1, 3, 1, 2, 1])
+    monkeypatch.setattr(threads, "_cores_left_free", lambda: next(looks))
+    assert threads.lasting_threads() == 3
+    monkeypatch.setattr(threads, "_cores_left_free", lambda: None)
+    assert threads.lasting_threads() == threads_to_spare
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
+    assert threads.lasting_threads() == threads_to_spare

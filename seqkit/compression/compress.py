@@ -19,9 +19,9 @@ from seqkit.device import DTYPES, choose_precision
 from seqkit.errors import CheckpointError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Symbols
-from seqkit.threads import SharedCores
+from seqkit.threads import lasting_threads
 
-_MOST_LANES = {"cpu": 64, "cuda": 512}
+_MOST_LANES = {"cpu": 128, "cuda": 512}
 _ENOUGH_LANES = 32  # to be worth more than one thread
 _POOR = 3 / 8  # of the original: LZMA may do better on a block that the model does not know
 _NO_STATES, _NO_WORDS = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
@@ -143,8 +143,6 @@ def _header(model: CharRNN, codec: Codec, size: int) -> Header:
     """How a file of so many bytes or samples is compressed here; the probe is yet to come."""
     where = model.head.weight.device
     lanes = _lanes(size, where)
-    with SharedCores(where):  # as many threads as there are cores free
-        threads = torch.get_num_threads()
     return Header(
         model=identity(model, codec),
         kind=codec.kind,
@@ -152,15 +150,15 @@ def _header(model: CharRNN, codec: Codec, size: int) -> Header:
         lanes=lanes,
         device=_name(where),
         dtype=choose_precision("auto", where),
-        threads=threads if lanes >= _ENOUGH_LANES else 1,
+        threads=lasting_threads() if lanes >= _ENOUGH_LANES else 1,
         torch=torch.__version__,
         probe="",
     )
 
 
 def _lanes(size: int, where: torch.device) -> int:
-    """B, a power of two that grows as the root of the size does; a GPU needs more to be busy."""
-    power = size.bit_length() // 2 - (3 if where.type == "cuda" else 4)
+    """B, a power of two that grows as the root of the size does."""
+    power = size.bit_length() // 2 - 3
     return min(1 << max(0, power), _MOST_LANES[where.type])
 
 

@@ -64,7 +64,7 @@ def test_several_blocks_and_lanes_come_back(
     monkeypatch.setattr(coder, "MOST_WAYS", 4)
     content = TEXT * 8  # 16 lanes
     packed = model.compress(content)
-    assert Reader(io.BytesIO(packed), "packed").header.lanes == 8
+    assert Reader(io.BytesIO(packed), "packed").header.lanes == 16
     assert model.decompress(packed) == content
 
 
