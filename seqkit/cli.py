@@ -155,7 +155,7 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     console = Console(config.quiet)
     keys = compose.given_keys(words)
     if "shape" in keys and not commands.reads(command, "shape"):
-        raise ConfigError(f"shape=: the settings of a bench, which {command} is not")
+        raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     commands.load(command)(config, catalogue, console)
@@ -197,8 +197,8 @@ def _help(config_dirs: list[Path], words: list[str]) -> str:
     recipes = recipe_files.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
     return _HELP.format(
         version=seqkit.__version__,
-        commands="\n".join(f"  {name:16}{command.summary}" for name, command in COMMANDS.items()),
-        recipes="\n".join(f"  {name:16}{text}" for name, text in recipes.items()),
+        commands="\n".join(f"  {name:22}{command.summary}" for name, command in COMMANDS.items()),
+        recipes="\n".join(f"  {name:22}{text}" for name, text in recipes.items()),
     )
 
 

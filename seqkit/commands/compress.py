@@ -33,6 +33,11 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     path = source_of(config, console)
     chosen = device.choose_device(config.device)
     size, pieces = _pieces(path, saved.codec, config.data.channel)
+    if isinstance(saved.codec, Quantiser):
+        console.notice(
+            f"the samples are kept as the model hears them, in {saved.codec.levels} levels "
+            f"at {saved.codec.sample_rate} Hz: decompress makes a WAV of these, not the file itself"
+        )
     began = time.monotonic()
     with (
         device.memory_errors(lambda: "Try device=cpu."),

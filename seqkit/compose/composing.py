@@ -163,7 +163,7 @@ def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
             raise ConfigError(f"{key}: it contains a NUL character")
         if key in _PLACES and (value == "~" or value.startswith("~/")):
             raise ConfigError(
-                f"{key}={value}: the shell leaves ~ as it is after key=: write $HOME in its place "
+                f"{key}={value}: the shell left ~ as it is: write $HOME in its place "
                 "(or ./~ for what is called so)"
             )
         if not value and key != "prompt":

@@ -200,7 +200,7 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
             elif not _leads_to_folder(path):
                 yield path
             elif _holds_run(path):
-                left_out["a run of seqkit"] += 1
+                left_out["holding a run"] += 1
             elif entry.is_symlink():
                 links.append(path)
             else:

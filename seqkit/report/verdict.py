@@ -164,7 +164,9 @@ def _finished(record: Record, finding: str) -> Verdict:
     if len(judged.values) < 3:
         advice = "It was too short to tell more: train for more steps."
         return Verdict(finding, advice, _more(record))
-    if _still_falling(judged):
+    lately = validation.values[-2:]
+    fell = len(lately) == 2 and float(lately[1]) < _FALLING * float(lately[0])
+    if fell or _still_falling(judged):
         advice = "The loss was still falling at the end, so more steps will help:"
         return Verdict(finding, advice, _more(record))
     if len(train.values) and len(validation.values):
@@ -195,7 +197,7 @@ def _trouble(record: Record) -> str:
     if now > _JUMPED * before and last > _JUMPED * best:
         lower = f", such as {settings.optimizer.lr / 3:.2g}" if settings else ""
         return f"After step {step:,} the loss jumped up: try a smaller optimizer.lr{lower}."
-    if now >= before:
+    if now >= before or last <= now:  # learnt by heart is only what does better than the rest
         return ""
     dropout = _dropout(settings.model.dropout if settings else 0)
     return (
@@ -246,7 +248,8 @@ def _more(record: Record) -> str:
         return ""
     train, keys = settings.train, []
     if train.max_minutes:
-        keys.append(f"train.max_minutes={2 * train.max_minutes:g}")
+        spent = (record.number("elapsed_seconds") or 0.0) / 60
+        keys.append(f"train.max_minutes={2 * max(train.max_minutes, spent):.3g}")
     if train.max_epochs:
         keys.append(f"train.max_epochs={2 * train.max_epochs}")
     if train.max_steps:

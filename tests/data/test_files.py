@@ -93,7 +93,7 @@ def test_runs_are_no_data(tree: Path) -> None:
     chosen = search()
     assert "runs/notes.txt" in (names := list(chosen.named([tree])))
     assert not [name for name in names if name.startswith("runs/a")]
-    assert chosen.left_out["a run of seqkit"] == 1
+    assert chosen.left_out["holding a run"] == 1
 
 
 def test_nothing_to_read_says_why(tree: Path, tmp_path: Path) -> None:
