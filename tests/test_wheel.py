@@ -75,7 +75,7 @@ def test_a_plug_in_trains_evaluates_and_generates_from_an_empty_folder(
 ) -> None:
     path, console, module = [site, plugin], [str(site / "bin" / "seqkit")], ["-m", "seqkit"]
     code, listed, told = call(console, "--help", cwd=tmp_path, path=path)
-    assert (code, "songs           Counting songs" in listed) == (0, True), told
+    assert (code, "songs                 Counting songs" in listed) == (0, True), told
     words = ["recipe=songs", *SMALL, "train.max_steps=2", "run_dir=run"]
     code, _, told = call(console, *words, cwd=tmp_path, path=path)
     assert code == 0, told
