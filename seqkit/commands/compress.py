@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
-
 from seqkit import device, disk
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
@@ -17,7 +15,7 @@ from seqkit.console import Console, Product
 from seqkit.data import corpus_cache, files, streams
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import Reader
-from seqkit.data.sound.resample import Resampler
+from seqkit.data.sound.resample import resampled
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
@@ -41,7 +39,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     began = time.monotonic()
     with (
         device.memory_errors(lambda: "Try device=cpu."),
-        console.progress("compress", size, unit="bytes") as bar,
+        console.progress("compress", size, unit=unit_of(saved.codec)) as bar,
         _sink(out, overwrite=config.overwrite) as write,
     ):
         model = saved.build(chosen)
@@ -106,10 +104,9 @@ def _pieces(
 
 
 def _symbols(recording: Reader, codec: Quantiser, channel: str) -> Iterator[Symbols]:
-    resampler = Resampler(recording.sample_rate, codec.sample_rate)
-    for wave in recording.blocks(channel):
-        yield codec.encode(resampler.convert(wave))
-    yield codec.encode(resampler.convert(np.zeros(0, np.float32), last=True))
+    blocks = recording.blocks(channel)
+    for wave in resampled(blocks, recording.sample_rate, codec.sample_rate):
+        yield codec.encode(wave)
 
 
 @contextlib.contextmanager

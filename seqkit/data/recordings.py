@@ -16,7 +16,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus_cache import Encoded, Source
 from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import Reader
-from seqkit.data.sound.resample import Resampler
+from seqkit.data.sound.resample import resampled
 from seqkit.disk import OutputFile
 from seqkit.errors import DataError
 
@@ -126,15 +126,7 @@ class Recordings:
 
     def _waves(self, file: Path, rate: int) -> Iterator[Wave]:
         opened = Reader(file)
-        resampler = Resampler(opened.sample_rate, rate)
-        size, read, counted = file.stat().st_size, 0, 0
-        for block in opened.blocks(self.config.channel):
-            yield resampler.convert(block)
-            read += len(block)
-            now = size * min(read, opened.frames) // opened.frames
-            self.source.meter.add(now - counted)
-            counted = now
-        yield resampler.convert(np.zeros(0, np.float32), last=True)
+        yield from resampled(self._counted(opened), opened.sample_rate, rate)
         if opened.sample_rate != rate:
             self.converted[f"resampled from {opened.sample_rate} Hz to {rate} Hz"] += 1
         if opened.channels > 1:
@@ -143,6 +135,16 @@ class Recordings:
                 if self.config.channel == "mix"
                 else f"read by one of {opened.channels} channels"
             ] += 1
+
+    def _counted(self, opened: Reader) -> Iterator[Wave]:
+        """The blocks of a file, whose share of its bytes is shown as read."""
+        size, read, counted = opened.path.stat().st_size, 0, 0
+        for block in opened.blocks(self.config.channel):
+            yield block
+            read += len(block)
+            now = size * min(read, opened.frames) // opened.frames
+            self.source.meter.add(now - counted)
+            counted = now
 
     def _write(self, file: Path, codec: Quantiser, stream: OutputFile) -> int:
         """Write the symbols of one file, none if it is left out. Returns how many."""

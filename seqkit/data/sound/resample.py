@@ -5,7 +5,7 @@ in lowest terms, the filter has `out` phases, and a table of them is convolved w
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import torch
@@ -19,6 +19,14 @@ _ZEROS = 16  # zero crossings of the sinc on each side
 _ROLLOFF = 0.97  # the filter's corner, as a share of the lower Nyquist frequency
 _LARGEST_TABLE = 1 << 24  # entries; rates without a common divisor would need gigabytes
 _ROWS = 1 << 14  # output samples computed at a time without a table
+
+
+def resampled(blocks: Iterable[Wave], rate: int, new_rate: int) -> Iterator[Wave]:
+    """A wave that comes in blocks (n,), at another rate, both in hertz."""
+    resampler = Resampler(rate, new_rate)
+    for block in blocks:
+        yield resampler.convert(block)
+    yield resampler.convert(np.zeros(0, np.float32), last=True)
 
 
 class Resampler:
