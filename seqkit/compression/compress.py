@@ -26,9 +26,6 @@ _ENOUGH_LANES = 32  # to be worth more than one thread
 _POOR = 3 / 8  # of the original: LZMA may do better on a block that the model does not know
 _NO_STATES, _NO_WORDS = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
 
-Progress = Callable[[int], None]
-"""Told how much of the original is done: bytes, or samples of sound."""
-
 
 def compress(
     model: CharRNN,
@@ -36,7 +33,7 @@ def compress(
     pieces: Iterable[bytes] | Iterable[Symbols],
     size: int,
     write: Callable[[bytes], object],
-    watch: Progress = lambda done: None,
+    watch: Callable[[int], None] = lambda done: None,
 ) -> int:
     """Write a compressed file.
 
@@ -46,7 +43,7 @@ def compress(
         pieces: of the original: bytes; of sound, symbols (n,).
         size: of the original in bytes; of sound, about how many samples.
         write: takes the compressed file part by part.
-        watch: told the progress.
+        watch: told how much of the original is done: bytes, or samples of sound.
 
     Returns:
         How many bytes were written.
@@ -73,7 +70,7 @@ def compress(
 
 
 def decompress(
-    model: CharRNN, codec: Codec, packed: Reader, watch: Progress = lambda done: None
+    model: CharRNN, codec: Codec, packed: Reader, watch: Callable[[int], None] = lambda done: None
 ) -> Iterator[Any]:
     """Yield the original piece by piece: bytes; of sound, symbols (n,).
 
@@ -176,7 +173,7 @@ def _probe(coder: Coder) -> str:
     return hashlib.sha256(coder.probe()).hexdigest()[:16]
 
 
-def _within(watch: Progress, done: int, size: int) -> Watch:
+def _within(watch: Callable[[int], None], done: int, size: int) -> Watch:
     """Tells the progress within a block that follows `done`."""
     return lambda share: watch(done + int(share * size))
 

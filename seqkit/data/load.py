@@ -58,7 +58,8 @@ def load_corpus(
     meter = Meter(progress)
     if kind == "audio":
         corpus = audio_corpus.load(
-            *(data, located),
+            data,
+            located,
             cache=cache,
             catalogue=catalogue,
             codec=codec,
@@ -67,7 +68,8 @@ def load_corpus(
         )
     else:
         corpus = text_corpus.load(
-            *(data, located),
+            data,
+            located,
             cache=cache,
             catalogue=catalogue,
             codec=codec,

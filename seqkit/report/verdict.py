@@ -202,9 +202,9 @@ def _trouble(record: Record) -> str:
     dropout = _dropout(settings.model.dropout if settings else 0)
     return (
         f"Since step {step:,} the validation loss has risen while the training loss fell: the "
-        f"network learns its text by heart. The checkpoint of step {step:,} was kept as the best. "
-        f"Try {dropout}, a smaller network, train.patience=3, or more data."
-    ).replace("its text", "its training data")
+        f"network learns its training data by heart. The checkpoint of step {step:,} was kept as "
+        f"the best. Try {dropout}, a smaller network, train.patience=3, or more data."
+    )
 
 
 def _still_falling(curve: Curve) -> bool:
