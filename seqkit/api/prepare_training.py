@@ -95,6 +95,7 @@ def opened(
             resume.take_place(config, saved, notice)
             resume.leave_out_new_keys(config, saved, notice)
             resume.check_settings(config, saved)
+            config.init_from = saved.config.get("init_from")
             ended = folder.finished_at == saved.metrics.get("step")
             if ended and not resume.may_have_more(config, saved):
                 notice(f"{folder.path}: {_finished(config, folder.finished_at)}")
@@ -154,6 +155,7 @@ def _set_up(
     advice = footprint.require(shape, chosen, new=origin is None)
     with device.memory_errors(advice):
         model = _network(config, model_config, origin, chosen, notice)
+        config = _with_model(config, model_config)
         execution = _execution(config, model, lanes, precisions, saved, notice)
         trainer = Trainer(
             model=model,
@@ -213,6 +215,12 @@ def _model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None
             "give at least as many, or 0"
         )
     return dataclasses.replace(wanted, vocabulary_size=wanted.vocabulary_size or size)
+
+
+def _with_model(config: Config, model: ModelConfig) -> Config:
+    """The config with the network that is trained: weights to start from bring their own."""
+    size = config.model.vocabulary_size and model.vocabulary_size  # 0 stands for the data's
+    return dataclasses.replace(config, model=dataclasses.replace(model, vocabulary_size=size))
 
 
 def _tell_of_lanes(lanes: Lanes, wanted: int, model: ModelConfig, notice: Notice) -> None:

@@ -92,6 +92,8 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
             "otherwise: give another run_dir, or leave init_from out"
         )
     fixed = {name for name, _ in options() if name.partition(".")[0] in _GROUPS or name == "seed"}
+    if saved.config.get("init_from"):  # it brought its own network, whatever was asked for
+        fixed -= {name for name in fixed if _shapes_network(name)}
     changed = _changed(config, saved, fixed - _END_KEYS - _PLACE_KEYS)
     shape = [name for name in changed if _shapes_weights(name)]
     if not same_data:
@@ -107,8 +109,11 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
 
 def _shapes_weights(name: str) -> bool:
     """Whether tensors of another shape, or another kind, would be needed."""
-    model = name.startswith("model.") and name.removeprefix("model.") not in ARITHMETIC_KEYS
-    return model or name == "optimizer.kind"
+    return _shapes_network(name) or name == "optimizer.kind"
+
+
+def _shapes_network(name: str) -> bool:
+    return name.startswith("model.") and name.removeprefix("model.") not in ARITHMETIC_KEYS
 
 
 def _changed(config: Config, saved: Checkpoint, names: Collection[str]) -> list[str]:

@@ -3,11 +3,13 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
 import torch
+import yaml
 
 import seqkit
 from seqkit.api.model import Model
@@ -102,6 +104,39 @@ def test_what_was_grown_is_a_run_like_any_other(
     assert last(into).codec.size == size
     tune(run, into, other, tmp_path / "again", "train.max_steps=1")  # nothing is new to this one
     assert last(tmp_path / "again").codec.size == size
+
+
+def test_what_is_told_of_the_network_is_the_checkpoints(
+    run: Run, trained: Path, other: Path, tmp_path: Path
+) -> None:
+    into = tmp_path / "grown"
+    wider = ("model.hidden_size=40", "model.num_layers=1", "model.vocabulary_size=200")
+    tune(run, trained, other, into, "train.max_steps=2", *wider)
+    for read in (own_config(into), json.loads((into / "summary.json").read_text())["settings"]):
+        model = read["model"]
+        size = last(into).codec.size
+        assert (model["hidden_size"], model["num_layers"]) == (24, 2)
+        assert model["vocabulary_size"] == size
+    shown = run("compare", f"runs={tmp_path}", "json=true")
+    assert json.loads(shown.out)["runs"][0]["parameters"] == sum(
+        values.numel() for values in last(into).weights.values()
+    )
+    # The very line that began it goes on with it, and so do its folder and a line without init_from
+    tune(run, trained, other, into, "train.max_steps=3", "resume=auto", *wider)
+    for steps in (4, 5):
+        words = (f"data.path={other}", f"run_dir={into}", "resume=auto", "optimizer.lr=0.01")
+        done = run(*TINY, *words, f"train.max_steps={steps}")
+        assert done.code == 0, done.err
+        assert own_config(into)["init_from"] == str(trained)
+    done = run(f"run_dir={into}", "resume=auto", "train.max_steps=6")
+    assert done.code == 0, done.err
+    assert own_config(into)["model"]["hidden_size"] == 24
+
+
+def own_config(folder: Path) -> dict[str, Any]:
+    found = yaml.safe_load((folder / "config.yaml").read_text())
+    assert isinstance(found, dict)
+    return found
 
 
 def test_a_resumed_run_never_grows(run: Run, trained: Path, other: Path, tmp_path: Path) -> None:
