@@ -3,7 +3,6 @@
 Nothing is left out in silence: what was taken is counted, and what was not by its reason.
 """
 
-import codecs
 import contextlib
 import os
 import stat
@@ -13,15 +12,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from seqkit.data import content
 from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
 from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
-UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""What a file in UTF-16 may begin with."""
-
-_HEAD = 1 << 15  # bytes, which tell whether a file is text
-_TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
 
 
@@ -68,11 +63,7 @@ class Choice:
 
         Text in another encoding is not: it is an error when it is read.
         """
-        try:
-            text = "\0" not in codecs.getincrementaldecoder(self.encoding)().decode(begin)
-        except UnicodeError:
-            text = begin.startswith(UTF16_MARKS) or not begin.translate(None, _TEXT_BYTES)
-        if text:
+        if content.is_text(begin, self.encoding):
             return ""
         return "sound" if is_named_as_sound(name) else "not text"
 
@@ -210,7 +201,7 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
 def head(file: Path) -> bytes:
     """The first bytes of a file, which tell what it holds. Raises OSError."""
     with file.open("rb", buffering=0) as stream:
-        return stream.read(_HEAD)
+        return stream.read(content.HEAD)
 
 
 def _holds_run(folder: Path) -> bool:

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, corpus_cache
+from seqkit.data import codecs, content, corpus_cache
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.corpus_cache import Source
 from seqkit.data.datasets import Located
-from seqkit.data.files import Choice, Search, is_folder
+from seqkit.data.files import Choice, Search, head, is_folder
 from seqkit.data.meter import Meter
-from seqkit.data.text_reading import check_encoding, check_not_sound, is_text
+from seqkit.data.text_reading import check_encoding, check_plain, is_text
 from seqkit.data.texts import Texts, pieces_of
 from seqkit.errors import DataError
 from seqkit.plugins import Catalogue
@@ -58,9 +58,7 @@ def load(
     search = Search(choice(config, codec), BadFiles(config.on_bad_file == "skip"))
     files = search.named(located.paths)
     if search.choice.kind == "text":
-        for path in located.paths:
-            if not is_folder(path):
-                check_not_sound(path)
+        files = _plain(files, config.encoding, search.bad)
     full = {name: file for name, file in files.items() if file.stat().st_size}
     if not full:
         raise DataError(f"{located}: the text is empty")
@@ -82,7 +80,7 @@ def load(
     corpus = corpus_cache.load(source, settings, codec, Texts(config, source, codec).encode)
     notes = [*corpus.notes]
     if codec.kind == "bytes" and (config.kind, config.codec) == ("auto", "auto"):
-        notes.append(f"not text in {config.encoding}: read as bytes, as with data.kind=bytes")
+        notes.append("not text: read as bytes, as with data.kind=bytes")
     if folders or search.left_out or search.bad.errors:
         notes.append(search.note(len(corpus.whole.starts)))
     return dataclasses.replace(
@@ -90,6 +88,27 @@ def load(
         notes=tuple(notes),
         unreadable_files=corpus.unreadable_files + len(search.bad.errors),
     )
+
+
+def _plain(files: dict[str, Path], encoding: str, bad: BadFiles) -> dict[str, Path]:
+    """The files without those that are known to be something else than text.
+
+    Raises:
+        DataError: there is one, and it may not be left out; or no others are left.
+    """
+    kept = {}
+    for name, file in files.items():
+        try:
+            check_plain(file, encoding)
+        except BadFileError as error:
+            if len(files) == 1:
+                raise
+            bad.leave_out(error)
+        else:
+            kept[name] = file
+    if not kept:
+        raise bad.errors[-1]
+    return kept
 
 
 def choice(config: DataConfig, codec: Codec | None) -> Choice:
@@ -123,7 +142,7 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
         if wanted is None:
             raw = config.kind == "bytes"
             if config.kind == "auto":
-                raw = not any(is_text(file, config.encoding) for file in files)
+                raw = not any(_seems_text(file, config.encoding) for file in files)
             wanted = Bytes if raw else Characters
         assert issubclass(wanted, TextCodec)
         with codecs.failures(wanted, "fit"):
@@ -136,6 +155,11 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
     found = corpus_cache.find_codec(source, settings, catalogue, derive)
     assert isinstance(found, TextCodec)
     return found
+
+
+def _seems_text(file: Path, encoding: str) -> bool:
+    """Whether data.kind=auto takes a file for text: if it is in another encoding, that is told."""
+    return content.is_text(head(file), encoding) or is_text(file, encoding)
 
 
 def _grown_codec(

@@ -5,14 +5,11 @@ import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from seqkit.data import corpus_cache
+from seqkit.data import content, corpus_cache
 from seqkit.data.bad_files import SOUND_HINT, BadFileError
-from seqkit.data.files import UTF16_MARKS, head
+from seqkit.data.files import head
 from seqkit.data.sound import reader
 from seqkit.errors import ConfigError
-
-_DOCUMENTS = {b"PK\x03\x04": "a Word document or another archive", b"%PDF-": "a PDF"}
-"""Files that hold text, but are none, by how they begin."""
 
 
 def check_encoding(encoding: str) -> None:
@@ -73,10 +70,20 @@ def is_text(file: Path, encoding: str) -> bool:
     return True
 
 
-def check_not_sound(file: Path) -> None:
-    """Raise BadFileError for sound, which may happen to be text, too, as silence is."""
-    if b"\0" in head(file) and reader.is_sound(file):
+def check_plain(file: Path, encoding: str) -> None:
+    """Raise BadFileError for what may happen to be text, too, but is meant to be something else.
+
+    That is sound (silence is text), documents, archives and pictures, and UTF-16 read otherwise.
+    """
+    begin = head(file)
+    if content.container(begin):
+        raise BadFileError(file, "not text", _advice(file))
+    if b"\0" not in begin:
+        return
+    if reader.is_sound(file):
         raise BadFileError(file, "sound, not text", SOUND_HINT)
+    if content.utf16(begin) and not codecs.lookup(encoding).name.startswith("utf-16"):
+        raise BadFileError(file, f"not {encoding}", _advice(file))
 
 
 def encoding_with_mark(encoding: str) -> str:
@@ -88,11 +95,10 @@ def encoding_with_mark(encoding: str) -> str:
 def _advice(file: Path) -> str:
     """What to do about a file that is not in the encoding."""
     begin = head(file)
-    for mark, what in _DOCUMENTS.items():
-        if begin.startswith(mark):
-            return f"it is {what}: save its text as plain text"
-    if begin.startswith(UTF16_MARKS):
-        return "it begins with the byte order mark of UTF-16: give data.encoding=utf-16"
+    if what := content.container(begin):
+        return f"it is {what}: save its text as plain text, or read it as it is: data.kind=bytes"
+    if encoding := content.utf16(begin):
+        return f"it looks like text in UTF-16: give data.encoding={encoding}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
     return "name the encoding with data.encoding, or read any file with data.kind=bytes"

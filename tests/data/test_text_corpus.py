@@ -159,7 +159,7 @@ def test_a_byte_order_mark_is_told_about(
 
 def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a text", encoding="utf-16")
-    with pytest.raises(DataError, match=r"a\.txt: byte 0 .* is not utf-8: .*data\.encoding=utf-16"):
+    with pytest.raises(DataError, match=r"a\.txt: not utf-8: .*data\.encoding=utf-16$"):
         load(tmp_path / "a.txt", tmp_path / "cache")
     folder = tmp_path / "clips"
     folder.mkdir()
@@ -170,6 +170,39 @@ def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
             load(folder / f"{name}.wav", tmp_path / "cache")
     with pytest.raises(DataError, match="2 left out: 2 sound; recipe=wav_generation learns"):
         load(folder, tmp_path / "cache")
+
+
+@pytest.mark.parametrize("kind", ["auto", "text"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            b"caf\xe9 au lait",
+            r"byte 3 \(0xe9\) is not utf-8: name the encoding with data\.encoding",
+        ),
+        ("some text".encode("utf-16-le"), r"not utf-8: .* data\.encoding=utf-16-le$"),
+        ("some text".encode("utf-16-be"), r"not utf-8: .* data\.encoding=utf-16-be$"),
+        (b"PK\x03\x04\x14\0\0\0", r"it is a Word document .*zip.*: save .*data\.kind=bytes$"),
+        (b"\x1f\x8b\x08\0", r"it is compressed by gzip: save .*data\.kind=bytes$"),
+    ],
+)
+def test_what_is_meant_otherwise_is_refused_alone_and_beside_others(
+    kind: str, content: bytes, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        load(tmp_path / "a.txt", tmp_path / "cache", kind=kind)
+    corpus = load(tmp_path / "a.txt", tmp_path / "cache", kind="bytes")
+    assert corpus.codec.decode(corpus.whole.symbols) == content
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(content)
+    (folder / "b.txt").write_text("bbb")
+    with pytest.raises(DataError, match=said.removesuffix("$") + r".*data\.on_bad_file=skip"):
+        load(folder, tmp_path / "cache", kind=kind)
+    corpus = load(folder, tmp_path / "cache", kind=kind, on_bad_file="skip")
+    assert corpus.codec.decode(corpus.whole.symbols) == "bbb"
+    assert corpus.unreadable_files == 1
 
 
 def test_a_character_cut_off_at_the_end_is_named(tmp_path: Path) -> None:
@@ -300,9 +333,9 @@ def test_what_is_neither_read_nor_in_a_folder_is_told(tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_is_said_to_be_read_as_bytes(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"caf\xe9")
+    (tmp_path / "a").write_bytes(b"\x00\x01\xff" * 9)
     corpus = load(tmp_path / "a", tmp_path / "cache", kind="auto")
-    assert corpus.notes == ("not text in utf-8: read as bytes, as with data.kind=bytes",)
+    assert corpus.notes == ("not text: read as bytes, as with data.kind=bytes",)
     assert load(tmp_path / "a", tmp_path / "cache", kind="bytes").notes == ()
 
 

@@ -1,0 +1,66 @@
+"""What a file holds, as far as its first bytes tell."""
+
+import codecs
+
+HEAD = 1 << 15
+"""Bytes that are looked at."""
+
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
+_HIGH_BYTES = bytes(range(7))  # of UTF-16: NUL for Latin letters, up to 6 for Greek to Arabic
+_NO_TEXT = {*map(chr, range(0x20))} - {*"\a\b\t\n\v\f\r\x1a\x1b"} | {"\ufffd"}
+_CONTAINERS = {
+    b"PK\x03\x04": "a Word document or another zip archive",
+    b"%PDF-": "a PDF",
+    b"\x1f\x8b": "compressed by gzip",
+    b"BZh91AY&SY": "compressed by bzip2",
+    b"\xfd7zXZ\0": "compressed by xz",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!\x1a\x07": "a RAR archive",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Office document of before 2007",
+    b"SQLite format 3\0": "an SQLite database",
+    b"\x89HDF\r\n\x1a\n": "an HDF5 file",
+    b"\x89PNG\r\n\x1a\n": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF87a": "a GIF picture",
+    b"GIF89a": "a GIF picture",
+}
+"""Files that may hold text but are none, by how they begin."""
+_TAR = slice(257, 262)
+
+
+def container(begin: bytes) -> str:
+    """What a document, archive or picture is, in words; empty if it is none that is known."""
+    if begin[_TAR] == b"ustar":
+        return "a tar archive"
+    return next((what for mark, what in _CONTAINERS.items() if begin.startswith(mark)), "")
+
+
+def utf16(begin: bytes) -> str:
+    """The encoding of text in UTF-16; empty for all else.
+
+    Without a byte order mark it is known where every other byte is NUL, or nearly so.
+    """
+    if begin.startswith(_UTF16_MARKS):
+        return "utf-16"
+    pairs = len(begin) // 2
+    for encoding, place in (("utf-16-le", 1), ("utf-16-be", 0)):
+        high = begin[place : 2 * pairs : 2].translate(None, _HIGH_BYTES)
+        if 4 * len(high) < pairs:
+            text = codecs.getincrementaldecoder(encoding)("replace").decode(begin)
+            return "" if _NO_TEXT.intersection(text) else encoding
+    return ""
+
+
+def is_text(begin: bytes, encoding: str) -> bool:
+    """Whether a file that begins so looks like text, in this encoding or in another one."""
+    if container(begin):
+        return False
+    try:
+        if "\0" not in codecs.getincrementaldecoder(encoding)().decode(begin):
+            return True
+    except UnicodeError:
+        if not begin.translate(None, _TEXT_BYTES):
+            return True
+    return bool(utf16(begin))
