@@ -2,7 +2,6 @@
 
 import codecs
 import contextlib
-import io
 import os
 import sys
 import threading
@@ -10,7 +9,7 @@ import time
 import unicodedata
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import IO, Protocol
+from typing import Protocol
 
 from seqkit import disk, stdout
 from seqkit.progress_line import ProgressLine, Reading
@@ -193,20 +192,14 @@ def _in_one_line(readings: tuple[Reading | str, ...]) -> list[Reading]:
     return [Reading(*(" ".join(escape(text).split()) for text in forms)) for forms in both]
 
 
-class _Nowhere(io.RawIOBase):
-    """Takes everything and keeps nothing."""
-
-    def write(self, data: object) -> int:
-        return len(data) if isinstance(data, bytes) else 0
-
-
 class Product:
     """What a command is for, on stdout: shown as it is made."""
 
     def __init__(self) -> None:
-        # Python has no stdout where it was closed before the program began.
-        self._stream: IO[bytes] | _Nowhere = sys.stdout.buffer if sys.stdout else _Nowhere()
-        self.terminal = bool(sys.stdout) and sys.stdout.isatty()
+        """Raises OutputError where stdout was closed before the program began."""
+        stdout.check()
+        self._stream = sys.stdout.buffer
+        self.terminal = sys.stdout.isatty()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
 

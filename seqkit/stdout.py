@@ -33,9 +33,20 @@ def discard() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def is_open() -> bool:
+    """Whether there is one: Python has none where it was closed before the program began."""
+    return sys.stdout is not None
+
+
+def check() -> None:
+    """Raise OutputError where there is none: before any work is done in vain."""
+    if not is_open():
+        raise OutputError("stdout is closed (>&-), and the result goes there: leave it open")
+
+
 def write(text: str) -> None:
-    """Write a text and a newline, if there is a stdout. Raises as `failures`."""
-    if sys.stdout is not None:
-        with failures():
-            sys.stdout.write(f"{text}\n")
-            sys.stdout.flush()
+    """Write a text and a newline. Raises as `check` and `failures`."""
+    check()
+    with failures():
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()

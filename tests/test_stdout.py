@@ -14,6 +14,7 @@ COMMANDS = {
     "version": "--version",
     "config": "recipe=shakespeare --cfg",
     "inspect": "inspect checkpoint={run}",
+    "compare": "compare runs={run}",
     "evaluate": "evaluate checkpoint={run} data.path={text} device=cpu",
     "generate": "generate checkpoint={run} length=5 device=cpu",
     "streams": "generate checkpoint={run} length=5 streams=3 device=cpu",
@@ -49,10 +50,21 @@ def test_a_full_disk_behind_stdout_is_named_once(
 
 
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", ">&- 2>&- <&-"])
-@pytest.mark.parametrize("name", ["version", "config", "evaluate", "streams", "train"])
-def test_closed_streams_do_no_harm(
+@pytest.mark.parametrize("name", ["version", "config", "compare", "evaluate", "streams", "train"])
+def test_streams_that_are_closed_from_the_start(
     redirection: str, name: str, trained: Path, text_file: Path, tmp_path: Path
 ) -> None:
     done = shell(name, redirection, trained, text_file, tmp_path)
-    assert done.returncode == 0, done.stderr
+    lost = ">&-" in redirection.split() and name != "train"  # a training leaves its run
+    assert done.returncode == (6 if lost else 0), done.stderr
     assert "Traceback" not in done.stderr + done.stdout
+    if redirection == ">&-":
+        told = "stdout is closed: no closing sample" if name == "train" else "error: stdout is clos"
+        assert done.stderr.count(told) == 1
+    if name == "train":
+        assert (tmp_path / "new" / "summary.json").exists()
+
+
+def test_a_result_file_needs_no_stdout(trained: Path, text_file: Path, tmp_path: Path) -> None:
+    done = shell("evaluate", f"out={tmp_path / 'a'} >&-", trained, text_file, tmp_path)
+    assert (done.returncode, (tmp_path / "a").exists()) == (0, True), done.stderr

@@ -4,7 +4,7 @@ import json
 
 import torch
 
-from seqkit import device, disk
+from seqkit import device, disk, stdout
 from seqkit.bench import generation, plain, report, training
 from seqkit.bench.rows import Row
 from seqkit.commands import outputs
@@ -23,6 +23,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if not config.model.vocabulary_size:
         raise ConfigError("model.vocabulary_size=0: give the number of symbols")
     out = outputs.result_file(config)
+    if out is None:
+        stdout.check()
     chosen = device.choose_device(config.device)
     notes: list[str] = []
 

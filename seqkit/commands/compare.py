@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from seqkit import stdout
 from seqkit.commands import outputs, tables
 from seqkit.config import Config
 from seqkit.console import Console
@@ -27,6 +28,7 @@ _RESULTS = ("loss", "bits", "steps", "time", "parameters", "outcome")
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print what differs between runs, in settings and results; draw their learning curves."""
     del catalogue
+    stdout.check()
     picture = outputs.result_file(config)
     if picture:
         curves.check_name(picture)

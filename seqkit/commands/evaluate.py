@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from seqkit import device, disk
+from seqkit import device, disk, stdout
 from seqkit.api.load import load_checkpoint
 from seqkit.api.own_data import own_part
 from seqkit.commands import outputs
@@ -29,6 +29,8 @@ from seqkit.runs.layout import find_checkpoint
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print the loss of `data.path`, or of a part of the checkpoint's own data."""
     out = outputs.result_file(config)
+    if out is None:
+        stdout.check()
     saved = load_checkpoint(config.checkpoint, catalogue)
     chosen = device.choose_device(config.device)
     part, corpus = _data(config, saved, catalogue, console)

@@ -78,7 +78,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
             console=console,
         )
     if config.out is None:
-        outputs.print_lines(map(str, files))
+        outputs.print_names(files)
 
 
 @contextlib.contextmanager

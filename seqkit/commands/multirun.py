@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from seqkit import disk
+from seqkit import disk, stdout
 from seqkit.command_line import command_line
 from seqkit.commands import tables
 from seqkit.compose import Composed
@@ -146,6 +146,8 @@ def _separate(console: Console) -> int:
 
     Returns the exit code of a failure. It is no failure if nobody reads the samples any more.
     """
+    if not stdout.is_open():
+        return 0
     product = Product()
     try:
         if not product.terminal:

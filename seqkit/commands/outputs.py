@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from seqkit import disk
+from seqkit import disk, stdout
 from seqkit.commands.interrupts import Interrupts
 from seqkit.config import Config
 from seqkit.console import Console, Product
@@ -74,6 +74,12 @@ def print_lines(lines: Iterable[str]) -> None:
     product = Product()
     product.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
     product.flush()
+
+
+def print_names(files: Iterable[Path]) -> None:
+    """Print the names of files that were made and told, if there is a stdout."""
+    if stdout.is_open():
+        print_lines(map(str, files))
 
 
 def numbered(out: Path, streams: int) -> list[Path]:

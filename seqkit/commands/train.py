@@ -3,7 +3,7 @@
 import contextlib
 import signal
 
-from seqkit import device
+from seqkit import device, stdout
 from seqkit.api.prepare_training import Training, opened
 from seqkit.api.run_training import (
     closing_file,
@@ -58,6 +58,9 @@ def _train(training: Training, console: Console) -> None:
 def _print_sample(training: Training, console: Console) -> None:
     """Text to stdout while it is made; sound to a file of the run, whose name is printed."""
     medium = training.medium
+    if medium.printed and not stdout.is_open():
+        console.notice("stdout is closed: no closing sample is printed")
+        return
     with ended_by_signals() as interrupts, device.memory_errors(training.memory_advice):
         blocks = closing_sample(training, console.notice)
         if medium.printed:
@@ -75,4 +78,4 @@ def _print_sample(training: Training, console: Console) -> None:
             console=console,
         )
     draw_closing_sample(training, console.notice)
-    outputs.print_lines([str(file)])
+    outputs.print_names([file])
