@@ -85,6 +85,7 @@ def opened(
                 else f"run_dir={folder.path} holds checkpoints, but no config.yaml of their run: "
                 "give another run_dir, or overwrite=true"
             )
+        folder.check_no_others()
         goes_on = config.resume != "never" and folder.holds_run
         saved = folder.load_last(catalogue, notice) if goes_on else None
         if goes_on and saved is None:

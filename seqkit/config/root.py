@@ -22,7 +22,9 @@ class Config:
         None, "the recipe: one of seqkit's, of --config-dir or of a plug-in"
     )
     shape: str | None = option(None, "what bench times: a file of conf/shape")
-    run_dir: str | None = option(None, "the run's folder; by default RUNS/RECIPE/TIME")
+    run_dir: str | None = option(
+        None, "the run's folder, new, empty or a run's; by default RUNS/RECIPE/TIME"
+    )
     runs: str = option(
         "runs", "the folder that holds the folders of runs; compare takes a glob, too"
     )

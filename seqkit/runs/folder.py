@@ -19,6 +19,8 @@ from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import RunFiles
 
+_SHOWN = 3  # names of what else is in a folder
+
 
 class RunFolder:
     """One run's files. Nothing is made before `make`."""
@@ -85,6 +87,17 @@ class RunFolder:
                 if not os.access(place, os.W_OK | os.X_OK):
                     raise OutputError(f"run_dir={self.path}: no right to write in {place}")
                 return
+
+    def check_no_others(self) -> None:
+        """Raise OutputError where the folder is somebody's, and not a run's."""
+        others = [] if self._timed or self.is_used else self.files.others
+        if others:
+            shown = ", ".join(file.name for file in others[:_SHOWN])
+            more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+            raise OutputError(
+                f"run_dir={self.path}: this folder holds other things ({shown}{more}): give a new "
+                f"or an empty one, such as run_dir={self.path / 'run'}"
+            )
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

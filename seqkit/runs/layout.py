@@ -90,6 +90,22 @@ class RunFiles:
         ]
         return [file for file in found if file.exists()]
 
+    @property
+    def others(self) -> list[Path]:
+        """What no training left here; of hidden files nothing is told."""
+        own = {
+            *(self.config, self.metrics, self.summary, self.about, self.report, self.log),
+            *(self.samples, self.checkpoints),
+        }
+        try:
+            return sorted(
+                path
+                for path in self.path.iterdir()
+                if path not in own and not path.name.startswith(".")
+            )
+        except OSError:  # no folder, or one that whoever writes to it finds out about
+            return []
+
 
 def find_checkpoint(place: Path) -> Path:
     """The checkpoint that `checkpoint=` means: a file, or a run folder's best one.

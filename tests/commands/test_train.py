@@ -90,6 +90,21 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     assert len(list((trained / "samples").iterdir())) == 3
 
 
+@pytest.mark.parametrize("more", [(), ("resume=auto",), ("overwrite=true",)])
+def test_a_run_does_not_move_into_a_folder_of_other_things(
+    more: tuple[str, ...],
+    run: Run,
+    text_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run(*TINY, f"data.path={text_file}", "run_dir=.", "train.max_steps=1", *more)
+    assert refused.code == 6
+    assert "run_dir=.: this folder holds other things (text.txt): give a new or an" in refused.err
+    assert [*tmp_path.iterdir()] == [text_file]
+
+
 def test_stdout_is_the_closing_sample_alone(run: Run, text_file: Path, tmp_path: Path) -> None:
     result = run(
         *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=2",

@@ -26,6 +26,22 @@ def checkpoint(step: int) -> Checkpoint:
     return Checkpoint(config, codec, weights, {}, {}, {"step": step}, {}, training={"step": step})
 
 
+def test_a_folder_of_other_things_is_no_runs(tmp_path: Path) -> None:
+    place = tmp_path / "project"
+    RunFolder(place).check_no_others()  # it is not there
+    for name in ("samples", "checkpoints", ".git"):
+        (place / name).mkdir(parents=True)
+    (place / ".lock").touch()
+    RunFolder(place).check_no_others()  # what a start that failed left
+    for name in "abcd":
+        (place / name).touch()
+    with pytest.raises(OutputError, match=r"other things \(a, b, c and 1 more\): give a new or an"):
+        RunFolder(place).check_no_others()
+    RunFolder(place, timed=True).check_no_others()  # it gets a number
+    (place / "config.yaml").touch()
+    RunFolder(place).check_no_others()  # a run, and what its owner put beside it
+
+
 def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
     folder, again = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "run")
     with folder.claimed(), again.claimed():  # both find nothing there
