@@ -1,9 +1,11 @@
 """Encoded files in the cache: read once, known again by their content, opened as a memory map."""
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -99,7 +101,17 @@ def scan(located: Located, files: Mapping[str, Path], cache: Path, meter: Meter)
                 f"{('validation', 'test')[part - 1]} part"
             )
     hashes, size = _hashes(located, files, cache, meter)
+    if located.others:
+        located = _named(located, files)
     return Source(located, files, hashes, size, cache, meter)
+
+
+def _named(located: Located, files: Mapping[str, Path]) -> Located:
+    """Several paths, called after those of which something is read."""
+    first, *more = sorted({int(name.partition("/")[0]) for name in files})
+    path = located.paths[first - 1]
+    name = path.name or str(path)
+    return dataclasses.replace(located, name=f"{name} and {len(more)} more" if more else name)
 
 
 def find_codec(
@@ -166,7 +178,8 @@ def load(
         size = stream.tell() // symbol_dtype(codec.size).itemsize
     ends = [*encoded.starts[1:], size]
     starts = [start for start, end in zip(encoded.starts, ends, strict=True) if end > start]
-    meta = {**vars(encoded), "starts": starts, "symbols": size}
+    notes = [_without_places(note, source) for note in encoded.notes]
+    meta = {**vars(encoded), "starts": starts, "symbols": size, "notes": notes}
     source.check_unchanged()
     with disk.atomic_write(base.with_suffix(".json")) as stream:
         stream.write(json.dumps(meta).encode())
@@ -228,6 +241,20 @@ def _hashes(
     return {name: entries[name][2] for name in files}, size
 
 
+def _without_places(note: str, source: Source) -> str:
+    """A note with the numbers of files in place of their paths: they may lie elsewhere later."""
+    numbers = {str(file): number for number, file in enumerate(source.files.values())}
+    for path in sorted(numbers, key=len, reverse=True):
+        note = note.replace(path, f"\0{numbers[path]}\0")
+    return note
+
+
+def _with_places(note: str, source: Source) -> str:
+    """A note of `_without_places` with the paths of now."""
+    paths = [*map(str, source.files.values())]
+    return re.sub("\0(\\d+)\0", lambda found: paths[int(found[1])], note)
+
+
 def _read_json(path: Path) -> dict[str, Any] | None:
     try:
         value = json.loads(path.read_bytes())
@@ -255,7 +282,7 @@ def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
             bytes=source.bytes,
             skipped=int(meta["skipped"]),
             unreadable_files=int(meta["unreadable_files"]),
-            notes=tuple(meta["notes"]),
+            notes=tuple(_with_places(note, source) for note in meta["notes"]),
             whole_documents=bool(meta["whole_documents"]),
             validation_start=meta["validation_start"],
             test_start=meta["test_start"],
@@ -264,5 +291,5 @@ def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
             citation=located.citation,
             stand_in=located.path if located.stands_in else None,
         )
-    except (KeyError, TypeError, ValueError, OSError):
+    except (KeyError, IndexError, TypeError, ValueError, OSError):
         return None  # damaged, or from another version: made anew

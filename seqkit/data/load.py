@@ -159,10 +159,7 @@ def _is_sound(located: Located, pattern: str) -> bool:
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
         path, *others = map(Path, data.path)
-        name = path.name or str(path)
-        if others:
-            name += f" and {len(others)} more"
-        return Located(path, name, others=tuple(others))
+        return Located(path, path.name or str(path), others=tuple(others))
     if data.dataset:
         return datasets.locate(data.dataset, catalogue, folders)
     raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")

@@ -185,7 +185,9 @@ class Recordings:
         first = next(iter(self.source.files.values()))
         if self.bad.errors:
             count = len(self.source.files)
-            return f"none of {count} file(s) of sound can be read: {self.bad.errors[0]}"
+            if count == 1:
+                return str(self.bad.errors[0])
+            return f"none of {count} files of sound can be read: {self.bad.errors[0]}"
         why = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
         return f"{first}: nothing is left of the sound: {why or 'silence'}"
 
@@ -193,7 +195,8 @@ class Recordings:
         if self.bad.errors:
             count = len(self.bad.errors)
             yield f"{count} of {len(self.source.files)} files cannot be read: {self.bad}"
-        told = [f"{documents} of {len(self.source.files)} file(s) of sound read"]
+        count = len(self.source.files)
+        told = [f"{documents} of {count} {'file' if count == 1 else 'files'} of sound read"]
         told += [f"{count} {what}" for what, count in self.converted.items()]
         told += [f"{count} left out ({what})" for what, count in self.left_out.items()]
         if self.clipped:

@@ -110,7 +110,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     (told,) = corpus.notes
     clipped = int((np.abs(4 * wave) > 1).sum())
     for said in (
-        "4 of 6 file(s) of sound read",
+        "4 of 6 files of sound read",
         "1 resampled from 44100 Hz to 8000 Hz",
         "1 mixed from 2 channels",
         "1 left out (shorter than 20 ms)",

@@ -185,6 +185,15 @@ def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
         load([text, tmp_path / "none"])
 
 
+def test_a_name_counts_what_is_read(text: Path, sound: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    assert load([text, text, tmp_path / "empty.txt"]).name == "song.txt"
+    assert load([tmp_path / "empty.txt", text, text]).name == "song.txt"
+    (tmp_path / "other.txt").write_text("rye\n")
+    assert load([text, text, tmp_path / "other.txt"]).name == "song.txt and 1 more"
+    assert load([sound, sound]).name == "clips"
+
+
 def test_text_and_sound_are_not_learnt_together(text: Path, sound: Path) -> None:
     with pytest.raises(DataError, match=r"clips is sound and .*song\.txt is not"):
         load([text, sound])

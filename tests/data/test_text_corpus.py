@@ -300,6 +300,18 @@ def test_the_second_load_reads_neither_text_nor_hash(
     assert first.sha256 == second.sha256
 
 
+def test_what_is_told_from_the_cache_names_files_where_they_lie_now(tmp_path: Path) -> None:
+    for place in ("a", "ab"):  # the one path begins with the other
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "a.txt").write_text("\ufeffsome\rtext\r")
+        (tmp_path / place / "a.txt.txt").write_text("\ufeffother\rtext\r")
+    first, second = (load(tmp_path / place, tmp_path / "cache") for place in ("a", "ab"))
+    assert len(first.notes) == 3
+    assert [note.replace(f"{tmp_path}/a/", f"{tmp_path}/ab/") for note in first.notes] == [
+        *second.notes
+    ]
+
+
 def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     for content in ("abc" * 50, "abd" * 50):  # the same size, and perhaps the same time stamp
