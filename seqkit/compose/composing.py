@@ -5,6 +5,7 @@ folders are not used. Keys of free text never pass through its override grammar.
 """
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from omegaconf.errors import OmegaConfBaseException
 from seqkit import config as schema
 from seqkit import config_file, disk
 from seqkit.checking import nearest
-from seqkit.compose.recipe_source import RecipeSource
+from seqkit.compose.config_sources import GroupSource, RecipeSource
 from seqkit.config import Config
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, take_modules
@@ -40,6 +41,13 @@ FREE_TEXT = (
 """Keys whose values arrive letter for letter as the shell hands them over."""
 _PLACES = {*FREE_TEXT} - {"prompt", "data.pattern"}  # those that name files and folders
 _REPEATED = "data.path"  # one of them, each value of which counts; of the others the last one does
+_POWER = re.compile(r"\+?\d{1,10}e\+?\d", re.IGNORECASE)  # 1e3, which Hydra takes for a fraction
+_CONVERSIONS = {
+    "could not be converted to Integer": "a whole number, such as 1000",
+    "could not be converted to Float": "a number, such as 0.5 or 1e-3",
+    "is not a valid bool": "true or false",
+}
+"""What OmegaConf says of a value of the wrong type, and what to give."""
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
 
@@ -136,6 +144,7 @@ def given_keys(arguments: Iterable[str]) -> list[str]:
 def _separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
     """Hydra's overrides, and each key of free text with its value; every key is checked."""
     known = [name for name, _ in schema.options()]
+    whole = {name for name, item in schema.options() if item.type in (int, int | None)}
     overrides, free = [], []
     for argument in arguments:
         key, sign, value = argument.partition("=")
@@ -152,7 +161,11 @@ def _separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
             raise ConfigError(
                 f"unknown key {key}{nearest(key, known)} --help after the command lists its keys"
             )
-        overrides.append(f"{key}={_fractions(value)}" if key == "data.split" else argument)
+        if key == "data.split":
+            value = _fractions(value)
+        elif key in whole:
+            value = ",".join(map(_whole, value.split(",")))
+        overrides.append(f"{key}={value}")
     return overrides, free
 
 
@@ -188,6 +201,11 @@ def _fractions(value: str) -> str:
         ) from error
 
 
+def _whole(value: str) -> str:
+    """A whole number that is written as 1e3 in digits; all else as it is."""
+    return str(int(float(value))) if _POWER.fullmatch(value) else value
+
+
 def _parse(overrides: list[str]) -> list[Override]:
     parser = OverridesParser.create(GlobalHydra.instance().config_loader())
     parsed = []
@@ -219,7 +237,8 @@ def _check_choice(override: Override, catalogue: Catalogue, config_dirs: list[Pa
 @contextlib.contextmanager
 def _hydra(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
     """Hydra's config loader over the user's folders, seqkit's own, plug-ins', and the schema."""
-    Plugins.instance().register(RecipeSource)
+    for source in (GroupSource, RecipeSource):
+        Plugins.instance().register(source)
     ConfigStore.instance().store("schema", node=Config)
     search_path = ConfigSearchPathImpl()
     search_path.append("hydra", "pkg://hydra.conf")
@@ -227,7 +246,7 @@ def _hydra(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
         search_path.append("recipes", f"recipes://{folder.absolute()}")
     search_path.append("seqkit", f"file://{disk.config_dir('conf')}")
     for folder in config_dirs:
-        search_path.append("user", f"file://{folder.absolute()}")
+        search_path.append("user", f"groups://{folder.absolute()}")
     search_path.append("schema", "structured://")
     # A script that uses Hydra itself finds its own again.
     before = GlobalHydra.instance().hydra
@@ -255,6 +274,9 @@ def _explain(error: BaseException) -> str:
         said.append(str(error.__cause__).splitlines()[0])
     if key in RENAMED:
         return _renamed(key)
+    for mark, wanted in _CONVERSIONS.items():
+        if mark in said[-1]:
+            said[-1] = f"give {wanted}"
     if " not in " in said[-1] and key:
         said[-1] = f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
     elif key:

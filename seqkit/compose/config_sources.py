@@ -1,4 +1,4 @@
-"""A folder of recipes as one of the places where Hydra looks for config files."""
+"""Folders in which Hydra looks for config files: groups as they lie, and recipes."""
 
 from pathlib import Path
 
@@ -13,7 +13,34 @@ from seqkit.errors import ConfigError
 from seqkit.renamed_keys import with_listed_path
 
 
-class RecipeSource(FileConfigSource):
+class GroupSource(FileConfigSource):
+    """Serves a folder of groups; `data.path` may be a string there, or a list."""
+
+    @staticmethod
+    def scheme() -> str:
+        return "groups"
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        file = f"{self.path}/{config_path.removesuffix('.yaml')}.yaml"
+        try:
+            found = super().load_config(config_path)
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{file}: not UTF-8") from error
+        except yaml.YAMLError as error:
+            raise ConfigError(config_file.explain(error, file)) from error
+        except RecursionError as error:
+            raise ConfigError(f"{file}: an alias in it names what it stands in") from error
+        content = OmegaConf.to_container(found.config)
+        if isinstance(content, dict):
+            if config_path.startswith("data/"):
+                content = with_listed_path(content)
+            elif isinstance(content.get("data"), dict):
+                content["data"] = with_listed_path(content["data"])
+            found.config = OmegaConf.create(content)
+        return found
+
+
+class RecipeSource(GroupSource):
     """Serves a flat folder of recipes as Hydra's group `recipe`."""
 
     @staticmethod
@@ -31,20 +58,8 @@ class RecipeSource(FileConfigSource):
         return name is not None and super().is_config(name)
 
     def load_config(self, config_path: str) -> ConfigResult:
-        name = self._name(config_path) or config_path
-        file = f"{self.path}/{name}.yaml"
-        try:
-            found = super().load_config(name)
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{file}: not UTF-8") from error
-        except yaml.YAMLError as error:
-            raise ConfigError(config_file.explain(error, file)) from error
-        except RecursionError as error:
-            raise ConfigError(f"{file}: an alias in it names what it stands in") from error
+        found = super().load_config(self._name(config_path) or config_path)
         found.header["package"] = found.header.get("package") or "_global_"
-        content = OmegaConf.to_container(found.config)
-        if isinstance(content, dict) and isinstance(content.get("data"), dict):
-            found.config = OmegaConf.create({**content, "data": with_listed_path(content["data"])})
         return found
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:

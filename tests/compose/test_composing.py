@@ -34,6 +34,43 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
     composed(["recipe=shakespeare", group], [])
 
 
+@pytest.mark.parametrize(("given", "steps"), [("1e3", 1000), ("2E+2", 200), ("50", 50)])
+def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -> None:
+    assert composed(["recipe=shakespeare", f"train.max_steps={given}"], []).train.max_steps == steps
+    runs = compose.sweep(
+        ["recipe=shakespeare", f"train.max_steps={given},7", "optimizer.lr=1e-3"], []
+    )
+    assert [run[1] for run in runs] == [f"train.max_steps={steps}", "train.max_steps=7"]
+    assert composed(runs[0], []).optimizer.lr == 0.001
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("train.max_steps=abc", "train.max_steps=abc: give a whole number, such as 1000"),
+        ("length=1.5", "length=1.5: give a whole number, such as 1000"),
+        ("optimizer.lr=fast", "optimizer.lr=fast: give a number, such as 0.5 or 1e-3"),
+        ("json=maybe", "json=maybe: give true or false"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_with_an_example(argument: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        composed(["recipe=shakespeare", argument], [])
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(("written", "paths"), [("a, b.txt", ["a, b.txt"]), ("[a, b]", ["a", "b"])])
+def test_a_group_of_ones_own_may_hold_one_path(
+    written: str, paths: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "mine.yaml").write_text(f"path: {written}\n")
+    assert composed(["recipe=shakespeare", "data=mine"], [tmp_path]).data.path == paths
+    (tmp_path / "data" / "mine.yaml").write_bytes(b"path: caf\xe9\n")
+    with pytest.raises(ConfigError, match=r"data/mine\.yaml: not UTF-8"):
+        composed(["recipe=shakespeare", "data=mine"], [tmp_path])
+
+
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
@@ -63,7 +100,7 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
         ("data.split=0.5,0.1", "three fractions"),
         ("data.split=banana", "data.split=banana: give three fractions"),
         ("data.split=", "three fractions"),
-        ("data.split=[a,b,c]", "could not be converted to Float"),
+        ("data.split=[a,b,c]", "give a number, such as 0.5"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
         ("data.split=[0,1,0]", "the first above 0"),
         ("model.num_layers=1,2", "--multirun"),
