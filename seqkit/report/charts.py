@@ -114,7 +114,7 @@ def quantity(name: str, title: str, curve: Curve, *, logarithmic: bool = False) 
             shown = Curve(curve.steps[positive], curve.values[positive])
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_major_formatter(lambda value, _: rounded(value))
         else:
             axes.set_ylim(0, max(float(curve.values.max()), 1e-12) * _HEADROOM)
             if curve.values.max() >= 1000:
@@ -164,7 +164,7 @@ def _svg(name: str, draw: "Callable[[Axes], None]") -> str:
 
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=_INCHES, dpi=72)
-        axes = figure.add_axes((0.125, 0.15, 0.86, 0.81))
+        axes = figure.add_axes((0.16, 0.15, 0.825, 0.81))
         axes.grid(visible=True, axis="y")
         draw(axes)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))

@@ -14,6 +14,7 @@ _JUMPED = 1.15
 _FALLING = 0.99  # times the loss at three quarters of the run
 _BEATEN = 0.98  # times the loss of guessing
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
+_CERTAIN = 0.05  # nats below which next to nothing is left to choose among
 _RECENT = 0.1  # the share of the training's last reports that are averaged
 _NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
 _MOST_DROPOUT = 0.5
@@ -106,6 +107,8 @@ def _finding(record: Record) -> str:
         f"At step {step:,} it is as unsure about the next {one} as if it had to choose among "
         f"{choices(best)} equally likely ones"
     )
+    if best < _CERTAIN:
+        standing = f"At step {step:,} it is nearly certain of every next {one}"
     known = {baseline.brief: baseline for baseline in baselines(record)}
     guess = known.get("by frequency", known.get("blind guess"))
     so_far = " so far" if record.state == "running" else ""
@@ -117,7 +120,10 @@ def _finding(record: Record) -> str:
             f"It has not learned{so_far}: it is no better than {guess.name}. {standing}; "
             f"for {guess.name} they are {choices(guess.nats)}."
         )
-    told = f"It learned{so_far}. {standing}; for {guess.name} they are {choices(guess.nats)}."
+    beside = f"for {guess.name} they are {choices(guess.nats)}"
+    if best < _CERTAIN:
+        beside = f"{guess.name} leaves {choices(guess.nats)} equally likely ones"
+    told = f"It learned{so_far}. {standing}; {beside}."
     stronger = [known[name] for name in ("last two", "FLAC") if name in known]
     if not stronger:
         return told

@@ -43,6 +43,13 @@ def test_the_number_of_choices_is_that_of_the_loss(leave: Leave) -> None:
     assert "resume=auto train.max_steps=4000" in verdict.command
 
 
+def test_a_network_that_knows_what_comes_is_said_to(leave: Leave) -> None:
+    found = judge(read(leave(DOWN, [1.6, 0.0024]))).finding
+    assert "At step 1,000 it is nearly certain of every next character; guessing by" in found
+    assert "leaves 27.9 equally likely ones." in found
+    assert "among 1 " not in found
+
+
 def test_a_run_that_is_not_finished_says_how_to_go_on(leave: Leave) -> None:
     stopped = leave(DOWN, [2.0], finished=False, ended={"how": "stopped", "step": 700})
     verdict = judge(read(stopped))

@@ -1,0 +1,25 @@
+"""The curves of a page: what is written beside them can be read whole."""
+
+import re
+
+import numpy as np
+import pytest
+
+from seqkit.report import charts
+from seqkit.report.metrics import Curve
+
+_WIDEST = 0.64  # of a digit, as a share of the size of the letters
+
+
+@pytest.mark.parametrize("values", [(2e-5, 9e-4), (0.02, 7.0), (8e3, 9e6), (0.0011, 0.0013)])
+@pytest.mark.parametrize("logarithmic", [True, False])
+def test_no_label_is_cut_off(values: tuple[float, float], logarithmic: bool) -> None:
+    curve = Curve(np.arange(1.0, 101.0), np.geomspace(*values, 100))
+    svg = charts.quantity("norm", "Norm", curve, logarithmic=logarithmic).svg
+    found = re.findall(r'<text style="([^"]*)" x="([\d.]+)"[^>]*>([^<]*)</text>', svg)
+    ends = [(text, style, float(x)) for style, x, text in found if "text-anchor: end" in style]
+    assert ends
+    for text, style, x in ends:
+        size = re.search(r"([\d.]+)px", style)
+        assert size
+        assert len(text) * _WIDEST * float(size[1]) <= x, text
