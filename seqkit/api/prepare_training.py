@@ -226,7 +226,8 @@ def _with_model(config: Config, model: ModelConfig) -> Config:
 
 def _tell_of_lanes(lanes: Lanes, wanted: int, model: ModelConfig, notice: Notice) -> None:
     if lanes.batch_size < wanted:
-        notice(f"the data is short: {lanes.batch_size} lanes instead of train.batch_size={wanted}")
+        count = f"{lanes.batch_size} {'lane' if lanes.batch_size == 1 else 'lanes'}"
+        notice(f"the data is short: {count} in place of train.batch_size={wanted}")
     if lanes.has_separators and not model.resets_in_one_call:
         notice(
             f"model.cell={model.cell} cannot start a document inside a fused call: the calls are "

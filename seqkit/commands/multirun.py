@@ -90,7 +90,8 @@ def run(
         before = _content(job.files.summary)
         code = execute(job.composed, job.words)
         if code in _STOPPED:
-            job.outcome = "stopped"
+            ended = _content(job.files.summary) not in (None, before)  # only its sample is missing
+            job.outcome = "finished" if ended else "stopped"
             _show_table(jobs, console)
             words = [word for word in again if word.partition("=")[0] not in ("run_dir", "resume")]
             line = command_line("--multirun", *words, f"run_dir={parent}", "resume=auto")

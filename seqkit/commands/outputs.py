@@ -126,7 +126,7 @@ def write_files(
         OutputError: a file cannot be written; or, before any is made, they are too many.
     """
     _allow_open_files(len(files))
-    pace = _Pace(medium, len(files))
+    pace, made = _Pace(medium, len(files)), 0
     with interrupts.held():
         with contextlib.ExitStack() as stack:
             writers = [stack.enter_context(medium.open(file, overwrite)) for file in files]
@@ -134,11 +134,16 @@ def write_files(
                 for write in writers:
                     write(prompt)
             for block in _shown(interrupts.each(blocks), pace, length, console):
+                made += len(block)
                 for write, symbols in zip(writers, block.T, strict=True):
                     write(symbols)
         speed = f"; {pace.speed}" if pace.speed else ""
         shown = f"{files[0]} … {files[-1]}" if len(files) > _MANY else ", ".join(map(str, files))
-        console.notice(f"written: {shown}{speed}")
+        written = "written"
+        if made < length:
+            what = "files are partial, each" if len(files) > 1 else "file is partial, and"
+            written = f"interrupted: the {what} whole as far as it goes"
+        console.notice(f"{written}: {shown}{speed}")
 
 
 def print_stream(

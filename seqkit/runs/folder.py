@@ -128,7 +128,7 @@ class RunFolder:
             if self._timed:
                 self.files = RunFiles(make_numbered(self.path))
                 self._timed = False
-            for folder in (self.files.samples, self.files.checkpoints):
+            for folder in (self.path, self.files.samples, self.files.checkpoints):
                 disk.make_folder(folder)
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error

@@ -79,6 +79,21 @@ def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_
     assert len(list((tmp_path / "it's").glob("*/summary.json"))) == 3
 
 
+def test_a_run_whose_sample_is_interrupted_is_finished(texts: list[str], tmp_path: Path) -> None:
+    words = sweep(tmp_path / "s", texts[0], "seed=1,2", "length=100000000")
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqkit", *words], env=environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as running:  # fmt: skip
+        assert running.stdout
+        running.stdout.read(20)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=600)
+    assert running.returncode == 130, err
+    assert [row[3] for row in table(err)] == ["finished", "not started"]
+    assert "go on with the whole sweep: " in err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

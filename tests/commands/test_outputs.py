@@ -77,6 +77,32 @@ def test_a_file_is_whole_when_its_symbols_are_interrupted(
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.parametrize(
+    ("streams", "told"), [(1, "file is partial, and"), (2, "files are partial")]
+)
+def test_files_that_are_partial_are_said_to_be(
+    streams: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def made(count: int) -> Iterator[Integers]:
+        yield from blocks(count, streams)
+        raise KeyboardInterrupt
+
+    files = [tmp_path / f"{number}.txt" for number in range(streams)]
+    for count, partial in ((2, True), (3, False)):  # of three blocks
+        with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+            outputs.write_files(
+                made(count),
+                medium_of(CODEC),
+                np.array([], np.uint8),
+                files,
+                length=3000,
+                overwrite=True,
+                interrupts=interrupts,
+                console=Console(),
+            )
+        assert (told in capsys.readouterr().err) == partial
+
+
 @pytest.mark.parametrize(("codec", "suffix"), [(CODEC, "txt"), (MuLaw(6, 4000), "wav")])
 def test_a_file_that_appears_meanwhile_is_not_replaced(
     codec: Codec, suffix: str, tmp_path: Path
