@@ -17,7 +17,7 @@ from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.errors import InterruptedRunError, StoppedError
 from seqkit.plugins import Catalogue
-from seqkit.runs.observers import Progress
+from seqkit.runs.observers import ProgressBar
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -41,7 +41,7 @@ def _train(training: Training, console: Console) -> None:
             saving.enter_context(interrupts.held())  # a second Ctrl-C does not disturb the saving
             return interrupts.received.name
 
-        follower = Progress(console, shown, slow_precision=slow)
+        follower = ProgressBar(console, shown, slow_precision=slow)
         try:
             run_training(training, [follower], console.notice, stop=reason)
         except StoppedError as error:

@@ -164,7 +164,7 @@ class Log:
             self._folder.note(line)
 
 
-class Progress:
+class ProgressBar:
     """stderr: a bar, and a line for whatever is worth one."""
 
     def __init__(self, console: Console, bar: Bar, *, slow_precision: bool) -> None:

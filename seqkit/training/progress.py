@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """How far a training has come; a checkpoint keeps it beside the tensors."""
 
     step: int = 0

@@ -15,7 +15,7 @@ from seqkit.errors import CheckpointError, DivergedError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
-from seqkit.training.progress import Progress
+from seqkit.training.progress import TrainingProgress
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
 from seqkit.training.time_budget import Spent, TimeBudget
@@ -54,7 +54,7 @@ class Trainer:
         clock: seconds, for train.max_minutes.
         """
         self.model = model
-        self.progress = Progress()
+        self.progress = TrainingProgress()
         self._lanes = lanes
         self._validation = Validation(
             validation, start, execution.precision, calibrate=train.calibrate
@@ -273,7 +273,7 @@ class Trainer:
         """
         try:
             self._step.restore(tensors)
-            self.progress = Progress(**values["progress"])
+            self.progress = TrainingProgress(**values["progress"])
             # Before 0.2.0 only the time of the steps themselves was recorded.
             self._time.spent = Spent(**values.get("time", {"seconds": self.progress.seconds}))
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
