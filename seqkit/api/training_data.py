@@ -7,7 +7,7 @@ from seqkit import disk
 from seqkit.api import fine_tuning
 from seqkit.config import Config
 from seqkit.console import Progress
-from seqkit.data import streams
+from seqkit.data import pipes
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
 from seqkit.plugins import Catalogue
@@ -44,7 +44,7 @@ def read(
     if fine_tuned:
         config.data = fine_tuned.as_read(config.data)
     prompt = [] if config.prompt_file is None else [config.prompt_file]
-    files = streams.settled([*config.data.path, *prompt], disk.cache_dir(), notice)  # each once
+    files = pipes.settled([*config.data.path, *prompt], disk.cache_dir(), notice)  # each once
     config.data.path = files[: len(config.data.path)]
     if prompt:
         config.prompt_file = files[-1]

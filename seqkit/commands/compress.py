@@ -12,7 +12,7 @@ from seqkit.compression.compress import compress
 from seqkit.compression.container import MARK
 from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.data import corpus_cache, files, streams
+from seqkit.data import corpus_cache, files, pipes
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
@@ -81,7 +81,7 @@ def source_of(config: Config, console: Console) -> Path:
     """
     if len(config.data.path) != 1:
         raise ConfigError("give one file as data.path=FILE, or data.path=- for stdin")
-    path = Path(streams.settled(config.data.path, disk.cache_dir(), console.notice)[0])
+    path = Path(pipes.settled(config.data.path, disk.cache_dir(), console.notice)[0])
     if files.is_folder(path):
         raise ConfigError(f"data.path={path}: a folder: give one file")
     return path

@@ -15,7 +15,7 @@ from seqkit.api.own_data import own_part
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
-from seqkit.data import streams
+from seqkit.data import pipes
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming, text_baselines
@@ -68,7 +68,7 @@ def _data(
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
         return own_part(saved, config.part, catalogue, console.notice, console.progress)
-    paths = streams.settled(config.data.path, disk.cache_dir(), console.notice)
+    paths = pipes.settled(config.data.path, disk.cache_dir(), console.notice)
     data = dataclasses.replace(config.data, path=paths, max_vocabulary=0)
     corpus = load_corpus(
         saved.as_read(data),

@@ -11,7 +11,7 @@ from seqkit.commands import tables
 from seqkit.compose import Composed
 from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.data import streams
+from seqkit.data import pipes
 from seqkit.errors import (
     ConfigError,
     DataError,
@@ -125,11 +125,11 @@ def with_files(words: Sequence[str], console: Console) -> list[str]:
     A stream from which nothing comes is left to the runs: those that are resumed need it no more.
     """
     parts = [word.partition("=") for word in words]
-    given = {value for key, _, value in parts if key in _READ_ONCE and streams.is_stream(value)}
+    given = {value for key, _, value in parts if key in _READ_ONCE and pipes.is_pipe(value)}
     kept = {}
     with contextlib.suppress(DataError):
         for stream in sorted(given):
-            (kept[stream],) = streams.settled([stream], disk.cache_dir(), console.notice)
+            (kept[stream],) = pipes.settled([stream], disk.cache_dir(), console.notice)
     return [
         f"{key}{sign}{kept.get(value, value) if key in _READ_ONCE else value}"
         for key, sign, value in parts

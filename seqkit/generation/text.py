@@ -11,7 +11,7 @@ import numpy.typing as npt
 from seqkit import disk
 from seqkit.checking import check_type
 from seqkit.console import to_bytes
-from seqkit.data import streams
+from seqkit.data import pipes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.errors import ConfigError, DataError
 from seqkit.generation.engine import Blocks
@@ -106,8 +106,8 @@ class Text:
 
     def _read(self, path: Path) -> str | bytes:
         try:
-            if streams.is_stream(str(path)):
-                content = b"".join(streams.blocks(str(path)))
+            if pipes.is_pipe(str(path)):
+                content = b"".join(pipes.blocks(str(path)))
             elif path.exists() and not path.is_file():
                 raise DataError(f"prompt_file={path}: cannot be read: it is no file")
             else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from seqkit import disk
 from seqkit.checking import default_of
 from seqkit.config import ARITHMETIC_KEYS, Config, options
-from seqkit.data import streams
+from seqkit.data import pipes
 from seqkit.errors import ConfigError
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -48,7 +48,7 @@ def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None])
         config.data.path = [*map(str, kept)]
     elif isinstance(kept, list) and len(kept) == len(paths):
         for number, (old, path) in enumerate(zip(kept, paths, strict=True)):
-            if streams.is_stream(path) and streams.is_kept(str(old), disk.cache_dir()):
+            if pipes.is_pipe(path) and pipes.is_kept(str(old), disk.cache_dir()):
                 notice(f"data.path={path} is not read again: the run goes on with {old}")
                 paths[number] = old
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.data import streams
+from seqkit.data import pipes
 from seqkit.errors import DataError
 
 
 def settle(place: str, cache: Path) -> str:
-    (path,) = streams.settled([place], cache, lambda text: None)
+    (path,) = pipes.settled([place], cache, lambda text: None)
     return path
 
 
@@ -52,7 +52,7 @@ def pipe_with(write: Callable[[int], object]) -> Iterator[int]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_PATIENCE", 0.2)
+    monkeypatch.setattr(pipes, "_PATIENCE", 0.2)
 
 
 @pytest.mark.parametrize("place", ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
@@ -61,7 +61,7 @@ def test_stdin_is_read_into_the_cache(place: str, tmp_path: Path) -> None:
         path = settle(place, tmp_path / "cache")
     assert Path(path).read_bytes() == b"some text\n"
     assert Path(path).name == "stdin"
-    assert streams.is_kept(path, tmp_path / "cache")
+    assert pipes.is_kept(path, tmp_path / "cache")
     assert [*(tmp_path / "cache" / "streams").iterdir()] == [Path(path).parent]
 
 
@@ -72,7 +72,7 @@ def test_what_the_shell_makes_of_a_command_is_read(tmp_path: Path) -> None:
 
 
 def test_a_named_pipe_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_BLOCK", 1000)
+    monkeypatch.setattr(pipes, "_BLOCK", 1000)
     os.mkfifo(tmp_path / "novel.txt")
     content = os.urandom(300_000)  # more than a pipe holds
     writer = threading.Thread(target=(tmp_path / "novel.txt").write_bytes, args=[content])
@@ -84,7 +84,7 @@ def test_a_named_pipe_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_files_are_left_as_they_are(tmp_path: Path) -> None:
     paths = ["novel.txt", str(tmp_path), "none", "/dev/zero", "a\0b", "./-"]
-    assert streams.settled(paths, tmp_path / "cache", lambda text: None) == paths
+    assert pipes.settled(paths, tmp_path / "cache", lambda text: None) == paths
     assert not (tmp_path / "cache").exists()
 
 
@@ -107,7 +107,7 @@ def test_nothing_is_waited_for_without_end(tmp_path: Path) -> None:
 def test_a_pause_in_the_middle_is_none_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "_TOLD_EVERY", 0.1)
+    monkeypatch.setattr(pipes, "_TOLD_EVERY", 0.1)
     told: list[str] = []
     paused = threading.Event()
 
@@ -122,7 +122,7 @@ def test_a_pause_in_the_middle_is_none_at_the_start(
         os.write(end, b"two")
 
     with pipe_with(write) as end, stdin_from(end):
-        (path,) = streams.settled(["-"], tmp_path / "cache", notice)
+        (path,) = pipes.settled(["-"], tmp_path / "cache", notice)
     assert Path(path).read_bytes() == b"one two"
     assert told[0] == "reading stdin"
     assert told[1] == "reading stdin: 0.0 MB so far"
@@ -144,7 +144,7 @@ def test_what_is_no_data_is_said(tmp_path: Path) -> None:
 
 
 def test_a_closed_stdin_is_said(tmp_path: Path) -> None:
-    code = "from seqkit.data import streams; print(next(streams.blocks('-')))"
+    code = "from seqkit.data import pipes; print(next(pipes.blocks('-')))"
     done = subprocess.run(
         ["sh", "-c", '"$0" -c "$1" <&-', sys.executable, code],
         cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -21,7 +21,7 @@ _BLOCK = 1 << 20  # bytes
 _OWN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")  # as the shell writes <(…)
 
 
-def is_stream(place: str) -> bool:
+def is_pipe(place: str) -> bool:
     """Whether a path is read as a stream: -, /dev/stdin, what <(…) becomes, a named pipe."""
     if place in ("-", "/dev/stdin") or _OWN.fullmatch(place):
         return True
@@ -45,7 +45,7 @@ def settled(paths: Sequence[str], cache: Path, notice: Callable[[str], None]) ->
                 f"{path}: the cache no longer holds what was read from {Path(path).name}: give the "
                 "same content again, as data.path=- or as a file"
             )
-    files = {path: _keep(path, cache, notice) for path in dict.fromkeys(paths) if is_stream(path)}
+    files = {path: _keep(path, cache, notice) for path in dict.fromkeys(paths) if is_pipe(path)}
     return [files.get(path, path) for path in paths]
 
 
