@@ -44,7 +44,8 @@ def read(
     if fine_tuned:
         config.data = fine_tuned.as_read(config.data)
     prompt = [] if config.prompt_file is None else [config.prompt_file]
-    files = pipes.settled([*config.data.path, *prompt], disk.cache_dir(), notice)  # each once
+    wanted = [*config.data.path, *prompt]  # each is read once
+    files = pipes.settled(wanted, disk.cache_dir(), notice, progress)
     config.data.path = files[: len(config.data.path)]
     if prompt:
         config.prompt_file = files[-1]

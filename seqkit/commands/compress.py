@@ -81,7 +81,9 @@ def source_of(config: Config, console: Console) -> Path:
     """
     if len(config.data.path) != 1:
         raise ConfigError("give one file as data.path=FILE, or data.path=- for stdin")
-    path = Path(pipes.settled(config.data.path, disk.cache_dir(), console.notice)[0])
+    path = Path(
+        pipes.settled(config.data.path, disk.cache_dir(), console.notice, console.progress)[0]
+    )
     if files.is_folder(path):
         raise ConfigError(f"data.path={path}: a folder: give one file")
     return path

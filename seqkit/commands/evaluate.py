@@ -68,7 +68,7 @@ def _data(
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
         return own_part(saved, config.part, catalogue, console.notice, console.progress)
-    paths = pipes.settled(config.data.path, disk.cache_dir(), console.notice)
+    paths = pipes.settled(config.data.path, disk.cache_dir(), console.notice, console.progress)
     data = dataclasses.replace(config.data, path=paths, max_vocabulary=0)
     corpus = load_corpus(
         saved.as_read(data),

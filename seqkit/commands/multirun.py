@@ -129,7 +129,9 @@ def with_files(words: Sequence[str], console: Console) -> list[str]:
     kept = {}
     with contextlib.suppress(DataError):
         for stream in sorted(given):
-            (kept[stream],) = pipes.settled([stream], disk.cache_dir(), console.notice)
+            (kept[stream],) = pipes.settled(
+                [stream], disk.cache_dir(), console.notice, console.progress
+            )
     return [
         f"{key}{sign}{kept.get(value, value) if key in _READ_ONCE else value}"
         for key, sign, value in parts

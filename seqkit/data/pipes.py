@@ -13,10 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from seqkit import disk
+from seqkit.console import Progress, unseen
+from seqkit.data.meter import Meter
 from seqkit.errors import DataError
 
 _PATIENCE = 10.0  # seconds until the first byte has come
-_TOLD_EVERY = 5.0  # seconds
+_LOOK_EVERY = 0.5  # seconds, while nothing comes
+_MOST_KEPT = 8 << 30  # bytes of all streams together
+_KEPT_FOR = 24 * 3600.0  # seconds, in which none is removed
 _BLOCK = 1 << 20  # bytes
 _OWN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")  # as the shell writes <(…)
 
@@ -31,7 +35,12 @@ def is_pipe(place: str) -> bool:
         return False
 
 
-def settled(paths: Sequence[str], cache: Path, notice: Callable[[str], None]) -> list[str]:
+def settled(
+    paths: Sequence[str],
+    cache: Path,
+    notice: Callable[[str], None],
+    progress: Progress = unseen,
+) -> list[str]:
     """The paths, with the file of the cache in the place of each stream, which is read to its end.
 
     Raises:
@@ -45,7 +54,11 @@ def settled(paths: Sequence[str], cache: Path, notice: Callable[[str], None]) ->
                 f"{path}: the cache no longer holds what was read from {Path(path).name}: give the "
                 "same content again, as data.path=- or as a file"
             )
-    files = {path: _keep(path, cache, notice) for path in dict.fromkeys(paths) if is_pipe(path)}
+    meter = Meter(progress)
+    new = [path for path in dict.fromkeys(paths) if is_pipe(path)]
+    files = {path: _keep(path, cache, notice, meter) for path in new}
+    if new:
+        _forget_old(cache / "streams")
     return [files.get(path, path) for path in paths]
 
 
@@ -82,10 +95,10 @@ def _blocks(handle: int, shown: str, *, named: bool) -> Iterator[bytes]:
     poll.register(handle, select.POLLIN)
     read, deadline = 0, time.monotonic() + _PATIENCE
     while True:
-        left = _TOLD_EVERY if read else deadline - time.monotonic()
+        left = _LOOK_EVERY if read else deadline - time.monotonic()
         if not read and left <= 0:
             raise DataError(f"{shown}: nothing came in {_PATIENCE:g} s: is anything written to it?")
-        if not poll.poll(1000 * min(left, _TOLD_EVERY)):
+        if not poll.poll(1000 * min(left, _LOOK_EVERY)):
             yield b""
             continue
         with contextlib.suppress(BlockingIOError):
@@ -130,21 +143,19 @@ def _name_of(place: str) -> str:
     return "pipe" if own else ""
 
 
-def _keep(place: str, cache: Path, notice: Callable[[str], None]) -> str:
+def _keep(place: str, cache: Path, notice: Callable[[str], None], meter: Meter) -> str:
     """Read a stream into the cache; the path of the file, which is called as the stream is."""
     name = _name_of(place) or Path(place).name
     part = cache / "streams" / f"{secrets.token_hex(8)}.part"
-    digest, size, told = hashlib.sha256(), 0, time.monotonic()
+    digest, size = hashlib.sha256(), 0
+    notice(f"reading {name}")
     try:
-        with disk.atomic_write(part) as file:
-            notice(f"reading {name}")
+        with disk.atomic_write(part) as file, meter.shown(f"reading {name}", 0):
             for block in blocks(place):
                 file.write(block)
                 digest.update(block)
                 size += len(block)
-                if time.monotonic() - told > _TOLD_EVERY:
-                    told = time.monotonic()
-                    notice(f"reading {name}: {size / 1e6:,.1f} MB so far")
+                meter.add(len(block))
         kept = (cache / "streams" / digest.hexdigest() / name).absolute()
         disk.make_folder(kept.parent)
         disk.rename(part, kept)
@@ -152,3 +163,18 @@ def _keep(place: str, cache: Path, notice: Callable[[str], None]) -> str:
         disk.remove(part)
     notice(f"{name}: {size:,} bytes read, and kept as {kept}")
     return str(kept)
+
+
+def _forget_old(kept: Path) -> None:
+    """Remove what was read long ago, the oldest first, where all of it takes too much room."""
+    with contextlib.suppress(OSError):  # another process removes some, too
+        found = [(folder.stat().st_mtime, folder) for folder in kept.iterdir() if folder.is_dir()]
+        sizes = {
+            folder: sum(file.stat().st_size for file in folder.iterdir()) for _, folder in found
+        }
+        total = sum(sizes.values())
+        for read_at, folder in sorted(found):
+            if total <= _MOST_KEPT or read_at > time.time() - _KEPT_FOR:
+                break
+            disk.remove_folder(folder)
+            total -= sizes[folder]

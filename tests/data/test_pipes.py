@@ -5,12 +5,15 @@ import pty
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from seqkit.console import Bar
 from seqkit.data import pipes
 from seqkit.errors import DataError
 
@@ -107,14 +110,24 @@ def test_nothing_is_waited_for_without_end(tmp_path: Path) -> None:
 def test_a_pause_in_the_middle_is_none_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipes, "_TOLD_EVERY", 0.1)
+    monkeypatch.setattr(pipes, "_LOOK_EVERY", 0.1)
     told: list[str] = []
     paused = threading.Event()
 
-    def notice(text: str) -> None:
-        told.append(text)
-        if "so far" in text:
-            paused.set()
+    class Shown:
+        """Bytes as they are shown."""
+
+        seen: ClassVar[list[int]] = []
+
+        def update(self, completed: int, *readings: object, **more: object) -> None:
+            self.seen.append(completed)
+            if self.seen.count(4) > 1:  # nothing came, and is shown all the same
+                paused.set()
+
+    @contextmanager
+    def progress(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+        told.append(f"{title}, in {unit} of {total}")
+        yield Shown()
 
     def write(end: int) -> None:
         os.write(end, b"one ")
@@ -122,11 +135,31 @@ def test_a_pause_in_the_middle_is_none_at_the_start(
         os.write(end, b"two")
 
     with pipe_with(write) as end, stdin_from(end):
-        (path,) = pipes.settled(["-"], tmp_path / "cache", notice)
+        (path,) = pipes.settled(["-"], tmp_path / "cache", told.append, progress)
     assert Path(path).read_bytes() == b"one two"
-    assert told[0] == "reading stdin"
-    assert told[1] == "reading stdin: 0.0 MB so far"
-    assert told[-1] == f"stdin: 7 bytes read, and kept as {path}"
+    assert told[:2] == ["reading stdin", "reading stdin, in MB of 0"]
+    assert told[2:] == [f"stdin: 7 bytes read, and kept as {path}"]
+    assert Shown.seen[-1] == 7
+
+
+def test_what_was_read_long_ago_gives_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(text: str) -> Path:
+        with pipe_with(lambda end: os.write(end, text.encode())) as end, stdin_from(end):
+            return Path(settle("-", tmp_path / "cache"))
+
+    monkeypatch.setattr(pipes, "_MOST_KEPT", 25)
+    first, second = read("a" * 10), read("b" * 10)
+    for age, file in ((3, first), (2, second)):
+        os.utime(file.parent, (time.time() - 86400 * age,) * 2)
+    third, fourth = read("c" * 10), read("d" * 10)
+    assert [file.exists() for file in (first, second, third, fourth)] == [False, False, True, True]
+    fifth = read("e" * 10)  # none of these is a day old
+    assert third.exists()
+    assert fifth.exists()
+    with pytest.raises(
+        DataError, match="stdin: the cache no longer holds what was read from stdin"
+    ):
+        settle(str(first), tmp_path / "cache")
 
 
 def test_what_is_no_data_is_said(tmp_path: Path) -> None:
