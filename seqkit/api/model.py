@@ -17,12 +17,12 @@ from seqkit.api.symbol_reader import ModelState, SymbolReader
 from seqkit.checking import check_type
 from seqkit.config import Config, DynamicConfig, SampleConfig, check
 from seqkit.data.sound import Wave
+from seqkit.device import memory_errors
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks, Engine
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import Request, request_of, with_seed
-from seqkit.model.loss import cross_entropy
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.symbols import Floats, Integers, Symbols
 
@@ -32,11 +32,15 @@ Content = TypeVar("Content")
 _LOG = logging.getLogger("seqkit")
 
 
+def _advice() -> str:
+    return "Try device='cpu'."
+
+
 class Model(Generic[Content]):
     """A model of text (str), of bytes or of sound; `seqkit.load` makes one.
 
     Every method raises ConfigError for a value of a wrong type or out of range, and for a character
-    that is not in the vocabulary.
+    that is not in the vocabulary; and DeviceError where memory runs out.
     """
 
     def __init__(self, checkpoint: Checkpoint, device: torch.device) -> None:
@@ -92,6 +96,7 @@ class Model(Generic[Content]):
         return_state: Literal[True],
     ) -> tuple[Content, ModelState]: ...
 
+    @memory_errors(_advice)
     def generate(
         self,
         prompt: Content | None = None,
@@ -123,19 +128,15 @@ class Model(Generic[Content]):
         """
         begin = self._reader.begin(state)
         config = self._settings(
-            length=length,
-            seconds=seconds,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            seed=seed,
-            sample=sample,
-        )
+            length=length, seconds=seconds, temperature=temperature, top_k=top_k, top_p=top_p,
+            seed=seed, sample=sample,
+        )  # fmt: skip
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         whole = np.concatenate([symbols, *self._blocks(symbols, config, begin)]).astype(np.int64)
         content: Content = self._medium.decode(whole)
         return (content, self._reader.after(whole, begin)) if return_state else content
 
+    @memory_errors(_advice)
     def stream(
         self,
         prompt: Content | None = None,
@@ -152,14 +153,9 @@ class Model(Generic[Content]):
         """What `generate` makes, piece by piece as it is made; the prompt is the first piece."""
         begin = self._reader.begin(state)
         config = self._settings(
-            length=length,
-            seconds=seconds,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            seed=seed,
-            sample=sample,
-        )
+            length=length, seconds=seconds, temperature=temperature, top_k=top_k, top_p=top_p,
+            seed=seed, sample=sample,
+        )  # fmt: skip
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         pieces = itertools.chain([symbols], self._blocks(symbols, config, begin))
         return (self._medium.decode(piece) for piece in pieces)
@@ -178,19 +174,15 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
     ) -> tuple[Floats, ModelState]: ...
 
+    @memory_errors(_advice)
     def nats(
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
         """-ln p (N,) of each symbol, given those before it."""
-        symbols, begin = self._encode("content", content), self._reader.begin(state)
-        rows, after = [np.zeros(0, np.float32)], begin
-        for logits, targets, state_after in self._reader.feed(symbols, begin):
-            nats = cross_entropy(logits[:, None], targets[:, None], "none")  # (n, 1)
-            rows.append(nats[:, 0].cpu().numpy())
-            after = state_after
-        found = np.concatenate(rows)
+        found, after = self._reader.nats(self._encode("content", content), state)
         return (found, after) if return_state else found
 
+    @memory_errors(_advice)
     def dynamic_nats(self, content: Content, dynamic: DynamicConfig | None = None) -> Floats:
         """`nats` by a copy of the network that learns as it reads: `evaluate protocol=dynamic`."""
         symbols = self._encode("content", content)
@@ -210,31 +202,27 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
     ) -> tuple[Floats, ModelState]: ...
 
+    @memory_errors(_advice)
     def logits(
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
         """The logits (N + 1, V): row n is of what follows the first n symbols."""
-        symbols, begin = self._encode("content", content), self._reader.begin(state)
-        rows, after = [], begin
-        for logits, _, state_after in self._reader.feed(symbols, begin):
-            rows.append(logits.cpu().numpy())
-            after = state_after
-        # One more input gives the row of what follows, whichever symbol does.
-        for logits, _, _ in self._reader.feed(np.zeros(1, symbols.dtype), after):
-            rows.append(logits.cpu().numpy())
-        found = np.concatenate(rows)
+        found, after = self._reader.logits(self._encode("content", content), state)
         return (found, after) if return_state else found
 
+    @memory_errors(_advice)
     def state(
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
         return self._reader.after(self._encode("content", content), self._reader.begin(state))
 
+    @memory_errors(_advice)
     def compress(self, content: bytes | Wave) -> bytes:
         """A file's bytes, or a wave, made small: what `python -m seqkit compress` writes."""
         return packing.pack(self.char_rnn, self.codec, self._medium, content)
 
+    @memory_errors(_advice)
     def decompress(self, packed: bytes) -> bytes | Wave:
         """What `compress` was given, of sound the wave of its symbols."""
         return packing.unpack(self.char_rnn, self.codec, packed)
@@ -294,8 +282,9 @@ class Model(Generic[Content]):
 
     def _until_free(self, blocks: Blocks, request: Request, engine: Engine) -> Iterator[Integers]:
         key = self._engine_key(request)
-        for block in blocks:
-            yield block[:, 0]
+        with memory_errors(_advice):
+            for block in blocks:
+                yield block[:, 0]
         self._kept = (key, engine)
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:

@@ -1,6 +1,6 @@
 """Reading with explicit state: symbols in, logits and the state after them out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from seqkit.errors import ConfigError
 from seqkit.evaluation import dynamic
 from seqkit.generation.reading import read
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Symbols
 
@@ -79,6 +80,32 @@ class SymbolReader:
             block, targets = targets[: len(logits)], targets[len(logits) :]
             h, c = (values[:, 0].cpu().numpy() for values in after)
             yield logits, block.to(logits.device), ModelState(h, c, int(block[-1]))
+
+    def nats(self, symbols: Symbols, state: ModelState | None) -> tuple[Floats, ModelState]:
+        """-ln p (N,) of symbols (N,), each given those before it, and the state after them."""
+
+        def row(logits: Tensor, targets: Tensor) -> Tensor:
+            return cross_entropy(logits[:, None], targets[:, None], "none")[:, 0]
+
+        rows, after = self._rows(symbols, self.begin(state), row)
+        return np.concatenate([np.zeros(0, np.float32), *rows]), after
+
+    def logits(self, symbols: Symbols, state: ModelState | None) -> tuple[Floats, ModelState]:
+        """Logits (N + 1, V) of what follows the first n symbols (N,), and the state after all."""
+        rows, after = self._rows(symbols, self.begin(state), lambda logits, _: logits)
+        # One more input gives the row of what follows, whichever symbol does.
+        last, _ = self._rows(np.zeros(1, symbols.dtype), after, lambda logits, _: logits)
+        return np.concatenate([*rows, *last]), after
+
+    def _rows(
+        self, symbols: Symbols, begin: ModelState, row: Callable[[Tensor, Tensor], Tensor]
+    ) -> tuple[list[Floats], ModelState]:
+        """What `row` makes of the logits (n, V) and symbols (n,) of each block; the state after."""
+        rows, after = [], begin
+        for logits, targets, state in self.feed(symbols, begin):
+            rows.append(row(logits, targets).cpu().numpy())
+            after = state
+        return rows, after
 
     def dynamic_nats(self, symbols: Symbols, settings: DynamicConfig) -> Floats:
         """-ln p (N,) of symbols (N,) from the zero state, by a copy of the network that learns.

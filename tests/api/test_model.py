@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 import seqkit
 from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
+from seqkit.errors import DeviceError
 from tests.conftest import EARLIER_RUNS, SENTENCE, Run
 
 SMALL = np.zeros((1, 3), np.float32)
@@ -26,6 +28,28 @@ def text() -> Model[Any]:
 @pytest.fixture(scope="module")
 def voice() -> Model[Any]:
     return seqkit.load(str(EARLIER_RUNS / "mu_law"), device="cpu")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model: model.generate("the ", length=5),
+        lambda model: [*model.stream("the ", length=5)],
+        lambda model: model.nats("the rain"),
+        lambda model: model.logits("the rain"),
+        lambda model: model.state("the rain"),
+        lambda model: model.dynamic_nats("the rain"),
+    ],
+)
+def test_memory_that_runs_out_is_told_in_words(
+    call: Callable[[Model[str]], object], trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*given: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    monkeypatch.setattr(torch.nn.functional, "linear", run_out)  # all need it for their logits
+    with pytest.raises(DeviceError, match=r"out of memory: CUDA .* Try device='cpu'"):
+        call(seqkit.load(trained, "cpu"))
 
 
 def test_text_is_the_very_text_of_the_command(text: Model[Any], run: Run) -> None:
