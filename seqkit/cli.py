@@ -57,7 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        return _exit_code(lambda: _main(given))
+        with stdout.reserved():
+            return _exit_code(lambda: _main(given))
     except BrokenPipeError:
         return 0
 

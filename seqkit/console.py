@@ -197,9 +197,9 @@ class Product:
 
     def __init__(self) -> None:
         """Raises OutputError where stdout was closed before the program began."""
-        stdout.check()
-        self._stream = sys.stdout.buffer
-        self.terminal = sys.stdout.isatty()
+        out = stdout.existing()
+        self._stream = out.buffer
+        self.terminal = out.isatty()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
 

@@ -1,12 +1,51 @@
-"""stdout, which may be full, read by nobody any more, or closed from the beginning."""
+"""stdout, which may be full, read by nobody any more, or closed from the beginning.
+
+It is for the product alone: what plug-ins print goes to stderr.
+"""
 
 import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any, TextIO
 
 from seqkit import disk
 from seqkit.errors import OutputError
+
+
+class _Reserved:
+    """In the place of sys.stdout: a print goes to stderr, and `product` is the stdout that was."""
+
+    def __init__(self, product: TextIO, aside: TextIO | None) -> None:
+        self.product = product
+        self._aside = aside
+
+    def write(self, text: str) -> int:
+        """Write aside, or nowhere where there is no stderr."""
+        return len(text) if self._aside is None else self._aside.write(text)
+
+    def flush(self) -> None:
+        """Flush what was written aside."""
+        if self._aside is not None:
+            self._aside.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._aside, name)
+
+
+@contextlib.contextmanager
+def reserved() -> Iterator[None]:
+    """Let stdout take in the block what is written with this module, and nothing else."""
+    if sys.stdout is None or isinstance(sys.stdout, _Reserved):
+        yield
+        return
+    with contextlib.redirect_stdout(_Reserved(sys.stdout, sys.stderr)):
+        yield
+
+
+def stream() -> TextIO | None:
+    """The stdout of the process; Python has none where it was closed before the program began."""
+    return sys.stdout.product if isinstance(sys.stdout, _Reserved) else sys.stdout
 
 
 @contextlib.contextmanager
@@ -29,24 +68,21 @@ def failures() -> Iterator[None]:
 
 def discard() -> None:
     """Send nowhere what is still to come, and what Python flushes at its exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError, OutputError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), existing().fileno())
 
 
-def is_open() -> bool:
-    """Whether there is one: Python has none where it was closed before the program began."""
-    return sys.stdout is not None
-
-
-def check() -> None:
-    """Raise OutputError where there is none: before any work is done in vain."""
-    if not is_open():
+def existing() -> TextIO:
+    """`stream`. Raises OutputError where there is none: before any work is done in vain."""
+    found = stream()
+    if found is None:
         raise OutputError("stdout is closed (>&-), and the result goes there: leave it open")
+    return found
 
 
 def write(text: str) -> None:
-    """Write a text and a newline. Raises as `check` and `failures`."""
-    check()
+    """Write a text and a newline. Raises as `existing` and `failures`."""
+    out = existing()
     with failures():
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
+        out.write(f"{text}\n")
+        out.flush()

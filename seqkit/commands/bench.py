@@ -24,7 +24,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         raise ConfigError("model.vocabulary_size=0: give the number of symbols")
     out = outputs.result_file(config)
     if out is None:
-        stdout.check()
+        stdout.existing()
     chosen = device.choose_device(config.device)
     notes: list[str] = []
 

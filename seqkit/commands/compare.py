@@ -4,7 +4,6 @@ import contextlib
 import json
 import math
 import os
-import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -28,7 +27,7 @@ _RESULTS = ("loss", "bits", "steps", "time", "parameters", "outcome")
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print what differs between runs, in settings and results; draw their learning curves."""
     del catalogue
-    stdout.check()
+    stdout.existing()
     picture = outputs.result_file(config)
     if picture:
         curves.check_name(picture)
@@ -61,7 +60,7 @@ def _groups(found: Iterable[Record]) -> list[list[Record]]:
     for record in found:
         groups.setdefault(record.measured_on, []).append(record)
     for group in groups.values():
-        group.sort(key=lambda one: math.inf if one.best is None else one.best["loss"])
+        group.sort(key=lambda one: math.inf if (loss := _loss(one)) is None else loss)
     return sorted(groups.values(), key=len, reverse=True)
 
 
@@ -89,7 +88,7 @@ def _result(
             "loss": _loss(record),
             "bits_per_symbol": _bits(record),
             "best_step": record.best and int(record.best["step"]),
-            "steps": record.last and int(record.last["step"]),
+            "steps": _steps(record),
             "seconds": record.seconds,
             "parameters": record.parameters,
             "data": record.data.get("name"),
@@ -104,11 +103,23 @@ def _result(
 
 
 def _loss(record: Record) -> float | None:
-    return None if record.best is None else float(record.best["loss"])
+    """The best validation loss, as its metrics say, or its summary where these are damaged."""
+    if record.best is not None:
+        return float(record.best["loss"])
+    told = record.summary.get("best_validation_loss")
+    return told if isinstance(told, float) and math.isfinite(told) else None
 
 
 def _bits(record: Record) -> float | None:
-    return None if record.best is None else record.best["loss"] / math.log(2)
+    loss = _loss(record)
+    return None if loss is None else loss / math.log(2)
+
+
+def _steps(record: Record) -> int | None:
+    if record.last is not None:
+        return int(record.last["step"])
+    told = record.summary.get("steps")
+    return told if isinstance(told, int) else None
 
 
 def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
@@ -120,6 +131,8 @@ def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
             data, settings = group[0].data, group[0].settings
             known = f"{data.get('name')}, sha256 {str(data.get('sha256'))[:8]}…"
             read = "".join(f", {name}={_value(settings.get(name))}" for name in keys)
+            if not settings:
+                read = ", read in a way that is not known"
             lines += [*([""] if lines else []), f"data: {known if data else 'not known'}{read}"]
         lines += _table(group, _columns())
     return lines
@@ -147,11 +160,11 @@ def _table(group: Sequence[Record], columns: int | None) -> list[str]:
 
 
 def _results(record: Record) -> list[str]:
-    best, last = record.best, record.last
+    loss, bits, steps = _loss(record), _bits(record), _steps(record)
     return [
-        f"{_loss(record):.4f}" if best else "-",
-        f"{_bits(record):.4f}" if best else "-",
-        f"{last['step']:.0f}" if last else "-",
+        "-" if loss is None else f"{loss:.4f}",
+        "-" if bits is None else f"{bits:.4f}",
+        "-" if steps is None else str(steps),
         "-" if record.seconds is None else duration(record.seconds),
         "-" if record.parameters is None else f"{record.parameters:,}",
         record.outcome,
@@ -173,5 +186,5 @@ def _short(names: Sequence[str]) -> list[str]:
 def _columns() -> int | None:
     """Of the terminal on stdout; None where it is none."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
-        return os.get_terminal_size(sys.stdout.fileno()).columns
+        return os.get_terminal_size(stdout.existing().fileno()).columns
     return None

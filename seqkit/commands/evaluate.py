@@ -30,7 +30,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print the loss of `data.path`, or of a part of the checkpoint's own data."""
     out = outputs.result_file(config)
     if out is None:
-        stdout.check()
+        stdout.existing()
     saved = load_checkpoint(config.checkpoint, catalogue)
     chosen = device.choose_device(config.device)
     part, corpus = _data(config, saved, catalogue, console)

@@ -149,7 +149,7 @@ def _separate(console: Console) -> int:
 
     Returns the exit code of a failure. It is no failure if nobody reads the samples any more.
     """
-    if not stdout.is_open():
+    if stdout.stream() is None:
         return 0
     product = Product()
     try:

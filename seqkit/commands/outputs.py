@@ -78,7 +78,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def print_names(files: Iterable[Path]) -> None:
     """Print the names of files that were made and told, if there is a stdout."""
-    if stdout.is_open():
+    if stdout.stream() is not None:
         print_lines(map(str, files))
 
 

@@ -58,7 +58,7 @@ def _train(training: Training, console: Console) -> None:
 def _print_sample(training: Training, console: Console) -> None:
     """Text to stdout while it is made; sound to a file of the run, whose name is printed."""
     medium = training.medium
-    if medium.printed and not stdout.is_open():
+    if medium.printed and stdout.stream() is None:
         console.notice("stdout is closed: no closing sample is printed")
         return
     with ended_by_signals() as interrupts, device.memory_errors(training.memory_advice):

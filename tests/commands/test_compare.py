@@ -31,6 +31,23 @@ def runs(run: Run, tmp_path: Path, text_file: Path) -> Path:
     return folder
 
 
+def test_a_damaged_run_tells_what_is_left_of_it(run: Run, runs: Path) -> None:
+    (runs / "worse" / "metrics.jsonl").write_text("damaged")
+    (runs / "better" / "config.yaml").write_text("{")
+    shown = run("compare", f"runs={runs}/[bw]*", "json=true")
+    assert shown.code == 0, shown.err
+    found = {Path(one["run"]).name: one for one in json.loads(shown.out)["runs"]}
+    summary = json.loads((runs / "worse" / "summary.json").read_text())
+    assert found["worse"]["loss"] == summary["best_validation_loss"]
+    assert found["worse"]["steps"] == 4
+    headings = [
+        line
+        for line in run("compare", f"runs={runs}/[bw]*").out.decode().splitlines()
+        if line.startswith("data: ")
+    ]
+    assert len(headings) == len(set(headings))
+
+
 def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
     shown = run("compare", f"runs={runs}/[bw]*")
     assert shown.code == 0, shown.err

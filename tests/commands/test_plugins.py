@@ -1,5 +1,6 @@
 """What a checkpoint names is looked for among plug-ins, and never imported."""
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,23 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def train(run: Run, *words: str) -> None:
     done = run("train", *words, *SMALL, "run_dir=run", "train.max_steps=2")
     assert done.code == 0, done.err
+
+
+def test_what_a_plug_in_prints_is_no_result(module: str, run: Run) -> None:
+    chatty = MODULE.replace("    def locate", "    print('at import')\n\n    def locate").replace(
+        '    name = "shifted"',
+        '    name = "shifted"\n    def decode(self, symbols):\n'
+        "        print('at work')\n        return super().decode(symbols)",
+    )
+    Path(f"{module}.py").write_text(chatty)
+    train(run, "recipe=rain", f"plugins={module}", "data.codec=shifted")
+    made = run(
+        "generate", "checkpoint=run", f"plugins={module}", "length=9", "seed=1", "device=cpu"
+    )
+    assert (made.code, len(made.out)) == (0, 9), made.err
+    assert "at work" in made.err
+    scored = run("evaluate", "checkpoint=run", f"plugins={module}", "device=cpu", "json=true")
+    assert json.loads(scored.out)["symbols"] == 2 * len(SENTENCE)
 
 
 def test_evaluate_finds_the_data_set_of_a_module_again(module: str, run: Run) -> None:
