@@ -23,6 +23,7 @@ PRECISIONS = {
     "onnx": ("fp32", "int8"),
 }
 """What every engine computes in; the first is what precision=auto means there."""
+_LONG = 10_000  # symbols, of which a slower engine takes noticeably longer
 
 
 def choose_engine(
@@ -32,7 +33,7 @@ def choose_engine(
 
     auto takes the fastest engine of the precision, and of fp32 where that is auto, too: the same
     seed then gives the same text wherever arithmetic rounds alike. An engine that cannot run here
-    is passed over, with a notice.
+    is passed over, with a notice where that matters.
 
     Args:
         model: on the device that was chosen.
@@ -48,6 +49,8 @@ def choose_engine(
         try:
             return _build(tried, precision, model, size, request.streams)
         except (ConfigError, DeviceError) as error:
+            if tried == "onnx" and isinstance(error, ConfigError) and request.length < _LONG:
+                continue  # it is not installed, and would save no more than seconds
             notice(f"generating with sample.engine={following}: {error}")
     engine = _build(names[-1], precision, model, size, request.streams)
     if request.precision == "auto" and precision != "fp32":
