@@ -14,6 +14,7 @@ from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.console import Progress, unseen
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
+from seqkit.data.load import fitting_recipe
 from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
@@ -99,16 +100,18 @@ def opened(
             config.init_from = saved.config.get("init_from")
             ended = folder.finished_at == saved.metrics.get("step")
             if ended and not resume.may_have_more(config, saved):
-                notice(f"{folder.path}: {_finished(config, folder.finished_at)}")
+                notice(f"{folder.path}: {resume.finished(config, folder.finished_at)}")
                 yield None
                 return
         chosen = device.choose_device(config.device)
         with device.settings_of_training(chosen, config.train.deterministic):
             training = _set_up(config, chosen, folder, saved, catalogue, notice, progress)
             if saved is not None and training.trainer.finished and folder.finished_at is not None:
-                notice(f"{folder.path}: {_finished(config, training.trainer.progress.step)}")
+                notice(f"{folder.path}: {resume.finished(config, training.trainer.progress.step)}")
                 yield None
             else:
+                if said := resume.time_is_up(config, training.trainer.elapsed):
+                    notice(said)
                 yield training
 
 
@@ -120,7 +123,7 @@ def _run_folder(config: Config) -> RunFolder:
         raise ConfigError(
             f"no recipe: resume=auto goes on with the run in {config.run_dir}"
             if held
-            else "no recipe: give recipe=NAME; python -m seqkit --help lists them"
+            else f"no recipe: give {fitting_recipe(config.data)}; --help lists all"
         )
     if config.run_dir:
         folder = RunFolder(Path(config.run_dir))
@@ -277,12 +280,3 @@ def _execution(
     if choice.execution != before and (choice.milliseconds or before):
         notice(f"kernels: {choice}")
     return choice.execution
-
-
-def _finished(config: Config, step: int | None) -> str:
-    keys = [f"train.{key}" for key in ("max_steps", "max_minutes") if getattr(config.train, key)]
-    keys += ["train.patience"] if config.train.patience else []
-    key = " or ".join(keys or ["train.max_epochs"])
-    if len(keys) > 1:
-        key += ", whichever ended it,"
-    return f"this run is finished, at step {step}; a larger {key} extends it"

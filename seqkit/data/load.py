@@ -1,5 +1,6 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.console import Progress, unseen
-from seqkit.data import audio_corpus, codecs, datasets, text_corpus
+from seqkit.data import audio_corpus, codecs, datasets, pipes, text_corpus
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
@@ -120,6 +121,15 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     return f"{shown} {verb} not have the {recorded} bytes that the checkpoint was trained on"
 
 
+def fitting_recipe(data: DataConfig) -> str:
+    """A recipe for the data at `data.path`, as far as that can be told without reading it."""
+    files = [path for path in map(Path, data.path) if path.exists()]
+    if not files or any(map(pipes.is_pipe, data.path)):
+        return "recipe=NAME"
+    sound = data.kind == "audio" or all(map(audio_corpus.holds_sound, files))
+    return "recipe=wav_generation, for sound" if sound else "recipe=shakespeare, for text"
+
+
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
     """How the data is to be read: text, bytes, audio, or auto to go by the content."""
     if codec is not None:
@@ -158,8 +168,18 @@ def _is_sound(located: Located, pattern: str) -> bool:
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
+        for given in data.path:
+            _check_no_list(given)
         path, *others = map(Path, data.path)
         return Located(path, path.name or str(path), others=tuple(others))
     if data.dataset:
         return datasets.locate(data.dataset, catalogue, folders)
     raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")
+
+
+def _check_no_list(given: str) -> None:
+    """Raise DataError for several paths in one, which a name with a comma might be, too."""
+    parts = [part.strip() for part in given.split(",")]
+    if len(parts) > 1 and not os.path.lexists(given) and all(map(os.path.lexists, parts)):
+        several = " ".join(f"data.path={part}" for part in parts)
+        raise DataError(f"data.path={given}: no such file: for several, give {several}")

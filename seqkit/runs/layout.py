@@ -4,6 +4,7 @@ report.html  config.yaml  about.json  metrics.jsonl  summary.json  log  samples/
 checkpoints/{last,previous,best}.safetensors
 """
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from seqkit import disk
 from seqkit.errors import CheckpointError
 
 _SUFFIX = ".safetensors"
+_SHOWN = 3  # runs that are named
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,26 @@ def find_checkpoint(place: Path) -> Path:
                 return file
     except OSError as error:
         raise CheckpointError(f"{place}: cannot be read: {disk.describe(error)}") from error
+    if runs := _newest_runs(place):
+        raise CheckpointError(
+            f"{place}: a folder of runs: give one of them, the newest: checkpoint={runs[0]}"
+            + "".join(f", {run}" for run in runs[1:_SHOWN])
+            + (" …" if len(runs) > _SHOWN else "")
+        )
     raise CheckpointError(
         f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file"
     )
+
+
+def _newest_runs(folder: Path) -> list[Path]:
+    """The runs in a folder, or in the folders in it (RECIPE/TIME), the newest first."""
+    times: dict[Path, float] = {}
+    with contextlib.suppress(OSError):  # a folder that may not be read, a file that goes
+        for depth in ("*", "*/*"):
+            for file in folder.glob(f"{depth}/checkpoints/*{_SUFFIX}"):
+                run = file.parents[1]
+                times[run] = max(times.get(run, 0.0), file.stat().st_mtime)
+    return sorted(times, key=lambda run: times[run], reverse=True)
 
 
 def samples_folder(checkpoint: Path) -> Path:

@@ -9,6 +9,7 @@ from seqkit.checking import default_of
 from seqkit.config import ARITHMETIC_KEYS, Config, options
 from seqkit.data import pipes
 from seqkit.errors import ConfigError
+from seqkit.progress_line import duration
 from seqkit.runs.checkpoint import Checkpoint
 
 _GROUPS = ("data", "model", "optimizer", "train")
@@ -31,6 +32,27 @@ def may_have_more(config: Config, saved: Checkpoint) -> bool:
     before = saved.config.get("data", {}).get("path", [])
     paths = [str(Path(path).absolute()) for path in config.data.path]
     return paths != before or bool(_changed(config, saved, {*_END_KEYS, "data.pattern"}))
+
+
+def finished(config: Config, step: int | None) -> str:
+    """What is said of a run that came to its end, and how it goes on."""
+    keys = [f"train.{key}" for key in ("max_steps", "max_minutes") if getattr(config.train, key)]
+    keys += ["train.patience"] if config.train.patience else []
+    key = " or ".join(keys or ["train.max_epochs"])
+    if len(keys) > 1:
+        key += ", whichever ended it,"
+    return f"this run is finished, at step {step}; a larger {key} extends it"
+
+
+def time_is_up(config: Config, elapsed: float) -> str | None:
+    """What is said of a run that has no time left after so many seconds; None if it has."""
+    minutes = config.train.max_minutes
+    if not minutes or elapsed < 60 * minutes:
+        return None
+    return (
+        f"train.max_minutes={minutes:g} is used up: this run took {duration(elapsed)} by now, and "
+        "ends after one more step; a larger value goes on"
+    )
 
 
 def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> None:

@@ -293,6 +293,7 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     first = summary("train.max_minutes=0.02", "train.validate_every=20")
     assert first["elapsed_seconds"] >= 0.9 * 1.2
     again = run(*words, "train.max_minutes=0.02", "train.validate_every=20")
+    assert "is used up" not in again.err
     assert "a larger train.max_minutes extends it" in again.err
     more = summary("train.max_minutes=0.04")
     assert more["steps"] > first["steps"]
@@ -334,3 +335,12 @@ def test_a_signal_in_a_validation_is_heard_at_once(run: Run, tmp_path: Path) -> 
     lines = (tmp_path / "a" / "metrics.jsonl").read_text().splitlines()
     steps = [(event["event"], event["step"]) for event in map(json.loads, lines)]
     assert steps == [("train", 1), ("train", 2), ("validate", 2)]
+
+
+def test_a_run_without_time_left_says_so(run: Run, text_file: Path, tmp_path: Path) -> None:
+    words = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto")
+    assert run(*words, "train.max_steps=40").code == 0
+    shorter = run(*words, "train.max_steps=50", "train.max_minutes=1e-4")
+    assert shorter.code == 0, shorter.err
+    assert "train.max_minutes=0.0001 is used up: this run took 0:" in shorter.err
+    assert "step 41" in shorter.err

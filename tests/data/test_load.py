@@ -13,7 +13,7 @@ from seqkit.config import DataConfig
 from seqkit.data import corpus_cache
 from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
 from seqkit.data.corpus import Corpus
-from seqkit.data.load import load_corpus, recorded_path_problem
+from seqkit.data.load import fitting_recipe, load_corpus, recorded_path_problem
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import Symbols
@@ -183,6 +183,24 @@ def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
     assert load(paths).sha256 == corpus.sha256 != load(paths[::-1]).sha256
     with pytest.raises(DataError, match="none: cannot be read: no such file"):
         load([text, tmp_path / "none"])
+
+
+def test_paths_in_one_are_several(text: Path, sound: Path) -> None:
+    with pytest.raises(DataError, match=rf"for several, give data.path={text} data.path={sound}$"):
+        load(Path(f"{text}, {sound}"))
+    both = text.with_name("a, b.txt")
+    both.write_text(WORDS)
+    assert load(both).name == "a, b.txt"  # a name with a comma is one
+    with pytest.raises(DataError, match="cannot be read: no such file"):
+        load(Path(f"{text},none"))
+
+
+def test_a_recipe_is_named_that_fits(text: Path, sound: Path) -> None:
+    for paths, recipe in (([text], "shakespeare"), ([sound], "wav_generation"), ([], "NAME")):
+        data = DataConfig(path=[*map(str, paths)])
+        assert fitting_recipe(data).startswith(f"recipe={recipe}")
+    assert fitting_recipe(DataConfig(path=["-"])) == "recipe=NAME"
+    assert fitting_recipe(DataConfig(path=["nowhere"])) == "recipe=NAME"
 
 
 def test_a_name_counts_what_is_read(text: Path, sound: Path, tmp_path: Path) -> None:
