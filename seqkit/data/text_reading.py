@@ -101,4 +101,4 @@ def _advice(file: Path) -> str:
         return f"it looks like text in UTF-16: give data.encoding={encoding}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
-    return "name the encoding with data.encoding, or read any file with data.kind=bytes"
+    return "name its encoding, as in data.encoding=latin-1, or read any file with data.kind=bytes"

@@ -178,7 +178,7 @@ def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
     [
         (
             b"caf\xe9 au lait",
-            r"byte 3 \(0xe9\) is not utf-8: name the encoding with data\.encoding",
+            r"byte 3 \(0xe9\) is not utf-8: name its encoding, as in data\.encoding",
         ),
         ("some text".encode("utf-16-le"), r"not utf-8: .* data\.encoding=utf-16-le$"),
         ("some text".encode("utf-16-be"), r"not utf-8: .* data\.encoding=utf-16-be$"),
