@@ -116,6 +116,11 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A count with its noun, as 1 file or 3 files."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def rounded(number: float) -> str:
     """A number with three digits, such as 950, 21.5k or 1.23M."""
     for unit in ("", "k", "M", "G"):

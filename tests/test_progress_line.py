@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqkit.progress_line import ProgressLine, Reading, columns_of, duration, rounded
+from seqkit.progress_line import ProgressLine, Reading, columns_of, counted, duration, rounded
 from tests.conftest import SENTENCE, TINY, environment
 from tests.terminal import Screen, on_terminal
 
@@ -227,3 +227,7 @@ def test_bytes_are_shown_as_megabytes() -> None:
 
 def test_wide_characters_take_two_columns() -> None:
     assert [columns_of(text) for text in ("", "text", "\u65e5\u672c", "e\u0301")] == [0, 4, 4, 1]
+
+
+def test_a_count_has_the_noun_that_fits() -> None:
+    assert [counted(n, "file") for n in (0, 1, 2)] == ["0 files", "1 file", "2 files"]

@@ -22,6 +22,7 @@ from seqkit.generation.request import prompt_of, request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.plugins import Catalogue
+from seqkit.progress_line import counted
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
@@ -229,7 +230,7 @@ def _with_model(config: Config, model: ModelConfig) -> Config:
 
 def _tell_of_lanes(lanes: Lanes, wanted: int, model: ModelConfig, notice: Notice) -> None:
     if lanes.batch_size < wanted:
-        count = f"{lanes.batch_size} {'lane' if lanes.batch_size == 1 else 'lanes'}"
+        count = counted(lanes.batch_size, "lane")
         notice(f"the data is short: {count} in place of train.batch_size={wanted}")
     if lanes.has_separators and not model.resets_in_one_call:
         notice(

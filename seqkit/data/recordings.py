@@ -19,6 +19,7 @@ from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
 from seqkit.disk import OutputFile
 from seqkit.errors import DataError
+from seqkit.progress_line import counted
 
 _SHORTEST = 0.02  # seconds; a clip below holds nothing to learn from
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
@@ -195,11 +196,10 @@ class Recordings:
         if self.bad.errors:
             count = len(self.bad.errors)
             yield f"{count} of {len(self.source.files)} files cannot be read: {self.bad}"
-        count = len(self.source.files)
-        told = [f"{documents} of {count} {'file' if count == 1 else 'files'} of sound read"]
+        told = [f"{documents} of {counted(len(self.source.files), 'file')} of sound read"]
         told += [f"{count} {what}" for what, count in self.converted.items()]
         told += [f"{count} left out ({what})" for what, count in self.left_out.items()]
         if self.clipped:
-            told.append(f"{self.clipped} samples over 1 clipped")
+            told.append(f"{counted(self.clipped, 'sample')} over 1 clipped")
         if len(told) > 1:
             yield "; ".join(told)

@@ -18,6 +18,7 @@ from seqkit.data.meter import Meter
 from seqkit.data.text_reading import check_text, encoding_with_mark, text_blocks
 from seqkit.disk import OutputFile
 from seqkit.errors import DataError
+from seqkit.progress_line import counted
 from seqkit.symbols import Symbols, symbol_dtype
 
 
@@ -78,7 +79,7 @@ class Texts:
             count, total = len(self.bad.errors), len(self.source.files)
             yield f"{count} of {total} files cannot be read: {self.bad}"
         if self.skipped:
-            yield f"{self.skipped} characters outside the vocabulary were left out"
+            yield f"{counted(self.skipped, 'character')} outside the vocabulary left out"
         if self.marked:
             yield (
                 f"a byte order mark is read as a character (in {_shown(self.marked)}): "

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.command_line import command_line
-from seqkit.progress_line import Reading, duration, rounded
+from seqkit.progress_line import Reading, counted, duration, rounded
 from seqkit.training import events as training
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 
@@ -129,7 +129,8 @@ def describe(event: Event) -> str | None:
                 "" if event.best_loss is None else f"; best validation loss {event.best_loss:.4f}"
             )
             return (
-                f"finished: {event.step} steps in {duration(event.seconds)}{loss}; generate with: "
+                f"finished: {counted(event.step, 'step')} in {duration(event.seconds)}{loss}; "
+                "generate with: "
                 + command_line("generate", f"checkpoint={event.run_dir}", *_given(event.plugins))
             )
         case _:
