@@ -110,6 +110,11 @@ def _main(arguments: list[str]) -> int:
     if words and "=" not in words[0]:
         command = words.pop(0)
         if command not in COMMANDS:
+            if Path(command).exists():
+                raise ConfigError(
+                    f"{command} is no command, but there is something of that name: to learn from "
+                    f"it, give data.path={command} and a recipe; --help lists them"
+                )
             hint = nearest(command, list(COMMANDS))
             raise ConfigError(f"unknown command {command}{hint} There are: {', '.join(COMMANDS)}")
         if given.help:
