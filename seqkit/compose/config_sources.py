@@ -1,6 +1,7 @@
 """Folders in which Hydra looks for config files: groups as they lie, and recipes."""
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
@@ -30,13 +31,13 @@ class GroupSource(FileConfigSource):
             raise ConfigError(config_file.explain(error, file)) from error
         except RecursionError as error:
             raise ConfigError(f"{file}: an alias in it names what it stands in") from error
-        content = OmegaConf.to_container(found.config)
+        content: Any = OmegaConf.to_container(found.config)
         if isinstance(content, dict):
             if config_path.startswith("data/"):
-                content = with_listed_path(content)
+                found.config = OmegaConf.create(with_listed_path(content))
             elif isinstance(content.get("data"), dict):
-                content["data"] = with_listed_path(content["data"])
-            found.config = OmegaConf.create(content)
+                data = with_listed_path(content["data"])
+                found.config = OmegaConf.create({**content, "data": data})
         return found
 
 
