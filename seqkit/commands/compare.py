@@ -132,7 +132,7 @@ def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
             known = f"{data.get('name')}, sha256 {str(data.get('sha256'))[:8]}…"
             read = "".join(f", {name}={_value(settings.get(name))}" for name in keys)
             if not settings:
-                read = ", read in a way that is not known"
+                read = ", settings unknown"
             lines += [*([""] if lines else []), f"data: {known if data else 'not known'}{read}"]
         lines += _table(group, _columns())
     return lines
