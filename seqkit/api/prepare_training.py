@@ -28,7 +28,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.symbols import Symbols
 from seqkit.training import footprint, kernel_choice
-from seqkit.training.trainer import Trainer, saved_execution
+from seqkit.training.trainer import Trainer
 
 Notice = Callable[[str], None]
 
@@ -268,7 +268,7 @@ def _execution(
         notice(advice)
     if reason := kernel_choice.why_not_persistent(model):
         notice(reason)
-    before = saved_execution(saved.training) if saved is not None else None
+    before = kernel_choice.saved_execution(saved.training) if saved is not None else None
     choice = kernel_choice.choose_execution(
         model,
         lanes,

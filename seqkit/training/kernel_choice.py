@@ -1,16 +1,15 @@
 """Which execution of a network is the fastest on this GPU: measured, not guessed."""
 
-import contextlib
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from seqkit import disk
 from seqkit.data.lanes import Lanes
-from seqkit.errors import ConfigError, DeviceError, OutputError
+from seqkit.errors import ConfigError, DeviceError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN
@@ -18,9 +17,9 @@ from seqkit.model.execution import Execution, has_persistent_shape, usable_kerne
 from seqkit.model.loss import cross_entropy
 from seqkit.model.padding import TENSOR_CORE, nearest, round_up
 from seqkit.model.persistent import launch
+from seqkit.training.kernel_times import measured_times
 
 _CALLS = 5  # of every candidate
-_FORMAT = 2  # of the file of times
 
 
 @dataclass(frozen=True)
@@ -119,62 +118,6 @@ def choose_execution(
     return ExecutionChoice(min(times, key=lambda e: times[e], default=tried[0]), times)
 
 
-def measured_times(
-    executions: list[Execution],
-    *,
-    measure: Callable[[Execution], float],
-    place: Path,
-    circumstances: str,
-) -> dict[Execution, float]:
-    """Milliseconds of every execution that could be measured, now or earlier.
-
-    An execution that fails (out of memory, not supported by this GPU) has no time,
-    and nothing is remembered of it: memory may suffice the next time. Trying it again costs less
-    than measuring it would, because it ends where it fails.
-
-    Args:
-        executions: what to measure.
-        measure: returns milliseconds.
-        place: the file of times.
-        circumstances: what the times depend on beside the execution.
-    """
-    file = _read(place)
-    known = file.setdefault(circumstances, {})
-    times: dict[Execution, float] = {}
-    fresh = False
-    for execution in executions:  # one at a time: together they would need the memory of all
-        name = json.dumps(execution.to_record())
-        if name not in known:
-            try:
-                known[name] = measure(execution)
-            except (RuntimeError, DeviceError):
-                continue
-            fresh = True
-        times[execution] = known[name]
-    if fresh:
-        content = json.dumps({"format": _FORMAT, "milliseconds": file}, indent=1)
-        with contextlib.suppress(OutputError), disk.atomic_write(place) as stream:
-            stream.write(content.encode())
-    return times
-
-
-def _read(place: Path) -> dict[str, dict[str, float]]:
-    """The remembered times: circumstances -> record of an execution -> milliseconds.
-
-    A file that is missing, damaged or of another format counts as empty.
-    """
-    try:
-        content = json.loads(place.read_bytes())
-        if content["format"] != _FORMAT:
-            return {}
-        return {
-            circumstances: {name: float(time) for name, time in times.items()}
-            for circumstances, times in content["milliseconds"].items()
-        }
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {}
-
-
 def _circumstances(model: CharRNN, lanes: Lanes) -> list[object]:
     """What the times depend on beside the execution."""
     config = model.config
@@ -266,3 +209,13 @@ def _computes(execution: Execution) -> bool:
 
 def _on_gpu(model: CharRNN) -> bool:
     return model.head.weight.device.type == "cuda"
+
+
+def saved_execution(values: Mapping[str, Any] | None) -> Execution | None:
+    """The execution in the values that a trainer's `state` returned, or 0.1.0's, if any."""
+    values = values or {}
+    record: Any = values.get("execution", values.get("plan"))
+    try:
+        return Execution.from_record(record)
+    except (TypeError, ValueError):
+        return None

@@ -287,13 +287,3 @@ class Trainer:
 
 def _every(steps: int, step: int) -> bool:
     return steps > 0 and step % steps == 0
-
-
-def saved_execution(values: dict[str, Any] | None) -> Execution | None:
-    """The execution in the values that a trainer's `state` returned, or 0.1.0's, if any."""
-    values = values or {}
-    record: Any = values.get("execution", values.get("plan"))
-    try:
-        return Execution.from_record(record)
-    except (TypeError, ValueError):
-        return None

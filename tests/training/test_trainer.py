@@ -16,8 +16,8 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.network import Network, State
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
-from seqkit.training.kernel_choice import candidates
-from seqkit.training.trainer import Trainer, saved_execution
+from seqkit.training.kernel_choice import candidates, saved_execution
+from seqkit.training.trainer import Trainer
 
 V = 5
 
