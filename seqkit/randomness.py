@@ -59,8 +59,13 @@ def dropout_masks(keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torc
     counter = torch.arange((count + 1) // 2, dtype=torch.int32, device=keys.device)
     hashed = _mix(counter, keys[:, None])
     halves = hashed.view(torch.int16)[:, :count].view(-1, *shape)
-    keep = halves >= round(rate * 2**16) - 2**15
+    keep = halves >= dropout_threshold(rate)
     return keep.to(dtype) * (1 / (1 - rate))
+
+
+def dropout_threshold(rate: float) -> int:
+    """The least of the 16-bit hashes, from -2**15, whose elements are kept."""
+    return round(rate * 2**16) - 2**15
 
 
 def _mix(value: Tensor, key: Tensor) -> Tensor:

@@ -15,6 +15,9 @@ from seqkit.errors import DeviceError
 HOPPER = Path(__file__).with_name("hopper.cu")
 """What sources for Hopper GPUs share; it comes first."""
 
+NUMBERS = Path(__file__).with_name("numbers.cu")
+"""What sources share that store numbers of any dtype; it needs the constant DTYPE."""
+
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _LARGE_CLUSTERS = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 _CLUSTER = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
@@ -188,6 +191,11 @@ class Kernel:
             self._cuda.cuGetErrorString(result, ctypes.byref(text))
             said = (text.value or b"unknown error").decode()
             raise DeviceError(f"the GPU refuses the kernel: {said}")
+
+
+def dtype_number(dtype: torch.dtype) -> int:
+    """The constant DTYPE of numbers.cu."""
+    return (torch.float32, torch.float16, torch.bfloat16).index(dtype)
 
 
 def _architecture(device: torch.device, exact: bool) -> str:

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig, TrainConfig
+from seqkit.kernels.masks import masks
 from seqkit.model.cells import GATES
-from seqkit.randomness import dropout_keys, dropout_masks
+from seqkit.randomness import dropout_keys
 
 _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs
 
@@ -40,17 +41,17 @@ class Noise:
         if not any(rates):
             return None
         top = len(rates) - 1
-        masks = [dropout_masks(self._keys[top : top + 1], shape, rates[top], dtype)]
-        if top:
-            masks.insert(0, dropout_masks(self._keys[:top], shape, rates[0], dtype))
-        return torch.cat(masks)
+        if rates[0] == rates[top]:
+            return masks(self._keys[: top + 1], shape, rates[top], dtype)
+        below = masks(self._keys[:top], shape, rates[0], dtype)
+        return torch.cat([below, masks(self._keys[top : top + 1], shape, rates[top], dtype)])
 
     def inputs(self, lanes: int, dtype: torch.dtype) -> Tensor | None:
         """Factors (B, X) of the embeddings; None: all are 1."""
         if not self._model.input_dropout:
             return None
         shape = lanes, self._model.embedding_size
-        return dropout_masks(self._key(_INPUT), shape, self._model.input_dropout, dtype)[0]
+        return masks(self._key(_INPUT), shape, self._model.input_dropout, dtype)[0]
 
     def weights(self) -> Tensor | None:
         """Factors (L, G·H, H) of the recurrent weights u of every layer; None: all are 1.
@@ -62,13 +63,13 @@ class Noise:
         hidden = self._model.hidden_size
         shape = GATES[self._model.cell] * hidden, hidden
         keys = self._keys[self._model.num_layers + _WEIGHTS :]
-        return dropout_masks(keys, shape, self._model.weight_drop, torch.float32)
+        return masks(keys, shape, self._model.weight_drop, torch.float32)
 
     def forgotten(self, lanes: int) -> Tensor | None:
         """The lanes (B,) whose state is zeroed before the step (Melis et al., 2018); None: none."""
         if not self._reset:
             return None
-        return dropout_masks(self._key(_STATE), (lanes,), self._reset, torch.float32)[0] == 0
+        return masks(self._key(_STATE), (lanes,), self._reset, torch.float32)[0] == 0
 
     def _key(self, place: int) -> Tensor:
         return self._keys[self._model.num_layers + place][None]

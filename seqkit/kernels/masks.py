@@ -1,0 +1,56 @@
+"""Dropout masks on a GPU, in one launch; PyTorch takes sixteen."""
+
+import ctypes
+import functools
+import math
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from seqkit.errors import DeviceError
+from seqkit.kernels.nvrtc import NUMBERS, Kernel, dtype_number
+from seqkit.randomness import dropout_masks, dropout_threshold
+
+_THREADS = 256
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("masks", "keys")),
+        *((name, ctypes.c_int) for name in ("layers", "count", "threshold")),
+        ("factor", ctypes.c_float),
+    )
+
+
+def masks(keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> Tensor:
+    """`randomness.dropout_masks`, to the bit."""
+    kernel = _kernel(keys.device, dtype) if keys.is_cuda else None
+    if kernel is None:
+        return dropout_masks(keys, shape, rate, dtype)
+    made = torch.empty((len(keys), *shape), dtype=dtype, device=keys.device)
+    count = math.prod(shape)
+    arguments = _Arguments(
+        masks=made.data_ptr(),
+        keys=keys.data_ptr(),
+        layers=len(keys),
+        count=count,
+        threshold=dropout_threshold(rate),
+        factor=1 / (1 - rate),
+    )
+    threads = len(keys) * ((count + 1) // 2)
+    kernel.launch(arguments, blocks=-(-threads // _THREADS), threads=_THREADS)
+    return made
+
+
+@functools.cache
+def _kernel(device: torch.device, dtype: torch.dtype) -> Kernel | None:
+    """None with a PyTorch that has no NVRTC."""
+    source = Path(__file__).with_suffix(".cu")
+    constants = {"DTYPE": dtype_number(dtype)}
+    try:
+        return Kernel(
+            "dropout_masks", sources=[NUMBERS, source], constants=constants, device=device
+        )
+    except DeviceError:
+        return None
