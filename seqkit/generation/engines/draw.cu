@@ -107,7 +107,7 @@ __device__ __forceinline__ int draw(const float (&logits)[CHUNK], double uniform
     int first = V;
 #pragma unroll
     for (int i = CHUNK - 1; i >= 0; i--) first = keys[i] == highest ? lane * CHUNK + i : first;
-    return __reduce_min_sync(ALL, first);
+    return min(__reduce_min_sync(ALL, first), V - 1);
   }
   float peak = __int_as_float(highest ^ ((highest >> 31) & 0x7fffffff));
   float shares[CHUNK];
@@ -148,7 +148,8 @@ __device__ __forceinline__ int draw(const float (&logits)[CHUNK], double uniform
   unsigned reached = __ballot_sync(ALL, last >= 0 && upto > target);
   unsigned possible = __ballot_sync(ALL, last >= 0);
   int owner = reached ? __ffs(reached) - 1 : 31 - __clz(possible);
-  return __shfl_sync(ALL, symbol, owner);
+  // Without any number among the logits there is no such symbol: then it is one of the V all the same.
+  return min(max(__shfl_sync(ALL, symbol, owner), 0), V - 1);
 }
 
 struct DrawArguments {

@@ -19,7 +19,8 @@
 // Constants: L, H, V and S; BLOCKS; TILES, WARPS and HEAD_TILES per block; KTILES (of 16 columns)
 // per warp; COPIES of the published words, so that fewer readers poll the same one; IN_REGISTERS
 // and IN_SHARED, how many fragments are kept there (the rest is read from L2 at every step);
-// TABLE_SHARED, whether the first layer's table is in shared memory.
+// TABLE_SHARED, whether the first layer's table is in shared memory; SKIPS, whether the output layer
+// reads the hidden values of all layers.
 
 #define FINISHERS TILES
 #define THREADS ((WARPS + FINISHERS) * 32)
@@ -165,6 +166,7 @@ __device__ __forceinline__ void matrix_warp(const Arguments &a, const Shared &s,
   for (int t = 0; t < a.steps; t++) {
     unsigned number = a.base + t, mark = number << 16;
     int parity = number & 1;
+    float head_sums[HEAD_TILES][4] = {};
 #pragma unroll
     for (int layer = 0; layer < L; layer++) {
       const unsigned *from = words + (parity * L + layer) * COPIES * S * H;
@@ -191,10 +193,10 @@ __device__ __forceinline__ void matrix_warp(const Arguments &a, const Shared &s,
         fragments.product(sums, layer * LAYER_FRAGMENTS, b);
         put_partial(s.layers + layer * TILES * PARTIAL, sums, warp, lane);
         arrive(LAYER_READY + layer + 1);
-      } else if (heads) {
-        float sums[HEAD_TILES][4] = {};
-        fragments.product(sums, HEAD_BASE, b);
-        put_partial(s.head, sums, warp, lane);
+      }
+      if (heads && (SKIPS || layer + 1 == L)) fragments.product(head_sums, HEAD_BASE, b);
+      if (heads && layer + 1 == L) {
+        put_partial(s.head, head_sums, warp, lane);
         arrive(HEAD_READY);
       }
       hidden_product(layer, parity ^ 1);

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
-from seqkit.errors import DeviceError
+from seqkit.errors import ConfigError, DeviceError
 from seqkit.generation.engines.cuda import Copy, Rule, copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
@@ -24,6 +24,7 @@ from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
 
 _SHARED = 99 * 1024  # bytes of shared memory that every GPU from capability 8.6 on gives a block
+_FEW = 3  # streams up to which the kernel for few is faster on a Hopper GPU
 _PATIENCE = 1 << 21  # polls before a warp gives up, after a second or two
 
 
@@ -50,17 +51,22 @@ def lay_out_on(
     """
     require_gpu(device, "fused")
     about = torch.cuda.get_device_properties(device)
-    many = streams > MOST_STREAMS
-    found = (about.major, about.minor)
-    if found != (9, 0) if many else about.major < 8:
+    many, hopper = streams > MOST_STREAMS, (about.major, about.minor) == (9, 0)
+    if not hopper if many else about.major < 8:
         needed = f"9.0 for {streams} streams" if many else "8.0"
         raise DeviceError(
             f"sample.engine=fused needs a GPU of capability {needed}, and {about.name} has "
             f"{about.major}.{about.minor}: use sample.engine=cuda_graph"
         )
     limit = getattr(about, "shared_memory_per_block_optin", _SHARED)
-    choose = lay_out_many if many else lay_out
-    return choose(config, size, streams, about.multi_processor_count, limit)
+    given = (config, size, streams, about.multi_processor_count, limit)
+    if hopper and streams > _FEW:
+        try:
+            return lay_out_many(*given)
+        except (ConfigError, DeviceError):
+            if many:
+                raise
+    return lay_out(*given)
 
 
 class FusedEngine:

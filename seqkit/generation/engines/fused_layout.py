@@ -57,6 +57,7 @@ class Layout:
     IN_REGISTERS: int
     IN_SHARED: int
     TABLE_SHARED: bool
+    SKIPS: bool
     shared: int
     """Bytes of shared memory a block."""
 
@@ -131,7 +132,6 @@ def lay_out(
         [
             (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
             (config.clip == 0, "it knows no model.cell_clip"),
-            (not config.skip_connections, "it knows no model.skip_connections"),
             (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
             (config.num_layers <= 8, f"it takes up to 8 layers, not {config.num_layers}"),
             (size <= MOST_SYMBOLS, f"it takes up to {MOST_SYMBOLS} symbols, not {size}"),
@@ -175,6 +175,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
     fragments = ((2 * layers - 1) * tiles + head_tiles) * ktiles
     lanes = round_up(warps + tiles, 4) * 32  # registers are allocated to four warps at a time
     free = min(65536 // lanes // 8 * 8, 255) - 20 - 4 * ktiles - 2 * layers * tiles
+    free -= 4 * head_tiles * config.skip_connections
     registers = min(max(free // 4, 0), fragments)
     shared = min(fragments - registers, max(shared_limit - needed, 0) // (warps * 512))
     needed += shared * warps * 512
@@ -194,6 +195,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
         IN_REGISTERS=registers,
         IN_SHARED=shared,
         TABLE_SHARED=table_shared,
+        SKIPS=config.skip_connections,
         shared=needed + (table if table_shared else 0),
     )
 

@@ -19,7 +19,8 @@
 // Constants: L, H, V and S; BLOCKS; HEAD_TILES of 8 symbols a block; HIDDEN_SHARED, whether all
 // W_hh are in shared memory (else there is room for one, and they are copied from L2 in turn);
 // TABLE_SHARED, whether the first layer's table is; DRAW_HERE, whether each block draws the symbols
-// of all streams by itself (else a stream's symbol is drawn by one block, and exchanged).
+// of all streams by itself (else a stream's symbol is drawn by one block, and exchanged); SKIPS,
+// whether the output layer reads the hidden values of all layers.
 
 #define AT_ONCE (DRAW_HERE ? 2 : 1)  // draws of a warp whose logits are awaited together
 
@@ -145,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fused_many(const Argume
       for (int i = 0; i < AT_ONCE; i++) {
         const int stream = s + i * stride;
         if (stream >= S) break;
-        const int symbol = min(max(draw(logits[i], uniform[i], a.rule, lane), 0), V - 1);
+        const int symbol = draw(logits[i], uniform[i], a.rule, lane);
         if (lane) continue;
         if (DRAW_HERE) symbols[stream] = symbol;
         else store8(symbol_words + (number & 1) * S + stream, word_of(number, symbol));
@@ -154,6 +155,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fused_many(const Argume
     }
   };
 
+  float head_total[SKIPS ? TILES : 1][HEAD_TILES][4];  // of the layers so far
   unsigned copied = 0;  // W_hh, since the launch
   for (int t = -1; t < a.steps; t++) {
     const unsigned number = a.base + 1 + t;
@@ -173,27 +175,34 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fused_many(const Argume
         x.words = words_of(tile, layer, number, first_kstep);
 #pragma unroll
         for (int k = 0; k < KSTEPS; k++) x.h[k] = make_uint4(0, 0, 0, 0);
-        const bool last = layer + 1 == L;
+        const bool last = layer + 1 == L, to_head = heads && (last || SKIPS);
         float sum[4][4], head_sum[HEAD_TILES][4];
         x.receive([&](int begin, int end) {
           if (t < 0 || last && !heads) return;
           wgmma_begin();
+          const unsigned matrix = shared + INPUT_WEIGHTS + layer * MATRIX;
 #pragma unroll
-          for (int k = begin; k < end; k++) {
-            const int kstep = first_kstep + k;
-            if (!last) {
-              const unsigned matrix = shared + INPUT_WEIGHTS + layer * MATRIX;
-              multiply(sum, x.h[k], operand(matrix, kstep, 4), k > 0);
-              continue;
-            }
+          for (int k = begin; k < end && !last; k++)
+            multiply(sum, x.h[k], operand(matrix, first_kstep + k, 4), k > 0);
+#pragma unroll
+          for (int k = begin; k < end && to_head; k++)
 #pragma unroll
             for (int i = 0; i < HEAD_TILES; i++)
               multiply_eight(head_sum[i], x.h[k],
-                             operand(shared + HEAD_WEIGHTS + i * 128, kstep, HEAD_TILES), k > 0);
-          }
+                             operand(shared + HEAD_WEIGHTS + i * 128, first_kstep + k, HEAD_TILES),
+                             k > 0);
           wgmma_end();
         }, watch);
         if (tile == 0) copy_hidden_weights(layer);  // now, so that nothing else waits for it
+        if (SKIPS && to_head && t >= 0) {
+          wgmma_done();
+#pragma unroll
+          for (int i = 0; i < HEAD_TILES * 4; i++) {
+            asm volatile("" : "+f"(head_sum[i / 4][i % 4]) :: "memory");
+            float &total = head_total[SKIPS ? tile : 0][i / 4][i % 4], &sum = head_sum[i / 4][i % 4];
+            total = sum += layer ? total : 0.0f;
+          }
+        }
 
         if (t >= 0 && !last) {
           float in[4][2];

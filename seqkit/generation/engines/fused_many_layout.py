@@ -39,6 +39,7 @@ class ManyLayout:
     HIDDEN_SHARED: bool
     TABLE_SHARED: bool
     DRAW_HERE: bool
+    SKIPS: bool
     shared: int
     """Bytes of shared memory a block."""
 
@@ -94,7 +95,6 @@ def lay_out_many(
         [
             (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
             (config.clip == 0, "it knows no model.cell_clip"),
-            (not config.skip_connections, "it knows no model.skip_connections"),
             (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
             (layers <= _MOST_LAYERS, f"it takes up to {_MOST_LAYERS} layers, not {layers}"),
             (size <= most, f"it takes up to {most} symbols with {h} hidden units, not {size}"),
@@ -124,6 +124,7 @@ def lay_out_many(
         HIDDEN_SHARED=hidden_shared,
         TABLE_SHARED=table_shared,
         DRAW_HERE=streams <= _DRAWN_BY_ALL and size <= _QUICKLY_DRAWN,
+        SKIPS=config.skip_connections,
         shared=shared + (table if table_shared else 0),
     )
 

@@ -27,6 +27,7 @@ def network(
     cell: str = "lstm",
     embedding: bool = False,
     device: str = "cpu",
+    skips: bool = False,
 ) -> CharRNN:
     """A random network whose next symbol is far from certain and far from uniform."""
     config = ModelConfig(
@@ -36,6 +37,7 @@ def network(
         input="embedding" if embedding else "one_hot",
         embedding_size=7,
         vocabulary_size=size,
+        skip_connections=skips,
     )
     model = CharRNN(config, torch.Generator().manual_seed(size))
     with torch.no_grad():

@@ -1,6 +1,7 @@
 """The fused engine: its steps and draws."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,10 @@ import torch
 
 from seqkit.errors import DeviceError
 from seqkit.generation.engines import fused
+from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
+from seqkit.generation.engines.fused_layout import Layout
+from seqkit.generation.engines.fused_many_layout import ManyLayout
 from seqkit.generation.sampling import Sampling, draw
 from tests.generation.engines.networks import (
     RULES,
@@ -42,6 +46,67 @@ def test_logits_are_the_models(layers: int, hidden: int, size: int, streams: int
     logits, state = differences(engine, model, size, streams, steps=500)
     assert logits < 0.05
     assert state < 0.01
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("layers", "hidden", "size", "streams"), SHAPES)
+def test_skip_connections_are_known(layers: int, hidden: int, size: int, streams: int) -> None:
+    model = network(layers, hidden, size, device="cuda", skips=True)
+    engine = FusedEngine(model, size, streams)
+    logits, state = differences(engine, model, size, streams, steps=300)
+    assert logits < 0.05 * layers
+    assert state < 0.01
+    # The logits of several layers add up: at a temperature of 1 little would be left to chance.
+    check_draws(engine, model, streams, 200, Sampling(2.0, seed=3))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("sampling", RULES)
+@pytest.mark.parametrize("streams", [1, 5, 70])
+@pytest.mark.parametrize("size", [65, 70])
+def test_logits_that_are_no_numbers_give_symbols_all_the_same(
+    size: int, streams: int, sampling: Sampling
+) -> None:
+    """A symbol that there is not would be read from beyond the first layer's table."""
+    model = network(2, 64, size, device="cuda")
+    with torch.no_grad():
+        model.head.bias.fill_(torch.nan)
+    draws = np.random.default_rng(3).random((20, streams))
+    first, state = np.zeros(streams, np.int64), model.zero_state(streams)
+    for engine in (
+        FusedEngine(model, size, streams),
+        CudaGraphEngine(model, size, streams, "fp16"),
+    ):
+        drawn = np.concatenate(list(engine.sample(first, state, [draws], sampling)))
+        assert drawn.min() >= 0
+        assert drawn.max() < size
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("layers", "streams", "kind"),
+    [(2, 3, Layout), (2, 4, ManyLayout), (5, 4, Layout), (2, 5, ManyLayout)],
+)
+def test_each_kernel_has_the_streams_that_it_is_faster_for(
+    layers: int, streams: int, kind: type
+) -> None:
+    config = network(layers, 64, 65).config
+    assert isinstance(fused.lay_out_on(torch.device("cuda", 0), config, 65, streams), kind)
+
+
+@pytest.mark.gpu
+def test_other_gpus_have_the_kernel_for_few_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    device, about = torch.device("cuda", 0), torch.cuda.get_device_properties(0)
+    older = SimpleNamespace(major=8, minor=0, name="Older", multi_processor_count=108)
+    assert (about.major, about.minor) == (9, 0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: older)
+    config = network(2, 64, 65).config
+    assert isinstance(fused.lay_out_on(device, config, 65, 4), Layout)
+    with pytest.raises(DeviceError, match=r"9\.0 for 5 streams, and Older has 8\.0"):
+        fused.lay_out_on(device, config, 65, 5)
+    older.major = 7
+    with pytest.raises(DeviceError, match=r"capability 8\.0, and Older has 7\.0"):
+        fused.lay_out_on(device, config, 65, 1)
 
 
 @pytest.mark.gpu

@@ -36,7 +36,6 @@ def test_layouts_cover_the_network(layers: int, hidden: int, size: int, streams:
         ({"num_layers": 9}, 65, 1, "8 layers"),
         ({}, 1025, 1, "1024 symbols"),
         ({}, 65, 5, "4 streams"),
-        ({"skip_connections": True}, 65, 1, "skip_connections"),
         ({"backend": "unrolled", "cell_clip": 3.0}, 65, 1, "cell_clip"),
     ],
 )
@@ -83,7 +82,6 @@ def test_layouts_for_many_streams_cover_the_network(
         ({"num_layers": 5}, 65, 8, "4 layers"),
         ({"hidden_size": 32}, 129, 8, "128 symbols with 32"),
         ({}, 65, 257, "256 streams"),
-        ({"skip_connections": True}, 65, 8, "skip_connections"),
         ({"backend": "unrolled", "cell_clip": 3.0}, 65, 8, "cell_clip"),
     ],
 )
