@@ -27,10 +27,9 @@ class State(NamedTuple):
         """The same values, through which no gradient flows back."""
         return State(*(values.detach() for values in self))
 
-    def reset_(self, fresh: Tensor) -> None:
-        """Zero the lanes in which `fresh` (B,) is true, in place."""
-        for values in self:
-            values.masked_fill_(fresh[:, None], 0)
+    def begun_anew(self, fresh: Tensor) -> "State":
+        """The same values, and zeros in the lanes in which `fresh` (B,) is true."""
+        return State(*(torch.where(fresh[:, None], 0, values) for values in self))
 
 
 class Network(NamedTuple):

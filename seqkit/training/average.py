@@ -14,28 +14,30 @@ class WeightAverage:
 
     Attributes:
         model: a network with the averages as its parameters.
+        averages: those, in the order of `Network.tensors`.
+        share: of the newest weights in the next average.
     """
 
     def __init__(self, model: CharRNN, decay: float) -> None:
         self.model = model.copied()
         self._own = [own.detach() for own in model.network().tensors()]
-        self._averages = self.model.network().tensors()
+        self.averages = self.model.network().tensors()
         self._decay = decay
-        self._share = torch.zeros((), device=model.head.weight.device)
+        self.share = torch.zeros((), device=model.head.weight.device)
 
     def set_step(self, step: int) -> None:
         """Let the weights after update number `step`, from 0, have the share that they should."""
-        self._share.fill_((1 - self._decay) / (1 - self._decay ** (step + 1)))
+        self.share.fill_((1 - self._decay) / (1 - self._decay ** (step + 1)))
 
     @torch.no_grad()
     def update(self) -> None:
         """Take in the weights as they are now."""
-        for average, own in zip(self._averages, self._own, strict=True):
-            average.lerp_(own, self._share)
+        for average, own in zip(self.averages, self._own, strict=True):
+            average.lerp_(own, self.share)
 
     def tensors(self) -> dict[str, Tensor]:
         """All that an update changes."""
-        return {f"average.{index}": values for index, values in enumerate(self._averages)}
+        return {f"average.{index}": values for index, values in enumerate(self.averages)}
 
     @torch.no_grad()
     def restore(self, tensors: dict[str, Tensor]) -> None:

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
+from seqkit.errors import DeviceError
+from seqkit.training.gpu_update import GpuUpdate
 from seqkit.training.weights import TrainingWeights
 
 _SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows
@@ -28,8 +30,12 @@ class Updater:
         weights: TrainingWeights,
         *,
         scaled: bool,
+        gave_up: Tensor | None = None,
     ) -> None:
-        """`scaled`: whether the loss is scaled, as fp16 needs it."""
+        """Args:
+        scaled: whether the loss is scaled, as fp16 needs it.
+        gave_up: not zero where nothing is to change; read on a GPU.
+        """
         self._weights = weights
         self._clip_value, self._clip_norm = train.clip_value, train.clip_norm
         self._optimizer = make_optimizer(optimizer, weights.parameters)
@@ -38,23 +44,51 @@ class Updater:
         self.norm = torch.zeros((), device=device)
         self.scale = torch.full((), _SCALE if scaled else 1.0, device=device)
         self._growth = torch.zeros((), dtype=torch.int32, device=device)
+        self._gave_up = gave_up
+        self._on_gpu = self._gpu_update()
+
+    def _gpu_update(self) -> GpuUpdate | None:
+        """The update in kernels of our own, over the moments that there are now."""
+        rate = self._optimizer.param_groups[0]["lr"]
+        if not isinstance(rate, Tensor):
+            return None
+        tensors = {"rate": rate, "norm": self.norm, "scale": self.scale, "gave_up": self._gave_up}
+        tensors["growth"] = self._growth if self._scaled else None
+        settings = {"clip_value": self._clip_value, "clip_norm": self._clip_norm}
+        settings["patience"] = _PATIENCE
+        try:
+            return GpuUpdate(self._weights, self._optimizer, tensors, settings)
+        except DeviceError:  # a PyTorch without NVRTC
+            return None
 
     def set_rate(self, rate: float) -> None:
         """Use this learning rate from now on."""
-        for group in self._optimizer.param_groups:
-            if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
+        first, *others = self._optimizer.param_groups
+        if isinstance(first["lr"], Tensor):  # all groups share it
+            first["lr"].fill_(rate)
+            return
+        for group in (first, *others):
+            group["lr"] = rate
 
     @torch.no_grad()
     def update(self) -> None:
-        """Update the parameters, with bounds on the gradient's elements and then on its norm.
+        """Update the parameters, and what is made from them: the weights that run, the average.
+
+        There are bounds on the gradient's elements and then on its norm.
 
         The bound on the norm is that of Pascanu et al. (2013). It and the loss scale make up one
         divisor, which the optimizer's kernel applies. Where a gradient overflowed fp16, the update
         is skipped.
         """
+        if self._on_gpu is not None:
+            self._on_gpu()
+            return
+        self._update_by_pytorch()
+        self._weights.renew()
+        if self._weights.average is not None:
+            self._weights.average.update()
+
+    def _update_by_pytorch(self) -> None:
         value, bound = self._clip_value, self._clip_norm
         norm = torch.nn.utils.get_total_norm(self._weights.gradients)
         torch.div(norm, self.scale, out=self.norm)
@@ -102,16 +136,20 @@ class Updater:
                 moments.setdefault(int(index), {})[moment] = tensor
         blank = self._optimizer.state_dict()
         rates = [group["lr"] for group in self._optimizer.param_groups]
-        self._optimizer.load_state_dict({**blank, "state": moments})
+        self._optimizer.load_state_dict({**blank, "state": blank["state"] | moments})
         for group, rate in zip(self._optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
         if self._scaled and "scale" in tensors:  # not if it ran in another precision before
             self.scale.copy_(tensors["scale"])
             self._growth.copy_(tensors["growth"])
+        self._on_gpu = self._gpu_update()
 
 
 def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.optim.Optimizer:
-    """AdamW, or SGD with momentum; only the matrices decay."""
+    """AdamW, or SGD with momentum; only the matrices decay.
+
+    On a GPU its moments are there from the beginning, as zeros.
+    """
     device = parameters[0].device
     groups: list[dict[str, Any]] = [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": config.weight_decay},
@@ -125,10 +163,21 @@ def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.o
             # If the very first update is skipped, SGD would keep whatever is in fresh memory.
             sgd.state.update({p: {"momentum_buffer": torch.zeros_like(p)} for p in parameters})
         return sgd
-    return torch.optim.AdamW(
+    adam = torch.optim.AdamW(
         groups,
         lr=rate,
         betas=(config.beta1, config.beta2),
         fused=True,
         capturable=device.type == "cuda",
     )
+    if device.type == "cuda":
+        adam.state.update({p: _moments(p) for p in parameters})
+    return adam
+
+
+def _moments(parameter: Tensor) -> dict[str, Tensor]:
+    """What AdamW has before the first update."""
+    step = torch.zeros((), device=parameter.device)
+    return {"step": step} | {
+        name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")
+    }

@@ -51,8 +51,13 @@ class TrainingStep:
         self.weights = TrainingWeights(
             model, execution, separators=lanes.has_separators, average=train.average
         )
+        # Not zero once the persistent kernel gave up; from then on nothing changes any more.
+        self._gave_up: Tensor | None = None
+        if execution.kernel == "persistent":
+            self._gave_up = launch.error_word(device).zero_()
+        scaled = execution.precision == "fp16"
         self._updater = Updater(
-            optimizer, train, self.weights, scaled=execution.precision == "fp16"
+            optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up
         )
         zeros = model.zero_state(execution.lanes)
         self._state = State(*(values.to(execution.dtype) for values in zeros))
@@ -62,6 +67,8 @@ class TrainingStep:
         self._shift = torch.zeros((), dtype=torch.int64, device=device)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
+        self._asked = 0  # steps, and of these were made:
+        self._made = torch.zeros((), dtype=torch.int64, device=device)
         self._recording: Recording | None = None
         self._prefetcher: Prefetcher | None = None
         lanes.widen(execution.lanes)
@@ -84,6 +91,7 @@ class TrainingStep:
         if self._prefetcher is not None:
             self._prefetcher.load(step)
         (self._recording or self._advance)()
+        self._asked += 1
         if self._prefetcher is not None:
             self._prefetcher.prefetch(step + 1)
         return count
@@ -109,12 +117,15 @@ class TrainingStep:
         lanes, dtype = self._state.h.shape[1], weights.leaves[-1].dtype
         noise = self._noise
         forgotten = noise.forgotten(lanes)
-        self._state.reset_(window.fresh if forgotten is None else window.fresh | forgotten)
+        # Not in place: a step that cannot be made must leave the state as it was.
+        state = self._state.begun_anew(
+            window.fresh if forgotten is None else window.fresh | forgotten
+        )
         dropped = noise.weights()
         weights.drop(dropped)
         logits, after = weights.network(
             window.inputs,
-            self._state,
+            state,
             noise.units(lanes, dtype),
             window.resets,
             noise.inputs(lanes, dtype),
@@ -122,14 +133,22 @@ class TrainingStep:
         nats = cross_entropy(logits, window.targets, "sum")
         scale = self._updater.scale / self._count
         gradients = torch.autograd.grad(nats, weights.leaves, scale)
-        self._nats += nats.detach()
-        for own, values in zip(self._state, after, strict=True):
-            own.copy_(values.detach())
         weights.take_gradients(gradients, dropped)
         self._updater.update()
-        weights.renew()
-        if self.weights.average is not None:
-            self.weights.average.update()
+        self._keep(nats.detach(), State(*after).detached())
+
+    def _keep(self, nats: Tensor, after: State) -> None:
+        """Count the step, its nats and its state, unless the kernel gave up in it or before it."""
+        if self._gave_up is None:
+            self._nats += nats
+            for own, values in zip(self._state, after, strict=True):
+                own.copy_(values)
+            return
+        good = self._gave_up[0] == 0
+        self._made += good
+        self._nats += nats.where(good, 0)
+        for own, values in zip(self._state, after, strict=True):
+            torch.where(good, values, own, out=own)
 
     @contextmanager
     def _untouched(self) -> Iterator[None]:
@@ -150,19 +169,28 @@ class TrainingStep:
         found |= self._updater.tensors()
         if self.weights.average is not None:
             found |= self.weights.average.tensors()
-        return found | {"h": self._state.h, "c": self._state.c, "nats": self._nats}
+        state = {"h": self._state.h, "c": self._state.c}
+        return found | state | {"nats": self._nats, "made": self._made}
 
     def take_nats(self) -> float:
         """The nats of all targets since this was last called; it waits for the device.
 
         Raises:
-            DeviceError: the persistent kernel gave up. No update was made from what it left, NaN.
+            GaveUpError: the persistent kernel gave up; no step changed anything from then on.
         """
-        if self.weights.network.kernel == "persistent":
+        if self._gave_up is not None:
             launch.check(self._device)
         nats = float(self._nats)
         self._nats.zero_()
         return nats
+
+    def take_missing(self) -> int:
+        """How many of the last steps were not made, because the kernel gave up in the first."""
+        if self._gave_up is None:
+            return 0
+        made = int(self._made)
+        missing, self._asked = self._asked - made, made
+        return missing
 
     @property
     def gradient_norm(self) -> float:

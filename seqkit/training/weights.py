@@ -1,8 +1,14 @@
 """The weights of a training: as they are kept, as a step runs them, and as evaluation sees them."""
 
+import contextlib
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor
 
+from seqkit.errors import DeviceError
+from seqkit.kernels.gather import Gather
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -21,6 +27,7 @@ class TrainingWeights:
             execution's kernel wants them, so that no call has to cast or gather weights.
         average: of the parameters, if there is one.
         leaves: the tensors of `network`, to take gradients of.
+        copies: the part of each leaf that is a copy, with the parameter that it is a copy of.
         flat_gradient: the gradient of all parameters, in fp32, in one buffer: whatever is done to
             all of it (a sum over processes, say) is one call. There are gaps of zeros in it.
         gradients: each parameter's view of that buffer; also its `grad`.
@@ -43,13 +50,17 @@ class TrainingWeights:
         self.leaves = self.network.tensors()
         self._recurrent = _recurrent(model) if model.config.weight_drop else []
         self._set_apart(self._recurrent)
-        self._copies = [
+        self.copies = [
             (without_padding(leaf.detach(), own), own)
             for leaf, own in zip(self.leaves, self.parameters, strict=True)
             if not _shares(leaf, own)
         ]
         self.average = WeightAverage(model, average) if average else None
         self.flat_gradient, self.gradients = _flat(self.parameters)
+        self._gather: Callable[[list[Tensor]], None] = partial(_copy, self.gradients)
+        if self.flat_gradient.is_cuda:
+            with contextlib.suppress(DeviceError):  # a PyTorch without NVRTC
+                self._gather = Gather(self.gradients, self.leaves[-1].dtype)
         for own, gradient in zip(self.parameters, self.gradients, strict=True):
             own.grad = gradient
 
@@ -78,15 +89,15 @@ class TrainingWeights:
         `masks` are those that `drop` was given.
         """
         pairs = zip(gradients, self.parameters, strict=True)
-        _copy(self.gradients, [without_padding(gradient, own) for gradient, own in pairs])
+        self._gather([without_padding(gradient, own) for gradient, own in pairs])
         for place, mask in zip(self._recurrent, () if masks is None else masks, strict=False):
             self.gradients[place].mul_(mask)
 
     @torch.no_grad()
     def renew(self) -> None:
         """Make the weights that run anew from the parameters, which have changed."""
-        if self._copies:
-            _copy([used for used, _ in self._copies], [own for _, own in self._copies])
+        if self.copies:
+            _copy([used for used, _ in self.copies], [own for _, own in self.copies])
 
 
 def _recurrent(model: CharRNN) -> list[int]:

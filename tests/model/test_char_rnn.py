@@ -98,9 +98,7 @@ def test_a_reset_lane_starts_from_zero() -> None:
     net = model()
     symbols, state = inputs(4)
     fresh = torch.tensor([False, True, False])
-    partly = State(*(values.clone() for values in state))
-    partly.reset_(fresh)
-    logits, _ = net(symbols, partly)
+    logits, _ = net(symbols, state.begun_anew(fresh))
     from_zero, _ = net(symbols, State(*(torch.zeros_like(values) for values in state)))
     carried, _ = net(symbols, state)
     torch.testing.assert_close(logits[:, 1], from_zero[:, 1])
@@ -109,9 +107,10 @@ def test_a_reset_lane_starts_from_zero() -> None:
 
 def test_a_reset_zeroes_what_is_not_finite_too() -> None:
     broken = State(torch.full((L, B, H), torch.inf), torch.full((L, B, H), torch.nan))
-    broken.reset_(torch.tensor([True, False, True]))
-    assert not broken.h[:, [0, 2]].any()
-    assert not broken.c[:, [0, 2]].any()
+    mended = broken.begun_anew(torch.tensor([True, False, True]))
+    assert not mended.h[:, [0, 2]].any()
+    assert not mended.c[:, [0, 2]].any()
+    assert broken.h.isinf().all()  # it is as it was
 
 
 def test_initial_weights_follow_from_the_generator_and_the_forget_bias_is_one() -> None:

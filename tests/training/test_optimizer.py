@@ -10,17 +10,29 @@ from seqkit.model.execution import Execution
 from seqkit.training.optimizer import Updater
 from seqkit.training.weights import TrainingWeights
 
+LAYERWISE = Execution("layerwise", "fp32", 4)
 LARGEST = torch.finfo(torch.float32).max
 
 
 def updater(
-    kind: str = "adamw", *, scaled: bool = False, value: float = 0.0, norm: float = 0.0
+    kind: str = "adamw",
+    *,
+    scaled: bool = False,
+    value: float = 0.0,
+    norm: float = 0.0,
+    momentum: float = 0.9,
+    average: float = 0.0,
+    device: str = "cpu",
+    execution: Execution = LAYERWISE,
+    hidden: int = 6,
+    gave_up: torch.Tensor | None = None,
 ) -> tuple[Updater, TrainingWeights]:
-    config = ModelConfig(num_layers=1, hidden_size=6, vocabulary_size=5)
-    model = CharRNN(config, torch.Generator().manual_seed(1))
-    weights = TrainingWeights(model, Execution("layerwise", "fp32", 4), separators=False)
-    optimizer, train = OptimizerConfig(kind=kind), TrainConfig(clip_value=value, clip_norm=norm)
-    return Updater(optimizer, train, weights, scaled=scaled), weights
+    config = ModelConfig(num_layers=1, hidden_size=hidden, vocabulary_size=5)
+    model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
+    weights = TrainingWeights(model, execution, separators=False, average=average)
+    optimizer = OptimizerConfig(kind=kind, weight_decay=0.1, momentum=momentum)
+    train = TrainConfig(clip_value=value, clip_norm=norm)
+    return Updater(optimizer, train, weights, scaled=scaled, gave_up=gave_up), weights
 
 
 def fill(weights: TrainingWeights, values: float) -> None:

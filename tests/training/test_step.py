@@ -7,7 +7,7 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.errors import DeviceError
+from seqkit.errors import DeviceError, GaveUpError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
@@ -132,10 +132,10 @@ def test_what_runs_is_renewed_from_the_parameters(kind: str, precision: str) -> 
     )
     before = [value.detach().clone() for value in model.parameters()]
     trained(model, stepper)
-    for used, own in stepper.weights._copies:
+    for used, own in stepper.weights.copies:
         assert torch.equal(used, own.to(used.dtype))
     assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
-    assert (len(stepper.weights._copies) == 0) == (precision == "fp32")
+    assert (len(stepper.weights.copies) == 0) == (precision == "fp32")
 
 
 @GPU
@@ -190,6 +190,28 @@ def test_a_step_says_so_when_the_persistent_kernel_gave_up() -> None:
 
 
 @GPU
+@pytest.mark.parametrize("captured", [False, True])
+def test_nothing_changes_once_the_persistent_kernel_gave_up(captured: bool) -> None:
+    _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64, dropout=0.1)
+    if captured:
+        stepper.capture()
+    for number in range(3):
+        stepper.run(number, 0.01)
+    before = {name: values.clone() for name, values in stepper._tensors().items()}
+    launch.error_word(stepper.weights.leaves[0].device).fill_(1)
+    for number in range(3, 6):
+        stepper.run(number, 0.01)
+    for name, values in stepper._tensors().items():
+        assert torch.equal(values, before[name]), name
+    assert [stepper.take_missing(), stepper.take_missing()] == [3, 0]
+    with pytest.raises(GaveUpError):
+        stepper.take_nats()
+    stepper.run(3, 0.01)
+    assert np.isfinite(stepper.take_nats())
+    assert stepper.take_missing() == 0
+
+
+@GPU
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
 @pytest.mark.parametrize("documents", [1, 9])
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
@@ -223,7 +245,7 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
     expected = trained(*step(Execution("layerwise", precision, 8), "cuda"))
     model, stepper = step(Execution("layerwise", precision, 8), "cuda")
 
-    update = stepper._updater._optimizer.step
+    update = stepper._updater.update
 
     def fail(*_: object) -> None:
         if torch.cuda.is_current_stream_capturing():
@@ -232,7 +254,7 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
 
     before = torch.cuda.current_stream()
     with monkeypatch.context() as patch:
-        patch.setattr(stepper._updater._optimizer, "step", fail)
+        patch.setattr(stepper._updater, "update", fail)
         with pytest.raises(RuntimeError, match="cannot be captured"):
             stepper.capture()
     assert torch.cuda.current_stream() == before

@@ -1,0 +1,187 @@
+// From the gradient of all parameters to new parameters, and to all that is made from them, in two
+// launches: `measure_gradient` finds the norm and decides how the update goes, `update_parameters`
+// makes it.
+//
+// Constants: ADAM, 1 for AdamW and 0 for SGD; DTYPE, of the weights that run.
+
+#define THREADS 256
+#define EACH 4        // parameters of a thread
+#define CHUNK (THREADS * EACH)
+
+// One parameter tensor. Index i of a copy is row i / columns, column i % columns.
+struct Piece {
+  float *parameter;
+  float *first, *second;  // AdamW: means of the gradient and of its square. SGD: momentum or null
+  float *steps;           // AdamW: how many updates were made
+  float *average;         // or null
+  void *copy;             // the weights that run, or null where they are the parameters themselves
+  long long gradient;     // where in the flat gradient
+  int count, columns, stride;  // stride: of a row of the copy
+  float decay;
+};
+
+// How an update goes. `stays`: nothing changes; `skips`: the parameters do not.
+struct Decision {
+  bool stays, skips;
+  float bound, divisor, rate, step_size, second_root;
+};
+
+struct Arguments {
+  const Piece *pieces;
+  const int2 *chunks;     // piece and chunk of each block of `update_parameters`
+  const float *gradient;  // flat
+  double *partials;       // (2, blocks of `measure_gradient`)
+  unsigned *arrived;      // 0 before and after
+  Decision *decision;
+  const float *rate;      // the learning rate
+  const float *share;     // of the new parameters in the average; or null
+  float *norm;            // written: the gradient's, without the scale
+  float *scale;           // of the loss
+  int *growth;            // steps since the scale changed; or null, if it never does
+  const int *gave_up;     // not zero: nothing is to change; or null
+  long long length;       // of the flat gradient
+  int pieces_count;
+  float beta1, beta2, rest1, rest2, log1, log2;  // of AdamW's decays: 1 - decay, its logarithm
+  float momentum, clip_value, clip_norm;
+  int patience;           // steps without an overflow after which the scale is doubled
+};
+
+__device__ __forceinline__ float clipped(float gradient, float bound) {
+  return gradient > bound ? bound : gradient < -bound ? -bound : gradient;  // NaN stays NaN
+}
+
+// The sum over the block's threads, always in the same order; thread 0 has it.
+__device__ __forceinline__ double block_sum(double value, double *scratch) {
+  scratch[threadIdx.x] = value;
+  for (int half = THREADS / 2; half; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) scratch[threadIdx.x] += scratch[threadIdx.x + half];
+  }
+  __syncthreads();
+  const double sum = scratch[0];
+  __syncthreads();
+  return sum;
+}
+
+// `whole`, `bounded`: the norm before and after single values are clipped.
+__device__ Decision decide(const Arguments &a, float whole, float bounded) {
+  const float scale = *a.scale;
+  const int growth = a.growth ? *a.growth + 1 : 0;
+  Decision d = {};
+  d.stays = a.gave_up && *a.gave_up;
+  const bool overflow = a.growth && !isfinite(whole);
+  d.skips = d.stays || overflow;
+  d.rate = *a.rate;
+#if ADAM
+  const float steps = *a.pieces[0].steps + 1.0f;
+  d.step_size = d.rate / -expm1f(steps * a.log1);
+  d.second_root = sqrtf(-expm1f(steps * a.log2));
+#endif
+  d.bound = a.clip_value * scale;
+  const float over = a.clip_norm > 0 ? bounded / a.clip_norm : 0;
+  d.divisor = over <= scale ? scale : over;  // NaN goes on to the parameters
+  *a.norm = whole / scale;
+  if (!a.growth || d.stays) return d;
+  if (overflow) {
+    *a.scale = scale * 0.5f;
+    *a.growth = 0;
+  } else {
+    const bool grows = growth == a.patience;
+    if (grows && isfinite(scale * 2.0f)) *a.scale = scale * 2.0f;
+    *a.growth = grows ? 0 : growth;
+  }
+  return d;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) measure_gradient(const Arguments a) {
+  __shared__ double scratch[THREADS];
+  __shared__ bool last, skips;
+  float whole = 0.0f, bounded = 0.0f;
+  const float bound = a.clip_value * *a.scale;
+#pragma unroll 4
+  for (long long i = blockIdx.x * THREADS + threadIdx.x; i < a.length / 4;
+       i += (long long)gridDim.x * THREADS) {
+    const float4 four = ((const float4 *)a.gradient)[i];
+    const float values[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      whole += values[k] * values[k];
+      const float value = a.clip_value > 0 ? clipped(values[k], bound) : values[k];
+      bounded += value * value;
+    }
+  }
+  const double sums[2] = {block_sum(whole, scratch), block_sum(bounded, scratch)};
+  if (threadIdx.x == 0) {
+    a.partials[blockIdx.x] = sums[0];
+    a.partials[gridDim.x + blockIdx.x] = sums[1];
+    __threadfence();
+    last = atomicAdd(a.arrived, 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  double totals[2];
+  for (int k = 0; k < 2; k++) {
+    double sum = 0.0;
+    for (int i = threadIdx.x; i < gridDim.x; i += THREADS)
+      sum += *(volatile double *)(a.partials + k * gridDim.x + i);
+    totals[k] = block_sum(sum, scratch);
+  }
+  if (threadIdx.x == 0) {
+    *a.arrived = 0;
+    const Decision d = decide(a, (float)sqrt(totals[0]), (float)sqrt(totals[1]));
+    *a.decision = d;
+    skips = d.skips;
+  }
+  __syncthreads();
+#if ADAM
+  for (int i = threadIdx.x; i < a.pieces_count && !skips; i += THREADS) *a.pieces[i].steps += 1.0f;
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) update_parameters(const Arguments a) {
+  const int2 chunk = a.chunks[blockIdx.x];
+  const Piece p = a.pieces[chunk.x];
+  const Decision d = *a.decision;
+  if (d.stays) return;
+  const float share = a.share ? *a.share : 0.0f;
+  const int begin = chunk.y * CHUNK + threadIdx.x;
+  float values[EACH], gradients[EACH], firsts[EACH], seconds[EACH];
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {  // all loads are under way before the first store
+    const int i = begin + k * THREADS;
+    if (i >= p.count) continue;
+    values[k] = p.parameter[i];
+    gradients[k] = a.gradient[p.gradient + i];
+    firsts[k] = p.first ? p.first[i] : 0.0f;
+    seconds[k] = p.second ? p.second[i] : 0.0f;
+  }
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int i = begin + k * THREADS;
+    if (i >= p.count) continue;
+    float value = values[k];
+    if (!d.skips) {
+      float gradient = gradients[k];
+      if (a.clip_value > 0) gradient = clipped(gradient, d.bound);
+      gradient /= d.divisor;
+#if ADAM
+      value -= d.rate * p.decay * value;
+      const float mean = a.beta1 * firsts[k] + a.rest1 * gradient;
+      const float square = a.beta2 * seconds[k] + a.rest2 * gradient * gradient;
+      p.first[i] = mean;
+      p.second[i] = square;
+      value -= d.step_size * mean / (sqrtf(square) / d.second_root + 1e-8f);
+#else
+      gradient += p.decay * value;
+      if (p.first) p.first[i] = gradient = a.momentum * firsts[k] + gradient;
+      value -= d.rate * gradient;
+#endif
+      p.parameter[i] = value;
+      const bool dense = p.columns == p.stride;  // a division takes longer than the rest
+      const long long at = dense ? i : i / p.columns * (long long)p.stride + i % p.columns;
+      if (p.copy) store_number(p.copy, at, value);
+    }
+    if (p.average) p.average[i] += share * (value - p.average[i]);
+  }
+}

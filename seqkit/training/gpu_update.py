@@ -1,0 +1,146 @@
+"""The update on a GPU: norm, clipping, update rule and all copies in two launches.
+
+PyTorch takes a dozen launches for it, each of a few blocks. The tensors are those of a PyTorch
+optimizer, so a training may be resumed with either.
+"""
+
+import ctypes
+import functools
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqkit.kernels.gather import chunks, row_stride
+from seqkit.kernels.nvrtc import NUMBERS, Kernel, dtype_number
+from seqkit.training.weights import TrainingWeights
+
+_THREADS, _CHUNK = 256, 1024  # as in gpu_update.cu
+_BLOCKS_MEASURING = 528
+_DECISION = 32  # bytes, at least
+
+_PIECE = np.dtype(
+    [(name, np.uint64) for name in ("parameter", "first", "second", "steps", "average", "copy")]
+    + [("gradient", np.int64)]
+    + [(name, np.int32) for name in ("count", "columns", "stride")]
+    + [("decay", np.float32)]
+)
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("pieces", "chunks", "gradient", "partials")),
+        *((name, ctypes.c_void_p) for name in ("arrived", "decision", "rate", "share")),
+        *((name, ctypes.c_void_p) for name in ("norm", "scale", "growth", "gave_up")),
+        ("length", ctypes.c_longlong),
+        ("pieces_count", ctypes.c_int),
+        *((name, ctypes.c_float) for name in ("beta1", "beta2", "rest1", "rest2", "log1", "log2")),
+        *((name, ctypes.c_float) for name in ("momentum", "clip_value", "clip_norm")),
+        ("patience", ctypes.c_int),
+    )
+
+
+class GpuUpdate:
+    """Updates the parameters of `weights` by their gradients, and all that is made from them.
+
+    That is the weights that run and the average. A CUDA graph can replay it.
+    """
+
+    def __init__(
+        self,
+        weights: TrainingWeights,
+        optimizer: torch.optim.Optimizer,
+        tensors: Mapping[str, Tensor | None],
+        settings: Mapping[str, float],
+    ) -> None:
+        """Args:
+        weights: on a GPU.
+        optimizer: AdamW or SGD; its moments exist.
+        tensors: rate, norm, scale, growth and gave_up, as gpu_update.cu explains them.
+        settings: clip_value, clip_norm and patience.
+
+        Raises:
+            ValueError: the moments are another network's.
+            DeviceError: this PyTorch cannot compile kernels for this GPU.
+        """
+        device = weights.flat_gradient.device
+        kind = isinstance(optimizer, torch.optim.AdamW), weights.leaves[-1].dtype
+        self._measure = _kernel("measure_gradient", device, *kind)
+        self._update = _kernel("update_parameters", device, *kind)
+        pieces = _pieces(weights, optimizer)
+        places = chunks(pieces["count"].tolist(), _CHUNK, device)
+        self._blocks = len(places)
+        average = weights.average
+        self._tensors: dict[str, Tensor | None] = {
+            **tensors,
+            "pieces": torch.from_numpy(pieces.view(np.uint8)).to(device),
+            "chunks": places,
+            "gradient": weights.flat_gradient,
+            "partials": torch.zeros(2 * _BLOCKS_MEASURING, dtype=torch.float64, device=device),
+            "arrived": torch.zeros(1, dtype=torch.int32, device=device),
+            "decision": torch.zeros(_DECISION, dtype=torch.uint8, device=device),
+            "share": None if average is None else average.share,
+        }
+        group = optimizer.param_groups[0]
+        decays = group.get("betas", (0.0, 0.0))
+        for number, decay in enumerate(decays, 1):
+            settings = {**settings, f"beta{number}": decay, f"rest{number}": 1 - decay}
+            settings[f"log{number}"] = math.log(decay) if decay else -math.inf
+        self._arguments = _Arguments(
+            **{k: None if v is None else v.data_ptr() for k, v in self._tensors.items()},
+            **settings,
+            length=weights.flat_gradient.numel(),
+            pieces_count=len(pieces),
+            momentum=group.get("momentum", 0.0),
+        )
+
+    def __call__(self) -> None:
+        """Queue the update."""
+        self._measure.launch(self._arguments, blocks=_BLOCKS_MEASURING, threads=_THREADS)
+        self._update.launch(self._arguments, blocks=self._blocks, threads=_THREADS)
+
+
+@functools.cache
+def _kernel(name: str, device: torch.device, adam: bool, dtype: torch.dtype) -> Kernel:
+    return Kernel(
+        name,
+        sources=[NUMBERS, Path(__file__).with_suffix(".cu")],
+        constants={"ADAM": adam, "DTYPE": dtype_number(dtype)},
+        device=device,
+    )
+
+
+def _pieces(
+    weights: TrainingWeights, optimizer: torch.optim.Optimizer
+) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+    """The table of what belongs to each parameter."""
+    decays = {
+        parameter: group["weight_decay"]
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+    }
+    copies = {id(own): used for used, own in weights.copies}
+    averages = [None] * len(weights.parameters)
+    if weights.average is not None:
+        averages = list(weights.average.averages)
+    pieces = np.zeros(len(weights.parameters), _PIECE)
+    rows = zip(pieces, weights.parameters, weights.gradients, averages, strict=True)
+    for piece, own, gradient, average in rows:
+        moments, copy = optimizer.state[own], copies.get(id(own))
+        first = moments.get("exp_avg", moments.get("momentum_buffer"))
+        tensors = {"parameter": own, "first": first, "second": moments.get("exp_avg_sq")}
+        tensors |= {"steps": moments.get("step"), "average": average, "copy": copy}
+        for name, values in tensors.items():
+            if name in ("first", "second") and values is not None and values.shape != own.shape:
+                raise ValueError(f"moments of shape {tuple(values.shape)} for {tuple(own.shape)}")
+            piece[name] = 0 if values is None else values.data_ptr()
+        piece["gradient"] = gradient.storage_offset()
+        piece["count"] = own.numel()
+        piece["columns"] = piece["stride"] = own.shape[-1] if own.dim() > 1 else own.numel()
+        if copy is not None and own.dim() > 1:
+            piece["stride"] = row_stride(copy)
+        piece["decay"] = decays[own]
+    return pieces

@@ -1,0 +1,165 @@
+"""The update in kernels of our own is PyTorch's, and nothing changes where it must not."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.errors import DeviceError
+from seqkit.model.execution import Execution
+from seqkit.training import optimizer
+from seqkit.training.optimizer import Updater
+from seqkit.training.weights import TrainingWeights
+from tests.training.test_optimizer import updater
+
+pytestmark = pytest.mark.gpu
+
+Made = tuple[Updater, TrainingWeights]
+
+
+def refused(*_: object) -> None:
+    raise DeviceError("this PyTorch has no NVRTC")
+
+
+def both(monkeypatch: pytest.MonkeyPatch, kind: str, **settings: object) -> tuple[Made, Made]:
+    """An updater with our kernels, and one by PyTorch's."""
+    own = updater(kind, device="cuda", **settings)  # type: ignore[arg-type]
+    with monkeypatch.context() as patch:
+        patch.setattr(optimizer, "GpuUpdate", refused)
+        theirs = updater(kind, device="cuda", **settings)  # type: ignore[arg-type]
+    assert own[0]._on_gpu is not None
+    assert theirs[0]._on_gpu is None
+    return own, theirs
+
+
+def fill(weights: TrainingWeights, seed: int, factor: float) -> None:
+    generator = torch.Generator("cuda").manual_seed(seed)
+    for gradient in weights.gradients:
+        gradient.normal_(generator=generator).mul_(factor)
+
+
+def all_of(made: Made) -> dict[str, torch.Tensor]:
+    """All that an update changes."""
+    own, weights = made
+    tensors = {f"parameter.{i}": values for i, values in enumerate(weights.parameters)}
+    tensors |= {f"leaf.{i}": values for i, values in enumerate(weights.leaves)}
+    if weights.average is not None:
+        tensors |= weights.average.tensors()
+    return tensors | own.tensors() | {"norm": own.norm}
+
+
+@pytest.mark.parametrize(
+    ("precision", "kernel", "hidden"),
+    [
+        ("fp32", "layerwise", 7),
+        ("fp16", "persistent", 64),
+        ("bf16", "layerwise", 40),
+        ("fp16", "stacked", 72),
+    ],
+)
+@pytest.mark.parametrize(("kind", "momentum"), [("adamw", 0.9), ("sgd", 0.9), ("sgd", 0.0)])
+@pytest.mark.parametrize(("value", "norm"), [(0.0, 0.0), (0.0, 0.3), (0.5, 0.0), (0.5, 0.3)])
+@pytest.mark.parametrize("average", [0.0, 0.9])
+def test_it_is_pytorchs(
+    precision: str,
+    kernel: str,
+    hidden: int,
+    kind: str,
+    momentum: float,
+    value: float,
+    norm: float,
+    average: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    execution = Execution(kernel, precision, 8)
+    settings = {"execution": execution, "hidden": hidden, "momentum": momentum, "value": value}
+    settings |= {"norm": norm, "average": average, "scaled": precision == "fp16"}
+    own, theirs = both(monkeypatch, kind, **settings)
+    for step in range(6):
+        for made, weights in (own, theirs):
+            made.set_rate(0.01 / (step + 1))
+            if weights.average is not None:
+                weights.average.set_step(step)
+            overflow = step == 2 and precision == "fp16"
+            fill(weights, step, float("inf") if overflow else 65536.0 if made._scaled else 1.0)
+            made.update()
+    expected = all_of(theirs)
+    for name, found in all_of(own).items():
+        tolerance = 2e-3 if found.dtype in (torch.float16, torch.bfloat16) else 3e-6
+        torch.testing.assert_close(found, expected[name], atol=tolerance, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_it_goes_on_from_what_pytorchs_left(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, theirs = both(monkeypatch, kind)
+    for made, weights in (own, theirs):
+        made.set_rate(0.01)
+        fill(weights, 1, 1.0)
+        made.update()
+    own[0].restore({name: values.clone() for name, values in theirs[0].state().items()})
+    with torch.no_grad():
+        for a, b in zip(own[1].parameters, theirs[1].parameters, strict=True):
+            a.copy_(b)
+    for made, weights in (own, theirs):
+        fill(weights, 2, 1.0)
+        made.update()
+    expected = all_of(theirs)
+    for name, found in all_of(own).items():
+        torch.testing.assert_close(found, expected[name], atol=3e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_other_moments_are_refused(kind: str) -> None:
+    own, _ = updater(kind, device="cuda")
+    other, _ = updater(kind, device="cuda", hidden=7)
+    with pytest.raises(ValueError, match="moments of shape"):
+        own.restore(other.state())
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_an_overflow_is_skipped_and_halves_the_scale(kind: str) -> None:
+    made = own, weights = updater(kind, device="cuda", scaled=True, norm=1.0)
+    own.set_rate(0.01)
+    before = {name: values.clone() for name, values in all_of(made).items()}
+    fill(weights, 1, 1.0)
+    weights.gradients[2].view(-1)[-1] = float("nan")
+    own.update()
+    for name, values in all_of(made).items():
+        if name not in ("scale", "norm"):
+            assert torch.equal(values, before[name]), name
+    assert float(own.scale) == float(before["scale"]) / 2
+    assert not np.isfinite(float(own.norm))
+
+
+def test_the_scale_grows_in_time_and_never_beyond_bounds() -> None:
+    own, weights = updater(device="cuda", scaled=True)
+    own.set_rate(0.01)
+    for scale, grown in ((1024.0, 2048.0), (3e38, 3e38)):
+        state = own.state() | {"scale": torch.tensor(scale), "growth": torch.tensor(1999)}
+        own.restore(state)
+        fill(weights, 1, 1.0)
+        own.update()
+        assert float(own.scale) == pytest.approx(grown)
+        assert int(own.state()["growth"]) == 0
+
+
+def test_a_gradient_that_is_not_finite_shows_without_a_scale() -> None:
+    own, weights = updater(device="cuda", norm=1.0)
+    own.set_rate(0.01)
+    fill(weights, 1, 1.0)
+    weights.gradients[0].view(-1)[0] = float("nan")
+    own.update()
+    assert all(bool(values.isnan().all()) for values in weights.parameters)
+
+
+def test_it_repeats_to_the_bit() -> None:
+    found = []
+    for _ in range(20):
+        made = own, weights = updater(device="cuda", norm=0.3, average=0.9, hidden=200)
+        own.set_rate(0.01)
+        for step in range(3):
+            weights.average.set_step(step)  # type: ignore[union-attr]
+            fill(weights, step, 1.0)
+            own.update()
+        found.append(all_of(made))
+    for other in found[1:]:
+        assert all(torch.equal(other[name], values) for name, values in found[0].items())
