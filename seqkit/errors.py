@@ -40,6 +40,10 @@ class DeviceError(SeqkitError):
     exit_code = 5
 
 
+class GaveUpError(DeviceError):
+    """The blocks of a kernel waited for each other in vain."""
+
+
 class OutputError(SeqkitError):
     """A file or folder that cannot be written, or that would be overwritten unasked."""
 

@@ -143,9 +143,20 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": root}
 
 
+def saved(run: Path, name: str = "last") -> checkpoint.Checkpoint:
+    """A checkpoint of a run."""
+    return checkpoint.load(run / "checkpoints" / f"{name}.safetensors", Catalogue())
+
+
 def weights(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
     """The weights in a checkpoint of a run."""
-    return checkpoint.load(run / "checkpoints" / f"{name}.safetensors", Catalogue()).weights
+    return saved(run, name).weights
+
+
+def same(first: Path, second: Path) -> bool:
+    """Whether two runs ended with the same weights, to the bit."""
+    one, two = weights(first), weights(second)
+    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
 
 
 def start(run: Path, text: Path, *more: str) -> "subprocess.Popen[str]":

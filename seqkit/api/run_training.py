@@ -10,7 +10,7 @@ import numpy as np
 from seqkit import device
 from seqkit.api.about_run import about_run
 from seqkit.api.prepare_training import Notice, Training
-from seqkit.errors import DivergedError, SeqkitError, StoppedError
+from seqkit.errors import DeviceError, DivergedError, GaveUpError, SeqkitError, StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Request, request_of
@@ -61,6 +61,8 @@ def run_training(
     Raises:
         StoppedError: `stop` gave a reason.
         DivergedError: the loss is not finite any more.
+        DeviceError: the persistent kernel gave up. The state before the step in which it did is
+            saved.
     """
     trainer = training.trainer
     with device.memory_errors(training.memory_advice):
@@ -87,13 +89,16 @@ def _run(
     followers.add([Report(folder, lambda: about_run(training), notice)])
     followers.tell(_started(training))
 
+    def save_and_stop(reason: str) -> str | None:
+        folder.save(_checkpoint(training))
+        step = trainer.progress.step
+        stopped = Stopped(step, reason, folder.path, training.catalogue.modules)
+        followers.tell(stopped)
+        return describe(stopped)
+
     def stop_if_asked() -> None:
         if reason := stop():
-            folder.save(_checkpoint(training))
-            step = trainer.progress.step
-            stopped = Stopped(step, reason, folder.path, training.catalogue.modules)
-            followers.tell(stopped)
-            raise StoppedError(describe(stopped))
+            raise StoppedError(save_and_stop(reason))
 
     def watch(scored: int) -> None:
         followers.tell(Validating(trainer.progress.step, scored, len(training.validation)))
@@ -109,6 +114,8 @@ def _run(
         except DivergedError as error:
             followers.tell(Diverged(trainer.progress.step, str(error)))
             raise
+        except GaveUpError as error:
+            raise DeviceError(f"{error}\n{save_and_stop('an error of the GPU')}") from error
     folder.write_summary(_summary(training))
     progress = trainer.progress
     followers.tell(

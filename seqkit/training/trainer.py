@@ -111,6 +111,8 @@ class Trainer:
 
         Raises:
             DivergedError: the loss is no longer finite.
+            GaveUpError: the persistent kernel gave up. `state` is that before the step in which it
+                did.
         """
         progress, validates = self.progress, len(self._validation) > 0
         self._time.start()
@@ -120,15 +122,16 @@ class Trainer:
         while not self.finished:
             begun = time.perf_counter()
             self.update()
-            if self._time.is_up:
-                self._time.close()
-            last = self._time.is_closed or self._at_limit
+            in_time = not self._time.is_up
+            last = not in_time or self._time.is_closed or self._at_limit
             validate = last or self._validation_due
             due = validate or _every(self._config.checkpoint_every, progress.step)
             report = due or progress.step == 1 or _every(_REPORT_EVERY, progress.step)
             report = report or self._time.needs_look(_REPORT_EVERY)
             if report:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
+            if not in_time:
+                self._time.close()
             progress.seconds += time.perf_counter() - begun
             before = self.elapsed
             if report:
@@ -249,9 +252,14 @@ class Trainer:
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything beside the weights that the next step depends on: JSON values and tensors.
 
+        Steps that were not made, because the persistent kernel gave up, do not count.
+
         Raises:
             DivergedError: the weights are not finite, so not worth keeping.
         """
+        for _ in range(self._step.take_missing()):
+            self.progress.step -= 1
+            self.progress.symbols -= self._lanes.count(self.progress.step)
         if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
             raise DivergedError(
                 f"the weights are not finite at step {self.progress.step}: the training diverged; "

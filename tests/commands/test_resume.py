@@ -11,13 +11,7 @@ import torch
 
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from tests.conftest import SENTENCE, TINY, Run, start, wait_for_steps, weights
-
-
-def same(first: Path, second: Path) -> bool:
-    one, two = weights(first), weights(second)
-    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
-
+from tests.conftest import SENTENCE, TINY, Run, same, start, wait_for_steps, weights
 
 LONG = ("train.max_steps=800", "train.checkpoint_every=25", "train.validate_every=300")
 

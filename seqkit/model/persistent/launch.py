@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from seqkit.errors import DeviceError
+from seqkit.errors import DeviceError, GaveUpError
 from seqkit.kernels.nvrtc import HOPPER, Kernel
 from seqkit.model.persistent import tiles
 from seqkit.model.persistent.tiles import Tiling
@@ -168,12 +168,12 @@ def check(device: torch.device) -> None:
     """Wait for the GPU and see that no block has waited in vain since the last call.
 
     Raises:
-        DeviceError: one did.
+        GaveUpError: one did.
     """
     word = error_word(device)
     if word.item():
         word.zero_()
-        raise DeviceError(
+        raise GaveUpError(
             "the blocks of the persistent LSTM kernel waited for each other in vain; "
             "train with model.backend=cudnn"
         )
