@@ -274,10 +274,12 @@ def _execution(
         lanes,
         precisions=precisions,
         cache=disk.cache_dir(),
-        # Two searches may end differently: what is to repeat bit by bit is not searched for.
+        # Two searches may end differently: what is to repeat bit by bit follows a rule instead.
         search=config.model.autotune and not config.train.deterministic,
         before=before,
     )
+    if choice.refused:
+        notice(f"cuDNN runs the layers: the persistent kernel does not start: {choice.refused}")
     if choice.execution != before and (choice.milliseconds or before):
         notice(f"kernels: {choice}")
     return choice.execution

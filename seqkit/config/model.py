@@ -65,7 +65,9 @@ class ModelConfig:
     )
 
     autotune: bool = option(
-        True, "on a GPU, time the ways to run the layers before training and take the fastest"
+        True,
+        "on a GPU, time the ways to run the layers before training and take the fastest; false: "
+        "the persistent kernel where it runs, else cuDNN, a call a layer",
     )
 
     @property

@@ -26,11 +26,15 @@ _CALLS = 5  # of every candidate
 class ExecutionChoice:
     """The execution that was chosen, and what was measured to choose it.
 
-    `milliseconds` are those of a forward and backward pass, by candidate; empty without a search.
+    Attributes:
+        execution: the choice.
+        milliseconds: of a forward and backward pass, by candidate; empty without a search.
+        refused: what a GPU said that was expected to run the persistent kernel and does not.
     """
 
     execution: Execution
     milliseconds: dict[Execution, float]
+    refused: str | None = None
 
     def __str__(self) -> str:
         times = {str(tried): f"{time:.2f} ms" for tried, time in self.milliseconds.items()}
@@ -90,7 +94,9 @@ def choose_execution(
     search: bool = True,
     before: Execution | None = None,
 ) -> ExecutionChoice:
-    """The execution that a run had before, else the fastest candidate on a GPU, else the plainest.
+    """The execution that a run had before, else the fastest candidate on a GPU.
+
+    Where nothing is searched it is the persistent kernel if that can run, else the plainest.
 
     Args:
         model: on its device.
@@ -108,14 +114,41 @@ def choose_execution(
     tried = candidates(model, lanes, precisions)
     cut = lanes.has_separators and not model.config.resets_in_one_call
     if not search or not _on_gpu(model) or model.config.backend == "unrolled" or cut:
-        return ExecutionChoice(tried[0], {})
+        return _by_rule(model, lanes, tried)
+    refused: list[str] = []
+
+    def measure(execution: Execution) -> float:
+        try:
+            return _milliseconds(model, lanes, execution)
+        except DeviceError as error:
+            refused.append(str(error))
+            raise
+
     times = measured_times(
         tried,
-        measure=lambda execution: _milliseconds(model, lanes, execution),
+        measure=measure,
         place=cache / "kernel_times.json",
         circumstances=json.dumps(_circumstances(model, lanes)),
     )
-    return ExecutionChoice(min(times, key=lambda e: times[e], default=tried[0]), times)
+    fastest = min(times, key=lambda e: times[e], default=tried[0])
+    return ExecutionChoice(fastest, times, next(iter(refused), None))
+
+
+def _by_rule(model: CharRNN, lanes: Lanes, tried: list[Execution]) -> ExecutionChoice:
+    """What is taken of these unmeasured: the same on every day.
+
+    The persistent kernel was faster than cuDNN wherever it ran: docs/kernels.md.
+    """
+    others = [execution for execution in tried if execution.kernel != "persistent"]
+    own = next((execution for execution in tried if execution.kernel == "persistent"), None)
+    if own is None or not others:
+        return ExecutionChoice(tried[0], {})
+    try:
+        forward_backward(model, lanes, own)()
+        launch.check(model.head.weight.device)
+    except DeviceError as error:
+        return ExecutionChoice(others[0], {}, str(error))
+    return ExecutionChoice(own, {})
 
 
 def _circumstances(model: CharRNN, lanes: Lanes) -> list[object]:

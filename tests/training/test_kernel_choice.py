@@ -14,6 +14,7 @@ from seqkit.errors import ConfigError, DeviceError
 from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
+from seqkit.model.padding import round_up
 from seqkit.model.persistent import launch
 from seqkit.training import kernel_choice
 from seqkit.training.kernel_choice import (
@@ -198,6 +199,27 @@ def test_the_persistent_kernel_is_tried_in_fp16_beside_cudnns(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("change", "kernel"),
+    [
+        ({}, "persistent"),
+        ({"documents": 3, "dropout": 0.1}, "persistent"),
+        ({"hidden": 96}, "layerwise"),
+        ({"cell": "gru"}, "layerwise"),
+        ({"backend": "cudnn"}, "layerwise"),
+    ],
+)
+def test_without_a_search_a_rule_takes_the_persistent_kernel_where_it_runs(
+    change: dict[str, object], kernel: str, tmp_path: Path
+) -> None:
+    model, lanes = setting("cuda", **change)  # type: ignore[arg-type]
+    precisions = ["fp16", "bf16"]
+    choice = choose_execution(model, lanes, precisions=precisions, cache=tmp_path, search=False)
+    assert choice == ExecutionChoice(Execution(kernel, "fp16", round_up(lanes.batch_size, 8)), {})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.gpu
 def test_a_gpu_without_the_persistent_kernel_trains_by_cudnn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +243,9 @@ def test_a_persistent_kernel_that_fails_is_passed_over(
     model, lanes = setting("cuda", num_layers=1)
     choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
     assert list(choice.milliseconds) == [Execution("layerwise", "fp16", 32)]
+    assert choice.refused == "the GPU refuses the kernel"
+    unmeasured = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path, search=False)
+    assert unmeasured == ExecutionChoice(choice.execution, {}, choice.refused)
 
 
 @pytest.mark.gpu
