@@ -47,5 +47,8 @@ class Recording:
 
 @functools.cache
 def _recorder(device: torch.device) -> torch.cuda.Stream:
-    """One stream for all recordings on a GPU, because cuBLAS keeps a workspace for every stream."""
-    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    """One stream for all recordings on a GPU, because cuBLAS keeps a workspace for every stream.
+
+    What is recorded on it goes before what is beside it.
+    """
+    return torch.cuda.Stream(device, priority=-1)  # type: ignore[no-untyped-call]

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
+from seqkit.kernels.beside import Beside
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights, Outputs
 from seqkit.model.persistent.layer import persistent_layer
@@ -36,7 +37,9 @@ class Network(NamedTuple):
     """The tensors of a CharRNN in the dtype and layout in which they run, and what they compute.
 
     `kernel` is an `Execution`'s; the weights are packed for it. A packed tensor may have more rows
-    or columns than its parameter; the parameter's come first.
+    or columns than its parameter; the parameter's come first. `beside` is given where the gradients
+    of the persistent kernel's matrices are made beside the rest, and has to be joined before they
+    are used.
     """
 
     config: ModelConfig
@@ -45,6 +48,7 @@ class Network(NamedTuple):
     layers: tuple[LayerWeights, ...]
     head_weight: Tensor
     head_bias: Tensor
+    beside: Beside | None = None
 
     def tensors(self) -> list[Tensor]:
         """All tensors in a fixed order: embedding, layers from the bottom, head."""
@@ -134,7 +138,7 @@ class Network(NamedTuple):
                     clip = config.clip
                     out = cells.unrolled(config.cell, *given, resets=resets, cell_clip=clip)
                 case "persistent":
-                    out = persistent_layer(*given, resets=resets)
+                    out = persistent_layer(*given, resets=resets, beside=self.beside)
                 case _:
                     out = fused.fused_layer(config.cell, *given, resets=resets)
             x = out.y if masks is None else out.y * masks[index]

@@ -9,6 +9,7 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes
 from seqkit.data.prefetch import Prefetcher
+from seqkit.kernels.beside import Beside
 from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -53,8 +54,10 @@ class TrainingStep:
         )
         # Not zero once the persistent kernel gave up; from then on nothing changes any more.
         self._gave_up: Tensor | None = None
+        self._network = self.weights.network
         if execution.kernel == "persistent":
             self._gave_up = launch.error_word(device).zero_()
+            self._network = self._network._replace(beside=Beside(device))
         scaled = execution.precision == "fp16"
         self._updater = Updater(
             optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up
@@ -123,7 +126,7 @@ class TrainingStep:
         )
         dropped = noise.weights()
         weights.drop(dropped)
-        logits, after = weights.network(
+        logits, after = self._network(
             window.inputs,
             state,
             noise.units(lanes, dtype),
@@ -133,6 +136,8 @@ class TrainingStep:
         nats = cross_entropy(logits, window.targets, "sum")
         scale = self._updater.scale / self._count
         gradients = torch.autograd.grad(nats, weights.leaves, scale)
+        if self._network.beside is not None:
+            self._network.beside.join()
         weights.take_gradients(gradients, dropped)
         self._updater.update()
         self._keep(nats.detach(), State(*after).detached())

@@ -1,5 +1,6 @@
 """The persistent layer as a function that PyTorch differentiates."""
 
+import contextlib
 from typing import Any
 
 import torch
@@ -7,6 +8,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+from seqkit.kernels.beside import Beside
 from seqkit.model.cells import LayerWeights, Outputs
 from seqkit.model.padding import TENSOR_CORE
 from seqkit.model.persistent import launch
@@ -19,6 +21,7 @@ def persistent_layer(
     c: Tensor,
     *,
     resets: Tensor | None = None,
+    beside: Beside | None = None,
 ) -> Outputs:
     """All T steps of an LSTM layer, in fp16.
 
@@ -27,13 +30,14 @@ def persistent_layer(
         x: inputs (T, B, X); or symbols (T, B), int64, whose one-hot rows are the inputs.
         h, c: the state before the first step, (B, H).
         resets: (T, B), true where the output and the state after the step are zero.
+        beside: where the gradients of w and u are made; they may be used once that is joined.
 
     Raises:
         DeviceError: the GPU refuses the kernels.
     """
     if x.is_floating_point() and (missing := weights.w.shape[1] - x.shape[-1]):
         x = F.pad(x, (0, missing))
-    y, h, c = _Layer.apply(x, resets, h, c, *weights)
+    y, h, c = _Layer.apply(x, resets, h, c, *weights, beside)
     return Outputs(y, h, c)
 
 
@@ -51,6 +55,7 @@ class _Layer(torch.autograd.Function):
         u: Tensor,
         b: Tensor,
         d: Tensor,
+        beside: Beside | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         symbols = None if x.is_floating_point() else x.contiguous()
         # A row of w.T is what a symbol adds to the gates: no product is needed.
@@ -59,7 +64,7 @@ class _Layer(torch.autograd.Function):
         state = h.contiguous(), c.contiguous()
         c_last, kept = launch.forward(inputs, symbols, flags, state, (u, b, d))
         ctx.save_for_backward(x, w, u, kept.h, kept.gates, kept.cells)
-        ctx.tiling = kept.tiling
+        ctx.tiling, ctx.beside = kept.tiling, beside
         ctx.set_materialize_grads(False)
         # Copied, because a state that is carried on must not keep the outputs of all steps alive.
         return kept.h[1:], kept.h[-1].clone(), c_last
@@ -74,17 +79,25 @@ class _Layer(torch.autograd.Function):
         dy = torch.zeros_like(hidden[1:]) if dy is None else dy.contiguous()
         last = (None if value is None else value.contiguous() for value in (dh, dc))
         found = launch.backward(kept, u, dy, *last)
-        flat = found.gates.flatten(0, 1)
-        if x.is_floating_point():
-            rows = x.flatten(0, 1)
-        else:  # as in Network: a product has a faster gradient than a look-up, without atomics
-            shape = x.numel(), w.shape[1]
-            rows = torch.zeros(shape, dtype=w.dtype, device=w.device)
-            rows.scatter_(1, x.reshape(-1, 1), 1)
         dx = found.gates @ w if ctx.needs_input_grad[0] else None
         bias = found.bias.to(w.dtype)
-        dw, du = _summed(flat, rows), _summed(flat, hidden[:-1].flatten(0, 1))
-        return dx, None, found.h, found.c, dw, du, bias, bias
+        used = found.gates, hidden, x
+        with contextlib.nullcontext() if ctx.beside is None else ctx.beside.running(*used):
+            dw, du = _weight_gradients(found.gates, x, hidden[:-1], w.shape[1])
+        return dx, None, found.h, found.c, dw, du, bias, bias, None
+
+
+def _weight_gradients(
+    gates: Tensor, x: Tensor, before: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
+    """Of w (4H, `width`) and u (4H, H), from the gates' gradients and h before every step."""
+    flat = gates.flatten(0, 1)
+    if x.is_floating_point():
+        rows = x.flatten(0, 1)
+    else:  # as in Network: a product has a faster gradient than a look-up, without atomics
+        rows = torch.zeros((x.numel(), width), dtype=gates.dtype, device=gates.device)
+        rows.scatter_(1, x.reshape(-1, 1), 1)
+    return _summed(flat, rows), _summed(flat, before.flatten(0, 1))
 
 
 def _summed(gates: Tensor, values: Tensor) -> Tensor:
