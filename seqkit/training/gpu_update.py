@@ -70,6 +70,7 @@ class GpuUpdate:
         kind = isinstance(optimizer, torch.optim.AdamW), weights.leaves[-1].dtype
         self._measure = _kernel("measure_gradient", device, *kind)
         self._update = _kernel("update_parameters", device, *kind)
+        self._kept = weights, optimizer  # the table has the addresses of their tensors
         pieces = _pieces(weights, optimizer)
         places = chunks(pieces["count"].tolist(), _CHUNK, device)
         self._blocks = len(places)
