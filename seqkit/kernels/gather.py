@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,7 +41,7 @@ class Gather:
         self._pieces = torch.from_numpy(pieces.view(np.uint8)).to(device)
         self._chunks = chunks([target.numel() for target in targets], _CHUNK, device)
         pointers, integers = ctypes.c_void_p * count, ctypes.c_int * count
-        fields = [("pieces", ctypes.c_void_p), ("chunks", ctypes.c_void_p)]
+        fields: list[tuple[str, Any]] = [(k, ctypes.c_void_p) for k in ("pieces", "chunks")]
         fields += [("sources", pointers), ("strides", integers)]
         self._arguments = type("_Arguments", (ctypes.Structure,), {"_fields_": fields})
 

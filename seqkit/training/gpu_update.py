@@ -7,7 +7,7 @@ optimizer, so a training may be resumed with either.
 import ctypes
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -124,9 +124,9 @@ def _pieces(
         for parameter in group["params"]
     }
     copies = {id(own): used for used, own in weights.copies}
-    averages = [None] * len(weights.parameters)
+    averages: Sequence[Tensor | None] = [None] * len(weights.parameters)
     if weights.average is not None:
-        averages = list(weights.average.averages)
+        averages = weights.average.averages
     pieces = np.zeros(len(weights.parameters), _PIECE)
     rows = zip(pieces, weights.parameters, weights.gradients, averages, strict=True)
     for piece, own, gradient, average in rows:
@@ -138,7 +138,7 @@ def _pieces(
             if name in ("first", "second") and values is not None and values.shape != own.shape:
                 raise ValueError(f"moments of shape {tuple(values.shape)} for {tuple(own.shape)}")
             piece[name] = 0 if values is None else values.data_ptr()
-        piece["gradient"] = gradient.storage_offset()
+        piece["gradient"] = int(gradient.storage_offset())
         piece["count"] = own.numel()
         piece["columns"] = piece["stride"] = own.shape[-1] if own.dim() > 1 else own.numel()
         if copy is not None and own.dim() > 1:

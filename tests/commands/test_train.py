@@ -247,7 +247,9 @@ def test_a_deterministic_run_repeats_to_the_bit_with_the_persistent_kernel(
         rows = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
         timed = ("seconds", "symbols_per_second")
         metrics.append([{k: v for k, v in row.items() if k not in timed} for row in rows])
-        assert saved(folder).training["execution"]["kernel"] == "persistent"
+        state = saved(folder).training
+        assert state is not None
+        assert state["execution"]["kernel"] == "persistent"
     assert metrics[0] == metrics[1]
     assert same(tmp_path / "a", tmp_path / "b")
 
