@@ -50,7 +50,7 @@ __device__ __forceinline__ float clipped(float gradient, float bound) {
   return gradient > bound ? bound : gradient < -bound ? -bound : gradient;  // NaN stays NaN
 }
 
-// The sum over the block's threads, always in the same order; thread 0 has it.
+// The sum over the block's threads, always in the same order; all of them get it.
 __device__ __forceinline__ double block_sum(double value, double *scratch) {
   scratch[threadIdx.x] = value;
   for (int half = THREADS / 2; half; half /= 2) {

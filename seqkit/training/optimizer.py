@@ -74,11 +74,9 @@ class Updater:
     def update(self) -> None:
         """Update the parameters, and what is made from them: the weights that run, the average.
 
-        There are bounds on the gradient's elements and then on its norm.
-
-        The bound on the norm is that of Pascanu et al. (2013). It and the loss scale make up one
-        divisor, which the optimizer's kernel applies. Where a gradient overflowed fp16, the update
-        is skipped.
+        The gradient's elements are bounded, and then its norm, as in Pascanu et al. (2013). The
+        latter and the loss scale make up one divisor. Where a gradient overflowed fp16, the
+        parameters stay as they are.
         """
         if self._on_gpu is not None:
             self._on_gpu()
