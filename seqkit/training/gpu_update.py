@@ -87,12 +87,13 @@ class GpuUpdate:
         }
         group = optimizer.param_groups[0]
         decays = group.get("betas", (0.0, 0.0))
+        values = dict(settings)
         for number, decay in enumerate(decays, 1):
-            settings = {**settings, f"beta{number}": decay, f"rest{number}": 1 - decay}
-            settings[f"log{number}"] = math.log(decay) if decay else -math.inf
+            values |= {f"beta{number}": decay, f"rest{number}": 1 - decay}
+            values[f"log{number}"] = math.log(decay) if decay else -math.inf
         self._arguments = _Arguments(
             **{k: None if v is None else v.data_ptr() for k, v in self._tensors.items()},
-            **settings,
+            **values,
             length=weights.flat_gradient.numel(),
             pieces_count=len(pieces),
             momentum=group.get("momentum", 0.0),
