@@ -3,13 +3,14 @@
 import codecs
 import contextlib
 import os
+import stat
 import sys
 import threading
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from seqkit import disk, stdout
 from seqkit.progress_line import ProgressLine, Reading
@@ -22,8 +23,17 @@ _COLUMNS = 80  # of a terminal that does not say
 _ERASE = "\r\x1b[J"  # the row of the cursor, and all below it
 
 
-class Bar(Protocol):
+class Bar:
     """Something long that is under way."""
+
+    def __init__(
+        self, line: ProgressLine, show: Callable[[], None], every: float = _DRAW_EVERY
+    ) -> None:
+        """`show` shows the line, at updates that are at least so many seconds apart."""
+        self._line = line
+        self._show = show
+        self._every = every
+        self._shown = time.monotonic()
 
     def update(
         self,
@@ -38,8 +48,12 @@ class Bar(Protocol):
             completed: of the total.
             readings: what to show beside it, in order of importance.
             total: where that changed.
-            important: show it without a terminal, too.
+            important: show it, however short the time since the last update was.
         """
+        self._line.update(completed, _in_one_line(readings), total)
+        if important or time.monotonic() - self._shown >= self._every:
+            self._shown = time.monotonic()
+            self._show()
 
 
 class Progress(Protocol):
@@ -54,7 +68,7 @@ class Progress(Protocol):
 @contextlib.contextmanager
 def unseen(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
     """Progress that nobody watches."""
-    yield _Unseen()
+    yield Bar(ProgressLine(title, total, completed, unit), lambda: None)
 
 
 class Console:
@@ -76,14 +90,14 @@ class Console:
         """A line about something long, animated on a terminal only: see ProgressLine."""
         line = ProgressLine(escape(title), total, completed, unit)
         if not self._animates():
-            yield _Lines(self, line)
+            yield Bar(line, lambda: self.notice(line.whole()), _LINE_EVERY)
             return
         before, self._shown = self._shown, line
         ended = threading.Event()
         painter = threading.Thread(target=self._paint, args=(ended,), daemon=True)
         painter.start()
         try:
-            yield _Animated(self, line)
+            yield Bar(line, self.redraw)
         finally:
             ended.set()
             with self._lock:
@@ -128,65 +142,6 @@ class Console:
             self._stream = None
 
 
-class _Unseen:
-    """No line."""
-
-    def update(
-        self,
-        completed: int,
-        *readings: Reading | str,
-        total: int | None = None,
-        important: bool = False,
-    ) -> None:
-        """See Bar."""
-
-
-class _Animated:
-    """A line of a terminal that is drawn again and again."""
-
-    def __init__(self, console: Console, line: ProgressLine) -> None:
-        self._console = console
-        self._line = line
-        self._drawn = time.monotonic()
-
-    def update(
-        self,
-        completed: int,
-        *readings: Reading | str,
-        total: int | None = None,
-        important: bool = False,
-    ) -> None:
-        """See Bar."""
-        del important  # all is shown
-        self._line.update(completed, _in_one_line(readings), total)
-        if time.monotonic() - self._drawn >= _DRAW_EVERY:
-            self._drawn = time.monotonic()
-            self._console.redraw()
-
-
-class _Lines:
-    """A line now and then."""
-
-    def __init__(self, console: Console, line: ProgressLine) -> None:
-        self._console = console
-        self._line = line
-        self._last = time.monotonic()
-
-    def update(
-        self,
-        completed: int,
-        *readings: Reading | str,
-        total: int | None = None,
-        important: bool = False,
-    ) -> None:
-        """See Bar."""
-        self._line.update(completed, _in_one_line(readings), total)
-        now = time.monotonic()
-        if important or now - self._last >= _LINE_EVERY:
-            self._last = now
-            self._console.notice(self._line.whole())
-
-
 def _in_one_line(readings: tuple[Reading | str, ...]) -> list[Reading]:
     both = [(own, own) if isinstance(own, str) else own for own in readings]
     return [Reading(*(" ".join(escape(text).split()) for text in forms)) for forms in both]
@@ -200,6 +155,8 @@ class Product:
         out = stdout.existing()
         self._stream = out.buffer
         self.terminal = out.isatty()
+        self.stored = _is_file(self._stream)
+        """Whether it goes to a file, where nobody watches it grow."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
 
@@ -228,6 +185,13 @@ class Product:
         with stdout.failures():
             self._stream.flush()
         self._flushed = time.monotonic()
+
+
+def _is_file(stream: BinaryIO) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def escape(text: str) -> str:

@@ -12,16 +12,17 @@ from seqkit.config import DataConfig
 from seqkit.console import Bar
 from seqkit.data.load import load_corpus
 from seqkit.plugins import Catalogue
-from seqkit.progress_line import Reading
+from seqkit.progress_line import ProgressLine, Reading
 
 TEXT_PASSES = ["hashing", "finding the characters", "encoding"]
 SOUND_PASSES = ["hashing", "measuring the level", "encoding"]
 
 
-class Watched:
+class Watched(Bar):
     """Keeps, of every bar, its title, its total, and where it stood at last."""
 
     def __init__(self) -> None:
+        super().__init__(ProgressLine("", 0), lambda: None)
         self.bars: list[tuple[str, int, int]] = []
 
     @contextlib.contextmanager
