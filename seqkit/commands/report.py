@@ -12,7 +12,8 @@ from seqkit.report import page
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Write report.html of the run in `run_dir`, and print its path."""
-    del catalogue, console
+    del catalogue
     if not config.run_dir:
         raise ConfigError("no run: give run_dir=FOLDER")
-    outputs.print_lines([str(page.write(Path(config.run_dir)))])
+    file = page.write(Path(config.run_dir), progress=console.progress)
+    outputs.print_lines([str(file)])

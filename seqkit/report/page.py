@@ -5,14 +5,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from seqkit import disk
 from seqkit.command_line import command_line
+from seqkit.console import Progress, unseen
 from seqkit.progress_line import duration
 from seqkit.renamed_keys import RENAMED
-from seqkit.report import charts, samples, verdict
+from seqkit.report import charts, samples, template, verdict
 from seqkit.report.charts import Chart
 from seqkit.report.record import Record, State, read
 from seqkit.report.samples import visible
@@ -28,47 +28,41 @@ _STATES = {
 }
 
 
-def write(path: Path, state: State | None = None) -> Path:
+def write(path: Path, state: State | None = None, progress: Progress = unseen) -> Path:
     """Write report.html of the run in a folder; its state, if it is not given, is found out.
 
     Raises:
         CheckpointError: there is no run.
         OutputError: the page cannot be written.
     """
-    page = render(read(path, state))
+    page = render(read(path, state), progress)
     file = RunFiles(path).report
     with disk.atomic_write(file) as stream:
-        stream.write(page.encode("utf-8", "replace"))
+        stream.write(page)
     return file
 
 
-def render(record: Record) -> str:
+def render(record: Record, progress: Progress = unseen) -> bytes:
     """The page of a run."""
     texts, sounds = _titled(record, ".txt"), _sounds(record)
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html").render(
-        name=visible(disk.shown(str(record.path))),
-        state=_STATES[record.state],
-        written=time.strftime("%Y-%m-%d %H:%M"),
-        verdict=verdict.judge(record),
-        problems=[_short(problem) for problem in record.problems],
-        noun=verdict.noun(record),
-        standing=_standing(record),
-        charts=[(chart.title, Markup(chart.svg)) for chart in _charts(record)],
-        texts=samples.texts(texts),
-        text_count=len(texts),
-        sounds=samples.sounds(sounds),
-        sound_count=len(sounds),
-        facts=[(name, _short(value)) for name, value in _facts(record) if value],
-        again=_again(record),
-        settings=visible(record.settings_text),
-    )
+    values = {
+        "name": visible(disk.shown(str(record.path))),
+        "state": _STATES[record.state],
+        "written": time.strftime("%Y-%m-%d %H:%M"),
+        "verdict": verdict.judge(record),
+        "problems": [_short(problem) for problem in record.problems],
+        "noun": verdict.noun(record),
+        "standing": _standing(record),
+        "charts": [(chart.title, Markup(chart.svg)) for chart in _charts(record)],
+        "texts": samples.texts(texts),
+        "text_count": len(texts),
+        "sounds": samples.sounds(sounds, progress),
+        "sound_count": len(sounds),
+        "facts": [(name, _short(value)) for name, value in _facts(record) if value],
+        "again": _again(record),
+        "settings": visible(record.settings_text),
+    }
+    return template.render("page.html", values)
 
 
 def _short(text: str) -> str:

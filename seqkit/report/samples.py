@@ -4,13 +4,14 @@ import base64
 import io
 import stat
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from seqkit import disk
+from seqkit.console import Bar, Progress, unseen
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound import Wave, mel, pictures, reader, resample, writer
 
@@ -84,35 +85,44 @@ def texts(files: Sequence[tuple[str, Path]]) -> list[Text]:
     return shown
 
 
-def sounds(files: Sequence[tuple[str, Path]]) -> list[Sound]:
+def sounds(files: Sequence[tuple[str, Path]], progress: Progress = unseen) -> list[Sound]:
     """Samples of sound with their titles, all to the scale of the first.
 
     Of very many, some that are spread over all; of each, its first seconds.
     """
-    shown, top = [], None
-    for title, file in _spread(files, _MOST_SOUNDS):
+    chosen = _spread(files, _MOST_SOUNDS)
+    with progress("read samples", len(chosen)) as bar:
+        return [*_sounds(chosen, bar)]
+
+
+def _sounds(files: Sequence[tuple[str, Path]], bar: Bar) -> Iterator[Sound]:
+    top = None
+    for done, (title, file) in enumerate(files):
+        bar.update(done)
         try:
             if not stat.S_ISREG(file.lstat().st_mode):
                 continue
             wave, rate = _begin(file)
         except (BadFileError, OSError) as error:
-            shown.append(Sound(title, error=visible(disk.shown(str(error)))))
+            yield Sound(title, error=visible(disk.shown(str(error))))
             continue
         if rate > _HIGHEST_RATE:
             wave, rate = resample.resample(wave, rate, _HIGHEST_RATE), _HIGHEST_RATE
         decibels = mel.log_mel(wave, rate)
         top = float(decibels.max()) if top is None else top
-        shown.append(
-            Sound(
-                title,
-                seconds=wave.size / rate,
-                rate=rate,
-                audio=_data_url("audio/wav", writer.whole_wav(wave, rate)),
-                spectrogram=_data_url("image/png", _picture(decibels, top)),
-                outline=_outline(wave),
-            )
-        )
-    return shown
+        picture = _data_url("image/png", _picture(decibels, top))
+        yield player(title, wave, rate)._replace(spectrogram=picture)
+
+
+def player(title: str, wave: Wave, rate: int) -> Sound:
+    """A wave (N,) that can be heard, with its outline and without a spectrogram."""
+    return Sound(
+        title,
+        seconds=wave.size / rate,
+        rate=rate,
+        audio=_data_url("audio/wav", writer.whole_wav(wave, rate)),
+        outline=_outline(wave),
+    )
 
 
 def _spread(items: Sequence[_T], most: int) -> list[_T]:
