@@ -62,7 +62,15 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
             outputs.print_stream(blocks, medium, prompt, length, console)
             return
         if to_stdout:
-            outputs.print_streams(blocks, medium, prompt, config.streams, interrupts)
+            outputs.print_streams(
+                blocks,
+                medium,
+                prompt,
+                config.streams,
+                length=length,
+                interrupts=interrupts,
+                console=console,
+            )
             return
         if not files:
             folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))

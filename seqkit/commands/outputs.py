@@ -158,7 +158,8 @@ def print_stream(
     product.write(medium.render(prompt))
     product.flush()
     try:
-        for block in blocks if medium.printed else _shown(blocks, pace, length, console):
+        beside = medium.printed and not product.stored  # no bar beside text that is seen
+        for block in blocks if beside else _shown(blocks, pace, length, console):
             product.write(medium.render(block[:, 0]))
             product.flush()
     finally:
@@ -168,12 +169,20 @@ def print_stream(
 
 
 def print_streams(
-    blocks: Blocks, medium: Medium, prompt: Symbols, streams: int, interrupts: Interrupts
+    blocks: Blocks,
+    medium: Medium,
+    prompt: Symbols,
+    streams: int,
+    *,
+    length: int,
+    interrupts: Interrupts,
+    console: Console,
 ) -> None:
     """Write several streams to stdout, one below the other; after a signal as far as they came."""
     made: list[list[str | bytes]] = [[] for _ in range(streams)]
+    pace = _Pace(medium, streams)
     with interrupts.held():
-        for block in interrupts.each(blocks):
+        for block in _shown(interrupts.each(blocks), pace, length, console):
             for pieces, symbols in zip(made, block.T, strict=True):
                 pieces.append(medium.render(symbols))
         product = Product()

@@ -151,7 +151,12 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
         raise KeyboardInterrupt
 
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        outputs.print_streams(made(), medium_of(CODEC), CODEC.encode("a"), 2, interrupts)
+        outputs.print_streams(
+            *(made(), medium_of(CODEC), CODEC.encode("a"), 2),
+            length=2,
+            interrupts=interrupts,
+            console=Console(quiet=True),
+        )
     assert capfdbinary.readouterr().out == b"abca\n\nacda"
 
 
