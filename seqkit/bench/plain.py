@@ -23,6 +23,7 @@ from torch.nn import functional as F
 
 from seqkit.bench.rows import Row, fastest, window
 from seqkit.config import Config
+from seqkit.console import Progress, unseen
 from seqkit.device import DTYPES, has_fast_bf16
 from seqkit.kernels.graph import Recording
 from seqkit.model import cells
@@ -43,28 +44,30 @@ class Variant:
         return arithmetic + (", CUDA graph" if self.graph else "")
 
 
-def rows(config: Config, device: torch.device) -> dict[str, Row]:
+def rows(config: Config, device: torch.device, progress: Progress = unseen) -> dict[str, Row]:
     """plain, plain_best and, for the cell "lstm", nn_lstm; the variants are chosen here."""
     symbols = config.train.batch_size * config.train.sequence_length
     found = {
         "plain": Row(partial(plain_step, config, device), symbols),
-        "plain_best": best_row(config, device, precisions(device)),
+        "plain_best": best_row(config, device, precisions(device), progress),
     }
     if config.model.cell == "lstm":
         layers = {
             name: partial(_nn_lstm, config, device, DTYPES[name]) for name in precisions(device)
         }
-        best = fastest(layers, device)
+        best = fastest(layers, device, progress)
         found["nn_lstm"] = Row(layers[best], symbols, best)
     return found
 
 
-def best_row(config: Config, device: torch.device, allowed: Sequence[str]) -> Row:
+def best_row(
+    config: Config, device: torch.device, allowed: Sequence[str], progress: Progress = unseen
+) -> Row:
     """plain_best in the fastest of the precisions that are allowed."""
     graphs = [True, False] if device.type == "cuda" else [False]
     variants = [Variant(precision, graph) for precision in allowed for graph in graphs]
     loops = {str(variant): partial(best_step, config, device, variant) for variant in variants}
-    best = fastest(loops, device)
+    best = fastest(loops, device, progress)
     return Row(loops[best], config.train.batch_size * config.train.sequence_length, best)
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import Config
+from seqkit.console import Progress, unseen
 from seqkit.kernels.timing import Build, interleave
 
 _FEW = 5  # calls of each variant, enough to tell which is the fastest
@@ -24,7 +25,7 @@ class Row:
     variant: str = ""
 
 
-def fastest(builds: Mapping[str, Build], device: torch.device) -> str:
+def fastest(builds: Mapping[str, Build], device: torch.device, progress: Progress = unseen) -> str:
     """The name of the build whose call is the fastest, by a short measurement.
 
     One is built at a time, since together they would need the memory of all. Those that cannot run
@@ -35,13 +36,15 @@ def fastest(builds: Mapping[str, Build], device: torch.device) -> str:
     """
     milliseconds: dict[str, float] = {}
     failure = RuntimeError("nothing to time")
-    for name, build in builds.items():
-        try:
-            timing = interleave({name: build}, device, rounds=1, calls=_FEW)[name]
-        except RuntimeError as error:
-            failure = error.with_traceback(None)  # whose frames hold its tensors
-        else:
-            milliseconds[name] = timing.quantile(0.5)
+    with progress("find the fastest", len(builds)) as bar:
+        for done, (name, build) in enumerate(builds.items()):
+            bar.update(done, name)
+            try:
+                timing = interleave({name: build}, device, rounds=1, calls=_FEW)[name]
+            except RuntimeError as error:
+                failure = error.with_traceback(None)  # whose frames hold its tensors
+            else:
+                milliseconds[name] = timing.quantile(0.5)
     if not milliseconds:
         raise failure
     return min(milliseconds, key=milliseconds.__getitem__)

@@ -48,7 +48,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             precisions = device.candidate_precisions(config.train.precision, chosen)
             training.require_memory(config, chosen, precisions[0])
             rows, choice = training.rows(config, chosen, precisions, disk.cache_dir(), notice)
-            rows |= plain.rows(config, chosen)
+            rows |= plain.rows(config, chosen, console.progress)
             timings = _time(rows, chosen, console)
             peak = training.matrix_peak(chosen, choice.execution.precision)
             result = report.training_result(
