@@ -3,8 +3,9 @@
 The nats of a symbol are -ln p, p being the probability that the model gave it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.loss import cross_entropy
-from seqkit.model.network import State
+from seqkit.model.network import State, Trace
 from seqkit.symbols import IGNORED, Floats, Integers
 from seqkit.threads import SharedCores
 
@@ -93,17 +94,25 @@ class Chunk:
     segments (B,): their rows in the table.
     places, counted, nats (T, B): of each symbol the place in the part, whether it counts, and its
         nats, 0 where it does not.
-    logits (T, B, V), targets (T, B): what the nats were made of.
-    state: after the last step, (L, B, H).
+    targets (T, B), trace: what the nats were made of.
     """
 
     segments: Integers
     places: Integers
     counted: npt.NDArray[np.bool_]
     nats: Tensor
-    logits: Tensor
     targets: Tensor
-    state: State
+    trace: Trace
+
+    @property
+    def logits(self) -> Tensor:
+        """(T, B, V)."""
+        return self.trace.logits
+
+    @property
+    def state(self) -> State:
+        """After the last step, (L, B, H)."""
+        return self.trace.after
 
     def counted_nats(self) -> tuple[Integers, Floats]:
         """Places (n,) and nats (n,) of the symbols that count."""
@@ -118,12 +127,13 @@ def chunks(
     start: int,
     segments: Integers,
     precision: str,
-    begin_state: State | None = None,
+    begin_states: Mapping[int, State] = MappingProxyType({}),
 ) -> Iterator[Chunk]:
     """Run segments, those side by side that take about as long.
 
     A chunk has as many steps as a power of two says, and no more than `CHUNK`. The arguments are
-    those of `evaluate`; `begin_state` is that of the only segment, (L, 1, H), by default zeros.
+    those of `evaluate`; `begin_states` has the states (L, 1, H), by the row of the table, of the
+    segments that do not begin with zeros.
     """
     network = model.network(dtype=DTYPES[precision])
     device = model.head.weight.device
@@ -133,7 +143,10 @@ def chunks(
             warm, begin, end = segments[group].T
             document = np.searchsorted(part.starts, warm, side="right") - 1
             first = part.starts[document] == warm
-            state = begin_state or model.zero_state(len(group))
+            state = model.zero_state(len(group))
+            for lane in np.flatnonzero(np.isin(group, [*begin_states])).tolist():
+                for values, given in zip(state, begin_states[int(group[lane])], strict=True):
+                    values[:, lane : lane + 1] = given
             length = int((end - warm).max())
             steps = min(1 << (_SYMBOLS // len(group)).bit_length() - 1, CHUNK)
             for offset in range(0, length, steps):
@@ -145,10 +158,11 @@ def chunks(
                 counted = (places >= begin) & (places < end)
                 targets = part.symbols[np.minimum(places, last)].astype(np.int64)
                 targets[~counted] = IGNORED
-                logits, state = network(torch.from_numpy(inputs).to(device), state)
+                trace = network.traced(torch.from_numpy(inputs).to(device), state)
+                state = trace.after
                 wanted = torch.from_numpy(targets).to(device)
-                each = cross_entropy(logits, wanted, "none")
-                yield Chunk(group, places, counted, each, logits, wanted, state)
+                each = cross_entropy(trace.logits, wanted, "none")
+                yield Chunk(group, places, counted, each, wanted, trace)
 
 
 def _groups(segments: Integers, device: torch.device) -> Iterator[Integers]:

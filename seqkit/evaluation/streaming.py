@@ -26,7 +26,6 @@ _PIECE = 4 * CHUNK  # symbols of a piece, at least
 _NEAR = 1e-3  # between two h, and between two c in relation to their size
 
 
-@torch.inference_mode()
 def evaluate(
     model: CharRNN,
     part: Part,
@@ -39,62 +38,91 @@ def evaluate(
 
     The arguments are those of `scoring.evaluate`.
     """
-    given = (model, part)
-    table, documents = pieces(part), protocols.streaming(part)
-    if len(table) > len(documents):
-        longest = documents[np.argmax(documents[:, 2] - documents[:, 0])]
-        if _forgets(*given, longest, start, precision):
-            return _in_pieces(*given, table, start, precision, watch)
-    return scoring.evaluate(
-        *given, start=start, segments=documents, precision=precision, watch=watch
-    )
-
-
-def _in_pieces(
-    model: CharRNN,
-    part: Part,
-    table: Integers,
-    start: int,
-    precision: str,
-    watch: Callable[[int], None],
-) -> Score:
-    """The score of a table made by `pieces`, each of which goes on where the one before ended."""
-    warm, begin, end = table.T
+    if not may_cut(model, part, start, precision):
+        documents = protocols.streaming(part)
+        return scoring.evaluate(
+            *(model, part), start=start, segments=documents, precision=precision, watch=watch
+        )
     tally = Tally(part)
-    assumed: dict[int, State] = {}  # by the row of the table: at `begin`
-    final: dict[int, State] = {}  # and at `end`
-    for chunk in scoring.chunks(model, part, start=start, segments=table, precision=precision):
+
+    def take(chunk: Chunk) -> None:
         tally.add(*chunk.counted_nats())
-        assumed |= _states_at(chunk, begin)
-        final |= _states_at(chunk, end)
-        watch(tally.counted)
-    for row in np.flatnonzero(warm < begin).tolist():  # in the order of the text
-        if _near(assumed[row], final[row - 1]):
-            continue
-        tally.take_back(begin[row], end[row])
-        again = np.array([[begin[row], begin[row], end[row]]])
-        for chunk in scoring.chunks(
-            *(model, part),
-            start=start,
-            segments=again,
-            precision=precision,
-            begin_state=final[row - 1],
-        ):
-            tally.add(*chunk.counted_nats())
-            final[row] = chunk.state
+        watch(min(tally.counted, len(part)))
+
+    table = pieces(protocols.streaming(part))
+    run(
+        *(model, part, table),
+        start=start,
+        precision=precision,
+        take=take,
+        take_back=tally.take_back,
+    )
     return tally.score()
 
 
-def pieces(part: Part) -> Integers:
-    """The segments, in the order of the part, of documents that are cut where they are few.
+@torch.inference_mode()
+def run(
+    model: CharRNN,
+    part: Part,
+    table: Integers,
+    *,
+    start: int,
+    precision: str,
+    take: Callable[[Chunk], object],
+    take_back: Callable[[int, int], object] = lambda begin, end: None,
+    begin_state: State | None = None,
+) -> State | None:
+    """Run a table made by `pieces`, each of which goes on where the one before ended.
+
+    Args:
+        model: as in `scoring.evaluate`; so are part, start and precision.
+        table: the segments, in the order of the part.
+        take: given every chunk, in no order that means anything.
+        take_back: told the places, from the first to before the last, of a piece that began from a
+            wrong state, before its chunks are given once more.
+        begin_state: (L, 1, H), of the first segment; by default zeros.
+
+    Returns:
+        The state (L, 1, H) at the end of the last segment, if a chunk ended there.
+    """
+    given = (model, part)
+    warm, begin, end = table.T
+    states = {} if begin_state is None else {0: begin_state}
+    assumed: dict[int, State] = {}  # by the row of the table: at `begin`
+    final: dict[int, State] = {}  # and at `end`
+    for chunk in scoring.chunks(
+        *given, start=start, segments=table, precision=precision, begin_states=states
+    ):
+        take(chunk)
+        assumed |= _states_at(chunk, begin)
+        final |= _states_at(chunk, end)
+    for row in np.flatnonzero(warm < begin).tolist():  # in the order of the text
+        if _near(assumed[row], final[row - 1]):
+            continue
+        take_back(begin[row], end[row])
+        again = np.array([[begin[row], begin[row], end[row]]])
+        for chunk in scoring.chunks(
+            *given,
+            start=start,
+            segments=again,
+            precision=precision,
+            begin_states={0: final[row - 1]},
+        ):
+            take(chunk)
+            final[row] = chunk.state
+    return final.get(len(table) - 1)
+
+
+def pieces(documents: Integers) -> Integers:
+    """The segments, in the order of the part, of documents (S, 3) that are cut where they are few.
 
     A piece but a document's first is warmed up on `CHUNK` symbols; its length is a multiple of
     that, and at most `LANES` pieces are made of a document.
     """
-    documents = protocols.streaming(part)
     if len(documents) >= _ENOUGH:
         return documents
-    size = max(_PIECE, -(-len(part) // LANES // CHUNK) * CHUNK)
+    total = int((documents[:, 2] - documents[:, 0]).sum())
+    size = max(_PIECE, -(-total // LANES // CHUNK) * CHUNK)
     rows = []
     for first, _, end in documents.tolist():
         begins = np.arange(first, end, size, dtype=np.int64)
@@ -106,9 +134,17 @@ def pieces(part: Part) -> Integers:
     return np.concatenate(rows)
 
 
-def _forgets(model: CharRNN, part: Part, document: Integers, start: int, precision: str) -> bool:
-    """Whether a piece of this document that is warmed up comes to the state that it should."""
-    first, middle = document[0], document[0] + CHUNK
+def may_cut(model: CharRNN, part: Part, start: int, precision: str = "fp32") -> bool:
+    """Whether documents of a part are better cut: they are few and long, and the network forgets.
+
+    It is tried on the longest document, whether a piece that is warmed up comes to the state that
+    it should.
+    """
+    documents = protocols.streaming(part)
+    if len(pieces(documents)) == len(documents):
+        return False
+    first = int(documents[np.argmax(documents[:, 2] - documents[:, 0]), 0])
+    middle = first + CHUNK
     trial = np.array([[first, first, middle + CHUNK], [middle, middle, middle + CHUNK]])
     states: dict[int, State] = {}
     for chunk in scoring.chunks(model, part, start=start, segments=trial, precision=precision):

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from seqkit.config import ModelConfig
 from seqkit.kernels.beside import Beside
 from seqkit.model import cells, fused
-from seqkit.model.cells import LayerWeights, Outputs
+from seqkit.model.cells import LayerWeights
 from seqkit.model.persistent.layer import persistent_layer
 
 _FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
@@ -31,6 +31,21 @@ class State(NamedTuple):
     def begun_anew(self, fresh: Tensor) -> "State":
         """The same values, and zeros in the lanes in which `fresh` (B,) is true."""
         return State(*(torch.where(fresh[:, None], 0, values) for values in self))
+
+
+class Trace(NamedTuple):
+    """A call of T steps, with what happened inside.
+
+    inputs (T, B), before (L, B, H): what was fed.
+    outputs: of each layer h (T, B, H), from the bottom.
+    logits (T, B, V), after (L, B, H): what a call returns.
+    """
+
+    inputs: Tensor
+    before: State
+    outputs: list[Tensor]
+    logits: Tensor
+    after: State
 
 
 class Network(NamedTuple):
@@ -100,18 +115,29 @@ class Network(NamedTuple):
         if self.kernel == "stacked" and self.config.skip_connections:
             raise ValueError("one call of the whole stack gives the top layer's outputs alone")
         dtype = self.head_weight.dtype
-        x = self._inputs(symbols, resets)
+        x = self.inputs(symbols, resets)
         if input_mask is not None:
             x = x * input_mask
         h, c = state.h.to(dtype), state.c.to(dtype)
         if self.kernel == "stacked":
             x, h, c = fused.fused_stack(self.config.cell, self.layers, x, h, c)
         else:
-            x, h, c = self._layer_by_layer(x, h, c, masks, resets)
+            outputs, h, c = self._layer_by_layer(x, h, c, masks, resets)
+            x = self._summed(outputs)
         logits = F.linear(x, self.head_weight, self.head_bias)
         return logits, State(h.to(state.h.dtype), c.to(state.c.dtype))
 
-    def _inputs(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
+    def traced(self, symbols: Tensor, state: State) -> Trace:
+        """Run T steps as a call does, and keep every layer's outputs; not with kernel=stacked."""
+        self._check(symbols, state, None, None)
+        dtype = self.head_weight.dtype
+        given = (self.inputs(symbols, None), state.h.to(dtype), state.c.to(dtype))
+        outputs, h, c = self._layer_by_layer(*given, None, None)
+        logits = F.linear(self._summed(outputs), self.head_weight, self.head_bias)
+        after = State(h.to(state.h.dtype), c.to(state.c.dtype))
+        return Trace(symbols, state, outputs, logits, after)
+
+    def inputs(self, symbols: Tensor, resets: Tensor | None = None) -> Tensor:
         """One-hot rows or embeddings of the symbols, (T, B, X); or the symbols, where they do."""
         if self.kernel == "persistent" and self.embedding is None:
             return symbols
@@ -127,7 +153,8 @@ class Network(NamedTuple):
 
     def _layer_by_layer(
         self, x: Tensor, h: Tensor, c: Tensor, masks: Tensor | None, resets: Tensor | None
-    ) -> Outputs:
+    ) -> tuple[list[Tensor], Tensor, Tensor]:
+        """The outputs (T, B, H) of each layer, and h and c (L, B, H) after the last step."""
         config = self.config
         last_h, last_c = [], []
         seen: list[Tensor] = []
@@ -145,8 +172,11 @@ class Network(NamedTuple):
             seen.append(x)
             last_h.append(out.h)
             last_c.append(out.c)
-        y = sum(seen[1:], seen[0]) if config.skip_connections else x
-        return Outputs(y, torch.stack(last_h), torch.stack(last_c))
+        return seen, torch.stack(last_h), torch.stack(last_c)
+
+    def _summed(self, outputs: list[Tensor]) -> Tensor:
+        """What the head reads (T, B, H): the top layer's outputs, or the sum of all."""
+        return sum(outputs[1:], outputs[0]) if self.config.skip_connections else outputs[-1]
 
     def _check(
         self, symbols: Tensor, state: State, masks: Tensor | None, resets: Tensor | None

@@ -1,0 +1,50 @@
+"""tanh(c) found from the outputs is that of the equations, step by step."""
+
+import pytest
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.model.activations import activations, quantity
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
+
+T, B, V, H, L = 7, 3, 5, 6, 2
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh"])
+@pytest.mark.parametrize("given", ["one_hot", "embedding"])
+@pytest.mark.parametrize("skip", [False, True])
+def test_every_cell_of_every_layer(cell: str, given: str, skip: bool) -> None:
+    config = ModelConfig(
+        cell=cell, num_layers=L, hidden_size=H, vocabulary_size=V, input=given, embedding_size=4,
+        skip_connections=skip,
+    )  # fmt: skip
+    draw = torch.Generator().manual_seed(1)
+    model = CharRNN(config, draw)
+    symbols = torch.randint(0, V, (T, B), generator=draw)
+    begin = State(*(0.5 * torch.randn(2, L, B, H, generator=draw)))
+    network = model.network(dtype=torch.float32)
+    with torch.no_grad():
+        trace = network.traced(symbols, begin)
+        logits, after = network(symbols, begin)
+        assert torch.equal(trace.logits, logits)
+        assert torch.equal(trace.after.c, after.c)
+        state = begin
+        for t in range(T):
+            _, state = network(symbols[t : t + 1], state)
+            expected = state.c.tanh() if cell == "lstm" else state.h
+            for layer in range(L):
+                found = activations(network, trace, layer, slice(None))
+                assert torch.allclose(found[t], expected[layer], atol=1e-5)
+                one = activations(network, trace, layer, slice(2, 3))
+                assert torch.allclose(one[t], expected[layer, :, 2:3], atol=1e-5)
+    assert quantity(cell) == ("tanh(c)" if cell == "lstm" else "h")
+
+
+def test_a_gate_that_is_shut_gives_no_nan() -> None:
+    model = CharRNN(ModelConfig(num_layers=1, hidden_size=H, vocabulary_size=V))
+    with torch.no_grad():
+        model.layers[0].bias_ih_l0[3 * H :] = -1e4  # type: ignore[operator]
+        network = model.network(dtype=torch.float32)
+        trace = network.traced(torch.zeros(T, B, dtype=torch.int64), model.zero_state(B))
+        assert activations(network, trace, 0, slice(None)).abs().max() <= 1
