@@ -3,7 +3,6 @@
 Each call starts from the zero state, or from a state that it is given. Arrays are NumPy's.
 """
 
-import dataclasses
 import itertools
 import logging
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 
 from seqkit.api import packing
+from seqkit.api.kept_engine import KeptEngine
 from seqkit.api.symbol_reader import ModelState, SymbolReader
 from seqkit.checking import check_type
 from seqkit.config import Config, DynamicConfig, SampleConfig, check
@@ -20,7 +20,6 @@ from seqkit.data.sound import Wave
 from seqkit.device import memory_errors
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks, Engine
-from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import Request, request_of, with_seed
 from seqkit.runs.checkpoint import Checkpoint, as_trained
@@ -52,7 +51,7 @@ class Model(Generic[Content]):
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec, checkpoint.newline)
         self._reader = SymbolReader(self.char_rnn, checkpoint.codec)
-        self._kept: tuple[object, Engine] | None = None
+        self._engine = KeptEngine(self.char_rnn, checkpoint.codec.size)
 
     @property
     def device(self) -> torch.device:
@@ -211,6 +210,11 @@ class Model(Generic[Content]):
         return (found, after) if return_state else found
 
     @memory_errors(_advice)
+    def activations(self, content: Content) -> Floats:
+        """What each cell holds when a symbol is predicted, (N, L, H): tanh(c); h but for LSTMs."""
+        return self._reader.activations(self._encode("content", content))
+
+    @memory_errors(_advice)
     def state(
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:
@@ -255,7 +259,7 @@ class Model(Generic[Content]):
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""
         request = request_of(config, self._medium.length(config.length, config.seconds))
-        engine = self._take_engine(request)
+        engine = self._engine.take(request)
         blocks = continue_prompt(
             self.char_rnn,
             self.codec,
@@ -267,25 +271,9 @@ class Model(Generic[Content]):
         )
         return self._until_free(blocks, request, engine)
 
-    def _take_engine(self, request: Request) -> Engine:
-        """An engine: the last one if it fits and nothing uses it, since a new one takes time."""
-        kept, self._kept = self._kept, None
-        if kept is not None and kept[0] == self._engine_key(request):
-            return kept[1]
-        return choose_engine(self.char_rnn, self.codec.size, request, _LOG.info)
-
-    def _engine_key(self, request: Request) -> object:
-        """What an engine depends on: the request but for its draws, and the weights it copied."""
-        sampling = dataclasses.replace(request.sampling, seed=0)
-        weights = [(own.data_ptr(), own._version) for own in self.char_rnn.parameters()]
-        return dataclasses.replace(request, length=1, sampling=sampling, retry=0), weights
-
     def _until_free(self, blocks: Blocks, request: Request, engine: Engine) -> Iterator[Integers]:
-        key = self._engine_key(request)
         with memory_errors(_advice):
-            for block in blocks:
-                yield block[:, 0]
-        self._kept = (key, engine)
+            yield from self._engine.until_free(blocks, request, engine)
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:
         """The symbols (N,) of what a call was given, none for None."""

@@ -13,8 +13,9 @@ from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
 from seqkit.errors import ConfigError
-from seqkit.evaluation import dynamic
+from seqkit.evaluation import dynamic, protocols, scoring
 from seqkit.generation.reading import read
+from seqkit.model.activations import activations
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
@@ -120,6 +121,22 @@ class SymbolReader:
             part, start = Part.of(symbols), self._codec.start
             for places, nats in dynamic.nats(self._network, part, start=start, settings=settings):
                 found[places] = nats
+        return found
+
+    @torch.inference_mode()
+    def activations(self, symbols: Symbols) -> Floats:
+        """Of every cell (N, L, H), before each of the symbols (N,), from the zero state."""
+        model, config = self._network, self._network.config
+        network = model.network(dtype=torch.float32)
+        found = np.zeros((len(symbols), config.num_layers, config.hidden_size), np.float32)
+        if not len(symbols):
+            return found
+        part, start = Part.of(symbols), self._codec.start
+        segments = protocols.streaming(part)
+        for chunk in scoring.chunks(model, part, start=start, segments=segments, precision="fp32"):
+            for layer in range(config.num_layers):
+                values = activations(network, chunk.trace, layer, slice(None))
+                found[chunk.places[:, 0], layer] = values[:, 0].cpu().numpy()
         return found
 
     def on_device(self, state: ModelState) -> tuple[State, int]:

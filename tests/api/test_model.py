@@ -139,6 +139,17 @@ def test_a_state_goes_on_where_it_was_handed_back(text: Model[Any]) -> None:
     assert text.nats("").shape == (0,)
 
 
+def test_activations_are_those_from_which_each_symbol_is_predicted(text: Model[Any]) -> None:
+    content = "a small letter"
+    found = text.activations(content)
+    assert found.shape == (14, 2, 12)
+    assert text.char_rnn.config.cell == "lstm"
+    for place in range(14):
+        state = text.state(content[: place + 1])  # has yet to see the last of these symbols
+        np.testing.assert_allclose(found[place], np.tanh(state.c), atol=1e-5)
+    assert text.activations("").shape == (0, 2, 12)
+
+
 def test_generation_goes_on_from_a_state(text: Model[Any]) -> None:
     straight = text.generate("a small letter", length=30, seed=2)
     state = text.state("a small ")
@@ -206,13 +217,13 @@ def test_an_engine_is_kept_and_never_shared(text: Model[Any], engine: str) -> No
     sample = seqkit.SampleConfig(engine=engine)
     keys: dict[str, Any] = {"length": 25, "sample": sample}
     expected = {seed: text.generate("a ", seed=seed, **keys) for seed in (1, 2)}
-    take = text._take_engine
+    take = text._engine.take
 
     def counted(request: Any) -> Any:
         made.append(take(request))
         return made[-1]
 
-    text._take_engine = counted  # type: ignore[method-assign]
+    text._engine.take = counted  # type: ignore[method-assign]
     try:
         assert text.generate("a ", seed=1, **keys) == expected[1]
         assert text.generate("a ", seed=2, **keys) == expected[2]
@@ -220,7 +231,7 @@ def test_an_engine_is_kept_and_never_shared(text: Model[Any], engine: str) -> No
         streams = [text.stream("a ", seed=seed, **keys) for seed in (1, 2)]
         pieces = list(itertools.zip_longest(*streams, fillvalue=""))
     finally:
-        del text._take_engine
+        del text._engine.take
     assert ["".join(stream) for stream in zip(*pieces, strict=True)] == [expected[1], expected[2]]
     assert made[2] is not made[3]
 
