@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seqkit import console
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts
-from seqkit.console import Console
+from seqkit.console import Console, Product
 from seqkit.data.codecs import Characters, Codec, MuLaw
 from seqkit.errors import OutputError
 from seqkit.generation.medium import medium_of
@@ -158,6 +159,37 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
             console=Console(quiet=True),
         )
     assert capfdbinary.readouterr().out == b"abca\n\nacda"
+
+
+@pytest.mark.parametrize("streams", [1, 2])
+def test_text_that_goes_to_a_file_is_shown_on_stderr(
+    streams: int, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_LINE_EVERY", 0.0)
+    given = (blocks(3, streams), medium_of(CODEC), CODEC.encode("a"))
+    with Interrupts() as interrupts:  # stdout is a file of pytest's
+        if streams == 1:
+            outputs.print_stream(*given, 3000, Console())
+        else:
+            outputs.print_streams(
+                *given, streams, length=3000, interrupts=interrupts, console=Console()
+            )
+    captured = capfdbinary.readouterr()
+    assert len(captured.out) > 3000
+    assert b"generate 2000/3000  " in captured.err
+    assert b"generate 3000/3000  " in captured.err
+
+
+def test_text_that_somebody_reads_has_no_bar_beside_it(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb"), os.fdopen(writer, "w") as pipe, pytest.MonkeyPatch.context() as m:
+        m.setattr(sys, "stdout", pipe)
+        assert not Product().stored
+        m.setattr(sys, "stdout", None)
+        assert not Product().stored
+        with (tmp_path / "out").open("w") as file:
+            m.setattr(sys, "stdout", file)
+            assert Product().stored
 
 
 def test_more_streams_than_the_usual_limit_of_open_files(tmp_path: Path) -> None:
