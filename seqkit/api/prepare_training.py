@@ -23,7 +23,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.plugins import Catalogue
 from seqkit.progress_line import counted
-from seqkit.runs import resume
+from seqkit.runs import resume, tensorboard
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.symbols import Symbols
@@ -76,6 +76,8 @@ def opened(
     Raises:
         SeqkitError: the settings, the data, a checkpoint, the device or the folder do not allow it.
     """
+    if config.log.tensorboard:
+        tensorboard.require()
     config = dataclasses.replace(config, seed=config.fixed_seed)
     folder = _run_folder(config)
     with folder.claimed():

@@ -38,6 +38,7 @@ from seqkit.runs.observers import (
     Pictures,
     Samples,
 )
+from seqkit.runs.tensorboard import TensorBoard
 from seqkit.symbols import Integers
 from seqkit.threads import SharedCores
 from seqkit.training.events import Stepped
@@ -170,11 +171,11 @@ def _sample(training: Training, model: CharRNN, request: Request, notice: Notice
 
 def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observer]:
     """Those that make the files of the run."""
-    folder, medium = training.folder, training.medium
+    folder, medium, config = training.folder, training.medium, training.config
 
     def glimpse() -> Integers:
         length = medium.glimpse if medium.printed else min(medium.glimpse, training.length)
-        request = request_of(training.config, length)
+        request = request_of(config, length)
         if medium.printed:  # so short a text is there before another engine is set up
             request = dataclasses.replace(request, engine="torch", precision="auto")
         blocks = _sample(training, training.trainer.evaluation_model(), request, notice)
@@ -192,6 +193,11 @@ def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observe
         Log(folder),
         Samples(folder, medium, glimpse, tell, notice),
         *([Pictures(notice)] if training.corpus.codec.kind == "audio" else []),
+        *(
+            [TensorBoard(folder, training.config, notice)]
+            if training.config.log.tensorboard
+            else []
+        ),
     ]
 
 

@@ -31,7 +31,7 @@ class Command:
 COMMANDS = {
     "train": Command(
         "learn from text or sound and give a sample (the default)",
-        (*_SAMPLING, *_RUN, "data", "device", "model", "optimizer", "train"),
+        (*_SAMPLING, *_RUN, "data", "device", "log", "model", "optimizer", "train"),
     ),
     "generate": Command(
         "let a checkpoint write text or make sound",

@@ -8,6 +8,7 @@ from typing import Any
 from seqkit.checking import check_section, option, options_of
 from seqkit.config.data import DataConfig
 from seqkit.config.dynamic import DynamicConfig
+from seqkit.config.log import LogConfig
 from seqkit.config.model import ModelConfig, check_model
 from seqkit.config.sample import SampleConfig
 from seqkit.config.training import OptimizerConfig, TrainConfig
@@ -93,6 +94,7 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     sample: SampleConfig = field(default_factory=SampleConfig)
     dynamic: DynamicConfig = field(default_factory=DynamicConfig)
+    log: LogConfig = field(default_factory=LogConfig)
 
     @property
     def fixed_seed(self) -> int:

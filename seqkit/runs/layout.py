@@ -1,6 +1,6 @@
 """What lies where in a run's folder.
 
-report.html  config.yaml  about.json  metrics.jsonl  summary.json  log  samples/
+report.html  config.yaml  about.json  metrics.jsonl  summary.json  log  samples/  tensorboard/
 checkpoints/{last,previous,best}.safetensors
 """
 
@@ -62,6 +62,11 @@ class RunFiles:
         return self.path / "samples"
 
     @property
+    def tensorboard(self) -> Path:
+        """The folder of event files, with `log.tensorboard=true`."""
+        return self.path / "tensorboard"
+
+    @property
     def checkpoints(self) -> Path:
         """The folder of checkpoints."""
         return self.path / "checkpoints"
@@ -88,6 +93,7 @@ class RunFiles:
             *self.samples.glob("step_*"),
             *self.samples.glob("final.*"),
             *self.samples.glob("data.wav"),
+            *self.tensorboard.glob("events.out.tfevents.*"),
             *(self.report, self.about, self.metrics, self.summary, self.log, self.config),
         ]
         return [file for file in found if file.exists()]

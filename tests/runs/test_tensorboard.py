@@ -1,0 +1,144 @@
+"""Event files as TensorBoard's own reader understands them."""
+
+import importlib.util
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from matplotlib.image import imread
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import plugin_data_pb2
+
+from tests.conftest import SMALL, TINY, Run, fill_disk, start, wait_for_steps
+
+WORDS = ("log.tensorboard=true", "train.validate_every=10", "optimizer.lr=0.02")
+
+
+def read(run: Path) -> EventAccumulator:
+    """All that the event files of a run say."""
+    found = EventAccumulator(str(run / "tensorboard"), size_guidance={"scalars": 0, "tensors": 0})
+    found.Reload()
+    return found
+
+
+def steps(found: EventAccumulator, tag: str) -> list[int]:
+    return [event.step for event in found.Scalars(tag)]
+
+
+def hparams(found: EventAccumulator, name: str) -> Any:
+    """One of the summaries that the hyperparameters' own page reads."""
+    content = found.SummaryMetadata(f"_hparams_/{name}").plugin_data.content
+    return plugin_data_pb2.HParamsPluginData.FromString(content)
+
+
+def test_a_training_of_text_is_read_back(run: Run, text_file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = [*TINY, *WORDS, f"data.path={text_file}", f"run_dir={folder}", "train.max_steps=20"]
+    trained = run(*words)
+    assert trained.code == 0, trained.err
+    found = read(folder)
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    for event, names in {
+        "train": ("loss", "learning_rate", "gradient_norm", "symbols_per_second"),
+        "validate": ("loss", "bits_per_symbol"),
+    }.items():
+        room = "validation" if event == "validate" else event
+        expected = [line for line in lines if line["event"] == event]
+        for name in names:
+            scalars = found.Scalars(f"{room}/{name}")
+            assert [one.step for one in scalars] == [line["step"] for line in expected]
+            values = [line[name] for line in expected]
+            assert [one.value for one in scalars] == pytest.approx(values, rel=1e-6)
+    (text, last) = found.Tensors("sample/text_summary")
+    assert (text.step, last.step) == (10, 20)
+    shown = text.tensor_proto.string_val[0].decode()
+    sample = (folder / "samples" / "step_0000010.txt").read_text()
+    assert shown == "".join(f"    {line}\n" for line in sample.split("\n"))
+    summary = json.loads((folder / "summary.json").read_text())
+    (best,) = found.Scalars("best_validation_loss")
+    assert best.value == pytest.approx(summary["best_validation_loss"])
+    given = hparams(found, "session_start_info").session_start_info.hparams
+    assert given["model.hidden_size"].number_value == 24
+    assert given["optimizer.lr"].number_value == 0.02
+    assert given["recipe"].string_value == "shakespeare"
+    metrics = hparams(found, "experiment").experiment.metric_infos
+    assert [metric.name.tag for metric in metrics] == ["best_validation_loss"]
+    assert hparams(found, "session_end_info").session_end_info.status == 1  # success
+
+
+def test_sound_is_heard_and_its_picture_seen(run: Run, tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).uniform(-0.5, 0.5, 6000)
+    soundfile.write(tmp_path / "noise.wav", noise, 4000)
+    folder = tmp_path / "run"
+    words = ["recipe=wav_generation", f"data.path={tmp_path / 'noise.wav'}", *SMALL]
+    words += ["data.sample_rate=4000", "log.tensorboard=true", f"run_dir={folder}"]
+    trained = run(*words, "train.max_steps=2")
+    assert trained.code == 0, trained.err
+    found = read(folder)
+    (audio,) = found.Audio("sample")
+    assert (audio.step, audio.sample_rate, audio.content_type) == (2, 4000, "audio/wav")
+    assert audio.encoded_audio_string == (folder / "samples" / "step_0000002.wav").read_bytes()
+    (picture,) = found.Images("spectrogram")
+    content = (folder / "samples" / "step_0000002.png").read_bytes()
+    assert picture.encoded_image_string == content
+    height, width, _ = imread(io.BytesIO(content)).shape
+    assert (picture.width, picture.height) == (width, height)
+
+
+def test_what_a_kill_undid_is_left_out_when_the_run_goes_on(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    words = [*WORDS, "train.max_steps=100000", "train.validate_every=50"]
+    with start(folder, text_file, *words) as training:
+        wait_for_steps(folder, 80)
+        training.kill()
+    saved = max(steps(read(folder), "validation/loss"))
+    undone = max(steps(read(folder), "train/loss"))
+    assert undone > saved
+    end = saved + 50
+    again = run(f"run_dir={folder}", "resume=auto", f"train.max_steps={end}")
+    assert again.code == 0, again.err
+    assert len([*(folder / "tensorboard").iterdir()]) == 2
+    found = read(folder)
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    expected = [line for line in lines if line["event"] == "train"]
+    assert steps(found, "train/loss") == [line["step"] for line in expected]
+    values = [line["loss"] for line in expected]
+    assert [one.value for one in found.Scalars("train/loss")] == pytest.approx(values, rel=1e-6)
+
+
+def test_without_the_package_nothing_begins(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "tensorboard" else real(name)
+    )
+    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}", "train.max_steps=1"]
+    refused = run(*words, "log.tensorboard=true")
+    assert refused.code == 2
+    assert "pip install 'seqkit[tensorboard]'" in refused.err
+    assert not (tmp_path / "run").exists()
+    assert run(*words).code == 0
+
+
+def test_a_full_disk_ends_no_training(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk(monkeypatch, 300, "*tfevents*")
+    words = [*TINY, *WORDS, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
+    trained = run(*words, "train.max_steps=20")
+    assert trained.code == 0
+    assert trained.err.count("nothing more for TensorBoard: cannot write") == 1
+
+
+def test_a_run_that_is_replaced_leaves_nothing(run: Run, text_file: Path, tmp_path: Path) -> None:
+    words = [*TINY, *WORDS, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
+    assert run(*words, "train.max_steps=20").code == 0
+    assert run(*words, "train.max_steps=10", "overwrite=true").code == 0
+    assert max(steps(read(tmp_path / "run"), "train/loss")) == 10
