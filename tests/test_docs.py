@@ -81,6 +81,12 @@ def test_the_fields_of_compare_are_those_that_are_written(run: Run, trained: Pat
     assert list(shown["runs"][0]) == fields("compare")
 
 
+def test_the_fields_of_score_are_those_that_are_written(run: Run, trained: Path) -> None:
+    for neuron, table in (("0:0", "score"), ("search", "search")):
+        scored = run("score", f"checkpoint={trained}", f"neuron={neuron}", "device=cpu")
+        assert list(json.loads(scored.out.splitlines()[0])) == fields(table)
+
+
 def test_every_exit_code_is_explained() -> None:
     codes = {
         int(code) for code in re.findall(r"^\| (\d+) \|", (DOCS / "config.md").read_text(), re.M)

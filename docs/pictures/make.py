@@ -1,10 +1,12 @@
-"""Makes report.png, the picture of a run's report in README, with Chromium.
+"""Makes the pictures of pages in README, with Chromium: report.png and score.png.
 
     python docs/pictures/make.py [key=value …]
 
-trains with recipe=shakespeare and these keys, and takes the picture of the report's first page.
+trains with recipe=shakespeare and these keys, and takes a picture of the beginnings of the run's
+report and of the heat map of its validation text.
 """
 
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -14,25 +16,31 @@ from pathlib import Path
 
 from seqkit.cli import main
 
-_PICTURE = Path(__file__).with_name("report.png")
+_FOLDER = Path(__file__).resolve().parent
 _SIZE = "900,900"  # pixels
+_RUN = "runs/a"
 
 
 def make(keys: Sequence[str]) -> int:
-    """Write the picture; the exit code of the training."""
+    """Write the pictures; the exit code of what failed, or 0."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         print("make.py: no Chromium on this machine: install it", file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        run = Path(name) / "run"
-        code = main(["recipe=shakespeare", *keys, f"run_dir={run}"])
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
+        contextlib.chdir(name),  # so that the pages name the run as README does
+    ):
+        pages = {"report": Path(_RUN) / "report.html", "score": Path("score.html")}
+        code = main(["recipe=shakespeare", *keys, f"run_dir={_RUN}"])
+        code = code or main(["score", f"checkpoint={_RUN}", f"out={pages['score']}"])
         if code == 0:
-            picture(program, run / "report.html", _PICTURE, Path(name) / "browser")
+            for picture, page in pages.items():
+                take(program, page, _FOLDER / f"{picture}.png", Path(name) / "browser")
     return code
 
 
-def picture(program: str, page: Path, out: Path, profile: Path) -> None:
+def take(program: str, page: Path, out: Path, profile: Path) -> None:
     """What Chromium shows of a page, as a PNG."""
     command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
     command += [f"--user-data-dir={profile}", f"--window-size={_SIZE}", f"--screenshot={out}"]

@@ -1,17 +1,51 @@
-"""The data that a checkpoint was trained on, found again by what it recorded."""
+"""The data that a checkpoint is to predict: what is named, or its own, found again."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from seqkit import disk
 from seqkit.checking import check_section
-from seqkit.config import DataConfig
+from seqkit.config import Config, DataConfig
 from seqkit.console import Progress, unseen
+from seqkit.data import pipes
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus, recorded_path_problem
 from seqkit.errors import CheckpointError, ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
+
+
+def asked_for(
+    config: Config,
+    saved: Checkpoint,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    progress: Progress = unseen,
+) -> tuple[Part, Corpus]:
+    """What a checkpoint is to predict, and the corpus that it is from.
+
+    That is all of `data.path`, or else `part` of the checkpoint's own data.
+
+    Raises:
+        DataError: the data cannot be read.
+        ConfigError: keys that do not fit the checkpoint.
+    """
+    if not config.data.path:
+        if config.data != DataConfig():
+            notice("without data.path the data are read as the checkpoint's own were")
+        return own_part(saved, config.part, catalogue, notice, progress)
+    paths = pipes.settled(config.data.path, disk.cache_dir(), notice, progress)
+    data = dataclasses.replace(config.data, path=paths, max_vocabulary=0)
+    corpus = load_corpus(
+        saved.as_read(data),
+        catalogue=catalogue,
+        notice=notice,
+        codec=saved.codec,
+        trained=saved.config,
+        progress=progress,
+    )
+    return corpus.whole, corpus
 
 
 def own_part(

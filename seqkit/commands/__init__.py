@@ -44,6 +44,10 @@ COMMANDS = {
             *("checkpoint", "data", "device", "dynamic", "json", "part", "protocol", "window"),
         ),
     ),
+    "score": Command(
+        "show which symbols surprise a checkpoint, and what its cells follow",
+        (*_OUTPUT, "checkpoint", "data", "device", "neuron", "part"),
+    ),
     "compare": Command(
         "show runs side by side, best first, and draw their learning curves",
         (*_OUTPUT, "json", "runs"),

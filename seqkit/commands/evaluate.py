@@ -1,6 +1,5 @@
 """`evaluate`: how well a checkpoint predicts a text, or sound."""
 
-import dataclasses
 import json
 import math
 from collections.abc import Callable
@@ -9,15 +8,13 @@ from typing import Any
 
 import torch
 
-from seqkit import device, disk, stdout
+from seqkit import device, stdout
+from seqkit.api import own_data
 from seqkit.api.load import load_checkpoint
-from seqkit.api.own_data import own_part
 from seqkit.commands import outputs
-from seqkit.config import Config, DataConfig
+from seqkit.config import Config
 from seqkit.console import Console
-from seqkit.data import pipes
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.load import load_corpus
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming, text_baselines
 from seqkit.evaluation.bootstrap import interval
 from seqkit.evaluation.score import Score
@@ -33,7 +30,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         stdout.existing()
     saved = load_checkpoint(config.checkpoint, catalogue)
     chosen = device.choose_device(config.device)
-    part, corpus = _data(config, saved, catalogue, console)
+    part, corpus = own_data.asked_for(config, saved, catalogue, console.notice, console.progress)
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
@@ -58,27 +55,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     }
     text = json.dumps(result) if config.json else _table(result)
     outputs.write_result(out, text, overwrite=config.overwrite)
-
-
-def _data(
-    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
-) -> tuple[Part, Corpus]:
-    """What is to be predicted, and the corpus that it is from."""
-    if not config.data.path:
-        if config.data != DataConfig():
-            console.notice("without data.path the data are read as the checkpoint's own were")
-        return own_part(saved, config.part, catalogue, console.notice, console.progress)
-    paths = pipes.settled(config.data.path, disk.cache_dir(), console.notice, console.progress)
-    data = dataclasses.replace(config.data, path=paths, max_vocabulary=0)
-    corpus = load_corpus(
-        saved.as_read(data),
-        catalogue=catalogue,
-        notice=console.notice,
-        codec=saved.codec,
-        trained=saved.config,
-        progress=console.progress,
-    )
-    return corpus.whole, corpus
 
 
 def _score(

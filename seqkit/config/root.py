@@ -49,7 +49,8 @@ class Config:
     json: bool = option(False, "print one JSON object (evaluate, compare, inspect, bench)")
     out: str | None = option(
         None,
-        "write the result to this file; compare: the learning curves, as .svg, .png or .pdf",
+        "write the result to this file; compare: the learning curves, as .svg, .png or .pdf; "
+        "score: as a page, if it ends in .html",
     )
     overwrite: bool = option(False, "replace files that exist")
     quiet: bool = option(False, "no progress and no notices on stderr")
@@ -87,6 +88,11 @@ class Config:
         "validation",
         "which part of the checkpoint's own data to evaluate",
         choices=("validation", "test"),
+    )
+    neuron: str | None = option(
+        None,
+        "score: one cell's activation, LAYER:INDEX from 0; or search for the cells that follow "
+        "quotes, brackets, lines, indentation, voice or silence",
     )
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)

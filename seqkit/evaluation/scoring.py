@@ -29,7 +29,7 @@ CHUNK = 4096
 
 _SYMBOLS = 8192  # of one call, in all lanes
 _FEW = 3  # lanes that a CPU runs faster one after the other than side by side
-_UNIT_BYTES, _LOGIT_BYTES = 8, 8  # for each of a call's symbols: outputs, logits and shares
+_UNIT_BYTES, _LOGIT_BYTES = 4, 8  # for each of a call's symbols: an output, logits and shares
 
 
 def require_memory(model: ModelConfig, symbols: int, device: torch.device, copies: int = 1) -> None:
@@ -41,7 +41,8 @@ def require_memory(model: ModelConfig, symbols: int, device: torch.device, copie
         DeviceError: more is needed than is free.
     """
     call = min(_SYMBOLS, symbols) * (
-        _UNIT_BYTES * model.hidden_size + _LOGIT_BYTES * model.vocabulary_size
+        _UNIT_BYTES * (model.num_layers + 1) * model.hidden_size
+        + _LOGIT_BYTES * model.vocabulary_size
     )
     advice = "Try device=cpu." if device.type == "cuda" else ""
     needed, free = 4 * copies * count_parameters(model) + call, memory.free_bytes(device)

@@ -13,9 +13,10 @@ from seqkit.symbols import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _POINTS = 240  # of a curve, which is about 400 pixels wide
-_INCHES = (5.0, 2.9)
+_INCHES, _WIDE = (5.0, 2.9), (10.0, 3.6)
 _HEADROOM = 1.05
 _APART = 0.075  # between the names of two lines, as a share of the axis
 # matplotlib draws in these, and the page says what each of them is in light and in dark.
@@ -124,6 +125,23 @@ def quantity(name: str, title: str, curve: Curve, *, logarithmic: bool = False) 
     return Chart(title, _svg(name, draw))
 
 
+def under_waveform(title: str, low: Floats, high: Floats, curve: Curve) -> Chart:
+    """A quantity by time under a wave's lowest and highest samples (N,) at the curve's seconds."""
+
+    def fill(figure: "Figure") -> None:
+        above, below = figure.subplots(2, 1, sharex=True)
+        above.fill_between(curve.steps, low, high, color=_TRAIN, linewidth=0.5)
+        above.margins(x=0)
+        above.set_axis_off()
+        below.grid(visible=True, axis="y")
+        below.plot(*curve, color=_VALIDATION, linewidth=0.8)
+        below.margins(x=0)
+        below.set_xlabel("seconds")
+        figure.subplots_adjust(left=0.06, right=0.99, bottom=0.14, top=0.98)
+
+    return Chart(title, _element("sound", _WIDE, fill))
+
+
 def _draw(axes: "Axes", curve: Curve, colour: str) -> None:
     points = thinned(curve)
     axes.fill_between(points.steps, points.low, points.high, color=colour, alpha=0.2, linewidth=0)
@@ -156,20 +174,30 @@ def _spread(places: Sequence[float]) -> list[float]:
 
 
 def _svg(name: str, draw: "Callable[[Axes], None]") -> str:
-    """The element `svg` of one pair of axes; its ids begin with `name`."""
-    # matplotlib is slow to import, and few commands draw.
-    import matplotlib
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
+    """The element `svg` of one pair of axes by step; its ids begin with `name`."""
 
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=_INCHES, dpi=72)
+    def fill(figure: "Figure") -> None:
+        from matplotlib.ticker import MaxNLocator
+
         axes = figure.add_axes((0.16, 0.15, 0.825, 0.81))
         axes.grid(visible=True, axis="y")
         draw(axes)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.xaxis.set_major_formatter(lambda value, _: rounded(value))
         axes.set_xlabel("step")
+
+    return _element(name, _INCHES, fill)
+
+
+def _element(name: str, inches: tuple[float, float], fill: "Callable[[Figure], None]") -> str:
+    """The element `svg` of a figure that is filled."""
+    # matplotlib is slow to import, and few commands draw.
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=inches, dpi=72)
+        fill(figure)
         content = io.StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(content, format="svg", metadata=nothing)

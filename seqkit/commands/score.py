@@ -1,0 +1,137 @@
+"""`score`: how surprising a model finds every symbol, as lines of JSON or as a page."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from seqkit import device, disk
+from seqkit.api import own_data
+from seqkit.api.load import load_checkpoint
+from seqkit.commands import outputs
+from seqkit.commands.score_cells import SEARCH, cell_of, search
+from seqkit.commands.scored import Names, Scored, ScoredSound, ScoredText, contents_of
+from seqkit.config import Config
+from seqkit.console import Console, Product, unseen
+from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.corpus import Part
+from seqkit.evaluation import scoring
+from seqkit.evaluation.surprise import Stretch, Wanted, stretches
+from seqkit.model.activations import quantity
+from seqkit.model.char_rnn import CharRNN
+from seqkit.plugins import Catalogue
+from seqkit.runs.layout import find_checkpoint
+
+_ALTERNATIVES = 5  # that the page of a text shows
+_TOLD = 5  # places on stderr
+_LINES = 1 << 14  # that are written at once
+
+Write = Callable[[bytes], object]
+
+
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+    """Write every symbol's surprise, or which cells follow what, to stdout or `out`."""
+    out = outputs.result_file(config)
+    saved = load_checkpoint(config.checkpoint, catalogue)
+    cell = cell_of(config.neuron, saved.model)
+    chosen = device.choose_device(config.device)
+    part, corpus = own_data.asked_for(config, saved, catalogue, console.notice, console.progress)
+    scoring.require_memory(saved.model, len(part), chosen)
+    shown = f"{cell} ({quantity(saved.model.cell)})" if cell else ""
+    names = Names(corpus.name, str(find_checkpoint(Path(config.checkpoint or ""))), shown)
+    with (
+        device.memory_errors(lambda: "Try device=cpu."),
+        _product(out, overwrite=config.overwrite) as write,
+    ):
+        model, codec = saved.build(chosen), saved.codec
+        if config.neuron == SEARCH:
+            search(model, codec, part, names, _is_page(out), write, console)
+            return
+        wanted = Wanted(codec.size, _alternatives(codec, out), cell)
+        lines = None if _is_page(out) else write
+        scored = _score(model, codec, part, wanted, lines, console)
+        if _is_page(out):
+            write(scored.page(names))
+    for place in scored.places()[:_TOLD]:
+        console.notice(f"most surprising: {place}")
+    if out:
+        console.notice(f"written: {out}")
+
+
+def _score(
+    model: CharRNN,
+    codec: Codec,
+    part: Part,
+    wanted: Wanted,
+    write: Write | None,
+    console: Console,
+) -> Scored:
+    """Score all symbols; their lines go to `write`."""
+    scored: Scored
+    if isinstance(codec, Quantiser):
+        scored, shown = ScoredSound(part, codec), [str(level) for level in range(codec.size)]
+    else:
+        contents = contents_of(codec)
+        scored, shown = ScoredText(part, contents), [_as_json(content) for content in contents]
+    # Lines that run through a terminal leave no room for a bar.
+    progress = unseen if write and Product().terminal else console.progress
+    with progress("score", len(part), unit="symbols") as bar:
+        for stretch in stretches(model, part, start=codec.start, wanted=wanted, watch=bar.update):
+            scored.add(stretch)
+            if write:
+                for lines in _lines(part, stretch, shown):
+                    write(lines)
+    return scored
+
+
+def _lines(part: Part, stretch: Stretch, shown: Sequence[str]) -> Iterator[bytes]:
+    """An object for each symbol; `shown` is JSON that says what each symbol stands for."""
+    for begin in range(stretch.begin, stretch.end, _LINES):
+        block = stretch.cut(begin, min(begin + _LINES, stretch.end))
+        places = np.arange(block.begin, block.end)
+        documents = np.searchsorted(part.starts, places, side="right")
+        offsets = places - part.starts[documents - 1]
+        symbols = part.symbols[block.begin : block.end].tolist()
+        rows = zip(documents.tolist(), offsets.tolist(), symbols, block.nats.tolist(), strict=True)
+        lines = [
+            f'{{"document": {document}, "offset": {offset}, "symbol": {shown[symbol]}, '
+            f'"nats": {nats:.4f}'
+            for document, offset, symbol, nats in rows
+        ]
+        if len(block.activations):
+            values = block.activations.tolist()
+            lines = [
+                f'{line}, "activation": {value:.4f}'
+                for line, value in zip(lines, values, strict=True)
+            ]
+        yield "".join(f"{line}}}\n" for line in lines).encode()
+
+
+def _as_json(content: str | bytes) -> str:
+    """A character, or the number of a byte."""
+    if isinstance(content, bytes):
+        return json.dumps(content[0] if len(content) == 1 else [*content])
+    return json.dumps(content)
+
+
+def _is_page(out: Path | None) -> bool:
+    return out is not None and out.suffix.lower() in (".html", ".htm")
+
+
+def _alternatives(codec: Codec, out: Path | None) -> int:
+    """How many other symbols are told of: those of a text, on its page."""
+    return _ALTERNATIVES if _is_page(out) and not isinstance(codec, Quantiser) else 0
+
+
+@contextlib.contextmanager
+def _product(out: Path | None, *, overwrite: bool) -> Iterator[Write]:
+    """What takes the result part by part; a file is whole or absent."""
+    if out:
+        with disk.atomic_write(out, overwrite) as stream:
+            yield stream.write
+    else:
+        product = Product()
+        yield product.write
+        product.flush()

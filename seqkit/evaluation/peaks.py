@@ -1,0 +1,51 @@
+"""The places that stand out, no two of them close together."""
+
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+from seqkit.symbols import Floats
+
+T = TypeVar("T")
+
+
+class Peak(NamedTuple, Generic[T]):
+    """A place, its value, and what was kept of its neighbourhood."""
+
+    place: int
+    value: float
+    kept: T
+
+
+class Peaks(Generic[T]):
+    """Keeps the highest of values that come stretch by stretch."""
+
+    def __init__(self, most: int, apart: int) -> None:
+        """At most so many places, each at least `apart` from the others."""
+        self._most = most
+        self._apart = apart
+        self._found: list[Peak[T]] = []
+
+    def add(self, begin: int, values: Floats, keep: Callable[[int], T], spacing: int = 1) -> None:
+        """Look at values (n,) of the places `begin`, `begin + spacing` …
+
+        `keep` is asked about places that are among the highest so far.
+        """
+        step = max(1, self._apart // spacing)
+        edges = range(0, len(values), step)
+        rows = [edge + int(values[edge : edge + step].argmax()) for edge in edges]
+        rows = sorted(rows, key=lambda row: -float(values[row]))[: 4 * self._most]
+        known = {peak.place: peak for peak in self._found}
+        found = {place: peak.value for place, peak in known.items()}
+        found |= {begin + spacing * row: float(values[row]) for row in rows}
+        chosen: list[int] = []
+        for place in sorted(found, key=lambda place: (-found[place], place)):
+            if len(chosen) < self._most and all(abs(place - p) >= self._apart for p in chosen):
+                chosen.append(place)
+        self._found = [
+            known.get(place) or Peak(place, found[place], keep(place)) for place in chosen
+        ]
+
+    @property
+    def highest(self) -> list[Peak[T]]:
+        """The places that were found, the highest first."""
+        return list(self._found)

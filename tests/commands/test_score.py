@@ -1,0 +1,269 @@
+"""`score` as a user runs it: lines of JSON, pages in a real browser, cells, and what is refused."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+import seqkit
+from seqkit.evaluation import surprise
+from seqkit.evaluation.scoring import CHUNK
+from tests.browser import Page, browser, needs_browser
+from tests.conftest import SENTENCE, SMALL, TINY, Run, fill_disk
+
+TAGS = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>\"'&"
+HOSTILE = f"{TAGS}\u202eevil\u200f\x1b[31m\0\x7f\tשלום\n"
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+@pytest.fixture
+def hostile(run: Run, tmp_path: Path) -> Path:
+    """A model of a hostile text in the file a.txt, whose name is hostile, too."""
+    file = tmp_path / "<b>a\u202e.txt"
+    file.write_text(HOSTILE * 20)
+    trained = run(*TINY, f"data.path={file}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
+    assert trained.code == 0, trained.err
+    return file
+
+
+@pytest.fixture
+def voice(run: Run, tmp_path: Path) -> Path:
+    """A model of sound, and a recording with a click at 1 s."""
+    wave = 0.3 * np.sin(2 * np.pi * 200 * np.arange(12_000) / 4000)
+    wave[8_000:10_000] = 0
+    wave[4_000:4_200] = np.random.default_rng(1).uniform(-1, 1, 200)
+    soundfile.write(tmp_path / "tone.wav", wave, 4000)
+    words = ["recipe=wav_generation", f"data.path={tmp_path / 'tone.wav'}", *SMALL]
+    words += ["data.sample_rate=4000"]
+    trained = run(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=80", "optimizer.lr=0.02")
+    assert trained.code == 0, trained.err
+    return tmp_path / "tone.wav"
+
+
+def score(run: Run, *words: object) -> tuple[list[dict[str, object]], str]:
+    """The lines that a command line prints, and its notices."""
+    made = run("score", *map(str, words), "device=cpu")
+    assert made.code == 0, made.err
+    return [json.loads(line) for line in made.out.splitlines()], made.err
+
+
+def test_a_line_for_each_symbol_adds_up_to_the_evaluation(
+    run: Run, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, _ = score(run, f"checkpoint={trained}")
+    evaluated = json.loads(run("evaluate", f"checkpoint={trained}", "json=true").out)
+    assert len(lines) == evaluated["symbols"]
+    mean = sum(float(str(line["nats"])) for line in lines) / len(lines)
+    assert mean == pytest.approx(evaluated["loss"], abs=1e-4)
+    text = (trained.parent / "text.txt").read_text()
+    assert "".join(str(line["symbol"]) for line in lines) == text[-len(lines) :]
+    assert [line["offset"] for line in lines] == [*range(len(lines))]
+    assert {line["document"] for line in lines} == {1}
+    # Of another number of stretches the same comes out, and always the same.
+    assert score(run, f"checkpoint={trained}")[0] == lines
+    monkeypatch.setattr(surprise, "_STRETCH", CHUNK)
+    assert score(run, f"checkpoint={trained}")[0] == lines
+
+
+def test_lines_agree_with_the_library(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(SENTENCE)
+    (tmp_path / "b.txt").write_text("the plain\n")
+    out = tmp_path / "lines.jsonl"
+    data = f"data.path={tmp_path / 'b.txt'}"
+    printed, _ = score(run, f"checkpoint={trained}", f"data.path={tmp_path / 'a.txt'}", data)
+    _, notices = score(
+        run, f"checkpoint={trained}", f"data.path={tmp_path / 'a.txt'}", data, f"out={out}"
+    )
+    assert [json.loads(line) for line in out.read_text().splitlines()] == printed
+    assert f"written: {out}" in notices
+    model = seqkit.load(trained, "cpu")
+    expected = [*model.nats(SENTENCE), *model.nats("the plain\n")]
+    assert [line["nats"] for line in printed] == pytest.approx(expected, abs=1e-3)
+    places = [(line["document"], line["offset"]) for line in printed]
+    assert places == [*((1, n) for n in range(len(SENTENCE))), *((2, n) for n in range(10))]
+
+
+def test_the_most_surprising_places_have_line_and_column(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    lines = [SENTENCE] * 30
+    lines[17] = SENTENCE.replace("mainly", "mailny")
+    (tmp_path / "a.txt").write_text("".join(lines))
+    _, notices = score(run, f"checkpoint={trained}", f"data.path={tmp_path / 'a.txt'}", "out=-")
+    first = re.findall(r"most surprising: (.*)", notices)[0]
+    column = int(re.findall(r"^line 18, column (\d+): \d+\.\d bits: ", first)[0])
+    assert 3 <= column - (SENTENCE.index("mainly") + 1) <= 5
+    assert "in the plain" in first
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1100])
+def test_a_browser_shows_hostile_text_as_text(
+    scheme: str, width: int, hostile: Path, run: Run, tmp_path: Path, chromium: Page
+) -> None:
+    out = tmp_path / "page.html"
+    score(run, f"checkpoint={tmp_path / 'run'}", f"data.path={hostile}", f"out={out}")
+    chromium.errors.clear()
+    chromium.requests.clear()
+    chromium.open(out, scheme=scheme, width=width)
+    assert chromium.errors == []
+    assert [url.partition(":")[0] for url in chromium.requests if url[:5] != "data:"] == ["file"]
+    assert chromium.ask("document.documentElement.scrollWidth") <= width
+    assert chromium.ask("document.scripts.length") == 0
+    assert chromium.ask("document.images.length") == 0
+    assert chromium.ask("document.title") == "<b>a\\u202e.txt: surprise"
+    seen = chromium.ask("document.querySelector('.heat').textContent")
+    shown = f"{TAGS}\\u202eevil\\u200f\\x1b[31m\\x00\\x7f\tשלום↵\n"
+    assert seen.startswith(shown * 2)
+    first = "document.querySelector('.heat span')"
+    chromium.ask(f"{first}.focus()")
+    told = chromium.ask(f"getComputedStyle({first}, '::after').content")
+    assert re.match(r'"<: \d+\.\d bits, (under )?\d+\.\d %', told), told
+    expected = chromium.ask(f"{first}.dataset.told").split("\n")[1]
+    chances = [float(share) for share in re.findall(r"(\d+\.\d) %", expected)]
+    assert len(chances) == 5
+    assert chances == sorted(chances, reverse=True)
+    panel = "getComputedStyle(document.querySelector('.heat span'), '::after').position"
+    assert chromium.ask(panel) == "fixed"
+    assert chromium.ask("document.documentElement.scrollWidth") <= width
+
+
+def test_a_page_says_which_part_it_shows_and_stays_small(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text(f"{SENTENCE.strip()} " * 2000)  # a line of 90 kB
+    out = tmp_path / "page.html"
+    given = (f"checkpoint={trained}", f"data.path={tmp_path / 'a.txt'}", f"out={out}")
+    made = run("score", *given, "device=cpu")
+    assert (made.code, made.out) == (0, b"")
+    page = out.read_text()
+    size = 2000 * len(SENTENCE)
+    assert f"The first 20,000 of\n{size:,} symbols" in page
+    assert page.count('<pre class="heat"') == 21
+    assert page.count("<span ") < 20_000 + 20 * 121 + 30
+    assert len(page) < 5_000_000
+    refused = run("score", *given)
+    assert refused.code == 6
+    assert "overwrite=true" in refused.err
+    assert run("score", *given, "overwrite=true", "device=cpu").code == 0
+    assert out.read_text() == page
+
+
+def test_a_cell_colours_the_text(run: Run, trained: Path, text_file: Path, tmp_path: Path) -> None:
+    given = (f"checkpoint={trained}", f"data.path={text_file}", "neuron=1:23")
+    lines, _ = score(run, *given)
+    values = [float(str(line["activation"])) for line in lines]
+    assert -1 <= min(values) < max(values) <= 1
+    out = tmp_path / "page.html"
+    score(run, *given, f"out={out}")
+    page = out.read_text()
+    assert "1:23 (tanh(c))" in page
+    begin = page.index('<pre class="heat"')
+    shown = re.findall(r'class="([np]\d)[^"]*"[^>]*told="[^"]*the cell: ([+-][\d.]+)', page[begin:])
+    assert len(shown) >= len(lines)
+    for (colour, told), value in zip(shown, values, strict=False):
+        assert float(told) == pytest.approx(value, abs=0.006)
+        assert abs(int(colour[1]) / 5 - abs(value)) <= 0.101
+
+
+def test_a_search_lists_the_cells_that_follow_something(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    lines, _ = score(run, f"checkpoint={trained}", "neuron=search")
+    traits = {str(line["trait"]) for line in lines}
+    assert traits == {"place in the line"}  # all lines are as long, and nothing is quoted
+    sizes = [abs(float(str(line["correlation"]))) for line in lines]
+    assert sizes == sorted(sizes, reverse=True)
+    assert 0.3 < sizes[0] <= 1
+    out = tmp_path / "page.html"
+    score(run, f"checkpoint={trained}", "neuron=search", f"out={out}")
+    assert f"neuron={lines[0]['cell']}" in out.read_text()
+
+
+def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: Path) -> None:
+    given = (f"checkpoint={tmp_path / 'run'}", f"data.path={voice}")
+    lines, notices = score(run, *given)
+    assert len(lines) == 12_000
+    assert {type(line["symbol"]) for line in lines} == {int}
+    (when,) = re.findall(r"most surprising: at ([\d.]+) s: [\d.]+ bits a sample", notices)[:1]
+    assert 0.9 < float(when) < 1.1  # the click
+    out = tmp_path / "page.html"
+    score(run, *given, f"out={out}")
+    page = out.read_text()
+    assert "3.0 s at 4000 Hz" in page
+    assert page.count("<audio") >= 2
+    assert "var(--train)" in page
+    found, _ = score(run, *given, "neuron=search")
+    assert {line["trait"] for line in found} == {"voiced", "silent"}
+    score(run, *given, "neuron=0:3", f"out={out}", "overwrite=true")
+    assert "0:3 (tanh(c))" in out.read_text()
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [360, 1100])
+def test_a_browser_shows_the_page_of_a_sound(
+    width: int, run: Run, voice: Path, tmp_path: Path, chromium: Page
+) -> None:
+    out = tmp_path / "page.html"
+    score(run, f"checkpoint={tmp_path / 'run'}", f"data.path={voice}", f"out={out}")
+    chromium.errors.clear()
+    chromium.open(out, scheme="dark", width=width)
+    assert chromium.errors == []
+    assert chromium.ask("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["neuron=2:0"], 2, "from 0:0 to 1:23"),
+        (["neuron=0:24"], 2, "from 0:0 to 1:23"),
+        (["neuron=0:-1"], 2, "from 0:0 to 1:23"),
+        (["neuron=seek"], 2, "give search, or LAYER:INDEX"),
+        (["neuron=1"], 2, "give search, or LAYER:INDEX"),
+        (["neuron="], 2, "give search, or LAYER:INDEX"),
+        (["data.path=nowhere.txt"], 3, "nowhere.txt"),
+        (["checkpoint=nowhere"], 4, "nowhere"),
+        (["out=nowhere/a.html"], 6, "there is no folder"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    words: list[str], code: int, said: str, run: Run, trained: Path
+) -> None:
+    refused = run("score", f"checkpoint={trained}", *words)
+    assert refused.code == code, refused.err
+    assert said in refused.err
+    assert refused.err.count("\n") <= 2
+    assert refused.out == b""
+
+
+def test_a_full_disk_leaves_no_half_page(
+    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk(monkeypatch, 1000, ".page*")
+    refused = run("score", f"checkpoint={trained}", f"out={tmp_path / 'page.html'}")
+    assert refused.code == 6
+    assert not [*tmp_path.glob("*page*")]
+
+
+def test_bytes_are_numbers(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(bytes(range(256)) * 4)
+    words = [*TINY, "data.kind=bytes", f"data.path={tmp_path / 'a.bin'}", "train.max_steps=1"]
+    assert run(*words, f"run_dir={tmp_path / 'run'}").code == 0
+    given = (f"checkpoint={tmp_path / 'run'}", f"data.path={tmp_path / 'a.bin'}")
+    lines, _ = score(run, *given)
+    assert [line["symbol"] for line in lines] == [*range(256)] * 4
+    mean = sum(float(str(line["nats"])) for line in lines) / len(lines)
+    assert mean / math.log(2) < 9
+    score(run, *given, f"out={tmp_path / 'page.html'}")
+    assert "\\xfe" in (tmp_path / "page.html").read_text()

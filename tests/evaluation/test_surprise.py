@@ -1,0 +1,90 @@
+"""What is told stretch by stretch is what the whole stream gives, in the order of the part."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.data.corpus import Part
+from seqkit.evaluation import protocols, scoring, streaming, surprise
+from seqkit.evaluation.scoring import CHUNK
+from seqkit.evaluation.surprise import Cell, Wanted, stretches
+from seqkit.model.char_rnn import CharRNN
+
+V, START, STRETCH = 5, 2, 6 * CHUNK
+
+
+def network(size: int = V) -> CharRNN:
+    config = ModelConfig(num_layers=2, hidden_size=6, vocabulary_size=size)
+    return CharRNN(config, torch.Generator().manual_seed(1))
+
+
+def part_of(*lengths: int) -> Part:
+    draw = np.random.default_rng(3)
+    return Part.of(*(draw.integers(0, V, n).astype(np.uint8) for n in lengths))
+
+
+@pytest.fixture
+def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surprise, "_STRETCH", STRETCH)
+
+
+@pytest.mark.usefixtures("small_stretches")
+@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        (3 * STRETCH + 7,),
+        (STRETCH, STRETCH),
+        (5, 2 * STRETCH, 1, STRETCH - 2),
+        (STRETCH - 3, CHUNK, STRETCH),
+        tuple([CHUNK + 1] * 9),
+        (1,),
+    ],
+    ids=str,
+)
+def test_stretches_add_up_to_the_stream(
+    lengths: tuple[int, ...], cut: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "may_cut", lambda *given: cut)
+    model, part, watched = network(), part_of(*lengths), list[int]()
+    expected = np.zeros(len(part), np.float32)
+    segments = protocols.streaming(part)
+    for places, nats in scoring.nats(model, part, start=START, segments=segments):
+        expected[places] = nats
+    found = [*stretches(model, part, start=START, wanted=Wanted(V), watch=watched.append)]
+    assert [one.begin for one in found] == [0, *(one.end for one in found[:-1])]
+    assert max(len(one.nats) for one in found) <= STRETCH
+    assert np.abs(np.concatenate([one.nats for one in found]) - expected).max() < 1e-4
+    assert watched == sorted(watched)
+    assert watched[-1] == len(part)
+
+
+def test_what_was_expected_is_what_the_logits_say() -> None:
+    model, part = network(V + 3), part_of(40, 30)
+    (found,) = stretches(model, part, start=START, wanted=Wanted(V, likeliest=3))
+    given = np.concatenate([[START], part.symbols[:39], [START], part.symbols[40:69]])
+    inputs = torch.from_numpy(given.astype(np.int64))
+    for begin, end in ((0, 40), (40, 70)):
+        with torch.no_grad():
+            logits, _ = model(inputs[begin:end, None], model.zero_state(1))
+        chances = logits[:, 0].softmax(-1)[:, :V].sort(-1, descending=True)
+        assert (found.likeliest[begin:end] == chances.indices[:, :3].numpy()).all()
+        assert np.allclose(found.chances[begin:end], chances.values[:, :3], atol=1e-6)
+    part_of_it = found.cut(10, 12)
+    assert (part_of_it.begin, part_of_it.end) == (10, 12)
+    assert (part_of_it.nats == found.nats[10:12]).all()
+
+
+@pytest.mark.usefixtures("small_stretches")
+def test_a_cell_is_told_as_it_was_before_the_symbol() -> None:
+    model, part = network(), part_of(2 * STRETCH + 5)
+    found = [*stretches(model, part, start=START, wanted=Wanted(V, cell=Cell(1, 4)))]
+    activations = np.concatenate([one.activations for one in found])
+    assert len(activations) == len(part)
+    state, expected = model.zero_state(1), []
+    with torch.no_grad():
+        for symbol in [START, *part.symbols[:9].tolist()]:
+            _, state = model(torch.tensor([[symbol]]), state)
+            expected.append(float(state.c[1, 0, 4].tanh()))
+    assert np.allclose(activations[:10], expected, atol=1e-5)
