@@ -10,6 +10,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from seqkit import console
 from seqkit.api.load import load_checkpoint
 from seqkit.data import codecs
 from seqkit.plugins import Catalogue
@@ -52,6 +53,15 @@ def test_the_example_of_the_docs_writes_what_seqkit_writes(
     asked = ("prompt=the ", "temperature=0", "length=100", "sample.engine=torch")
     expected = run("generate", f"checkpoint={trained}", *asked).out.decode()
     assert "the " + shown.decode() == expected + "\n"
+
+
+def test_it_shows_how_far_it_is(
+    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_LINE_EVERY", 0.0)
+    given = ("export", f"checkpoint={trained}", f"out={tmp_path / 'model.onnx'}")
+    assert "\nexport 64/64" in run(*given).err
+    assert run(*given, "overwrite=true", "quiet=true").err == ""
 
 
 def test_a_file_that_appears_meanwhile_is_not_replaced(
