@@ -1,12 +1,14 @@
-"""Makes the pictures of pages in README, with Chromium: report.png and score.png.
+"""Makes the pictures of pages in the documents, with Chromium: report.png, score.png and cell.png.
 
     python docs/pictures/make.py [key=value …]
 
-trains with recipe=shakespeare and these keys, and takes a picture of the beginnings of the run's
-report and of the heat map of its validation text.
+trains with recipe=shakespeare and these keys, and takes pictures of how three pages begin: the
+run's report, the validation text in the colours of its surprise, and in those of the cell that best
+follows the place in the line.
 """
 
 import contextlib
+import json
 import shutil
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from seqkit.cli import main
 
 _FOLDER = Path(__file__).resolve().parent
 _SIZE = "900,900"  # pixels
-_RUN = "runs/a"
+_RUN, _SCORE, _CELL = "runs/a", Path("score.html"), Path("cell.html")
 
 
 def make(keys: Sequence[str]) -> int:
@@ -31,13 +33,21 @@ def make(keys: Sequence[str]) -> int:
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
         contextlib.chdir(name),  # so that the pages name the run as README does
     ):
-        pages = {"report": Path(_RUN) / "report.html", "score": Path("score.html")}
-        code = main(["recipe=shakespeare", *keys, f"run_dir={_RUN}"])
-        code = code or main(["score", f"checkpoint={_RUN}", f"out={pages['score']}"])
-        if code == 0:
-            for picture, page in pages.items():
-                take(program, page, _FOLDER / f"{picture}.png", Path(name) / "browser")
-    return code
+        if code := main(["recipe=shakespeare", *keys, f"run_dir={_RUN}"]) or _score():
+            return code
+        pages = {"report": Path(_RUN) / "report.html", "score": _SCORE, "cell": _CELL}
+        for picture, page in pages.items():
+            take(program, page, _FOLDER / f"{picture}.png", Path(name) / "browser")
+    return 0
+
+
+def _score() -> int:
+    """Make the pages of `score`; the exit code of what failed, or 0."""
+    words, found = ["score", f"checkpoint={_RUN}"], Path("cells.jsonl")
+    if code := main([*words, f"out={_SCORE}"]) or main([*words, "neuron=search", f"out={found}"]):
+        return code
+    best = json.loads(found.read_text().splitlines()[0])
+    return main([*words, f"neuron={best['cell']}", f"out={_CELL}"])
 
 
 def take(program: str, page: Path, out: Path, profile: Path) -> None:

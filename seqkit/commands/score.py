@@ -39,7 +39,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     chosen = device.choose_device(config.device)
     part, corpus = own_data.asked_for(config, saved, catalogue, console.notice, console.progress)
     scoring.require_memory(saved.model, len(part), chosen)
-    shown = f"{cell} ({quantity(saved.model.cell)})" if cell else ""
+    shown = f"Cell {cell}, {quantity(saved.model.cell)}" if cell else ""
     names = Names(corpus.name, str(find_checkpoint(Path(config.checkpoint or ""))), shown)
     with (
         device.memory_errors(lambda: "Try device=cpu."),

@@ -7,6 +7,7 @@ its thread, so that what fails is known at once and nothing else waits for them.
 import contextlib
 import dataclasses
 import importlib.util
+import itertools
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -116,9 +117,10 @@ class _EventFile:
         from tensorboard.compat.proto.event_pb2 import SessionLog
         from tensorboard.summary.writer.record_writer import RecordWriter
 
-        disk.make_folder(folder.files.tensorboard)
-        number = 1 + len([*folder.files.tensorboard.glob("*tfevents*")])
-        path = folder.files.tensorboard / f"events.out.tfevents.{number:06}"
+        place = folder.files.tensorboard
+        disk.make_folder(place)
+        names = (place / f"events.out.tfevents.{number:06}" for number in itertools.count(1))
+        path = next(name for name in names if not name.exists())  # they are read in this order
         self._stream: OutputFile = disk.create(path)
         self._writer = RecordWriter(self._stream)
         self._record = Record

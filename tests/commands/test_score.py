@@ -168,7 +168,7 @@ def test_a_cell_colours_the_text(run: Run, trained: Path, text_file: Path, tmp_p
     out = tmp_path / "page.html"
     score(run, *given, f"out={out}")
     page = out.read_text()
-    assert "1:23 (tanh(c))" in page
+    assert "Cell 1:23, tanh(c):" in page
     begin = page.index('<pre class="heat"')
     shown = re.findall(r'class="([np]\d)[^"]*"[^>]*told="[^"]*the cell: ([+-][\d.]+)', page[begin:])
     assert len(shown) >= len(lines)
@@ -207,7 +207,7 @@ def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: P
     found, _ = score(run, *given, "neuron=search")
     assert {line["trait"] for line in found} == {"voiced", "silent"}
     score(run, *given, "neuron=0:3", f"out={out}", "overwrite=true")
-    assert "0:3 (tanh(c))" in out.read_text()
+    assert "Cell 0:3, tanh(c), under the waveform" in out.read_text()
 
 
 @needs_browser
