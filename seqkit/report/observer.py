@@ -64,7 +64,8 @@ class Report:
     @property
     def _affordable(self) -> bool:
         ahead = max(self._seconds, min(self._total, _AHEAD))
-        return self._spent + self._page <= _SHARE * ahead
+        both = 2 * self._page  # this one, and the last one, which is written in any case
+        return self._spent + both <= _SHARE * ahead
 
     def _guarded(self, work: Callable[[], None]) -> None:
         begun = self._clock()

@@ -44,12 +44,12 @@ def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: Ru
     now = iter(range(1000))  # by this clock about.json takes a second, and a page takes three
     report = Report(folder, dict, notices.append, clock=lambda: float(next(now)))
     written = []
-    for event in [started(folder), *validated(10, 20.0), *validated(20, 150.0)]:
+    for event in [started(folder), *validated(10, 20.0), *validated(20, 205.0)]:
         report(event)
         written.append(page.exists())
     assert written == [False] * 6 + [True]  # the first is expected to take half a second
     page.unlink()
-    for event in [*validated(30, 490.0), *validated(40, 510.0)]:
+    for event in [*validated(30, 590.0), *validated(40, 610.0)]:
         report(event)
         written.append(page.exists())
     assert written[-6:] == [False] * 5 + [True]
