@@ -142,7 +142,7 @@ def write_files(
         written = "written"
         if made < length:
             what = "files are partial, each" if len(files) > 1 else "file is partial, and"
-            written = f"interrupted: the {what} whole as far as it goes"
+            written = f"interrupted: the {what} whole as far as it goes; written"
         console.notice(f"{written}: {shown}{speed}")
 
 
