@@ -16,6 +16,7 @@ import pytest
 from seqkit.console import Bar
 from seqkit.data import pipes
 from seqkit.errors import DataError
+from seqkit.progress_line import ProgressLine, Reading
 
 
 def settle(place: str, cache: Path) -> str:
@@ -114,12 +115,18 @@ def test_a_pause_in_the_middle_is_none_at_the_start(
     told: list[str] = []
     paused = threading.Event()
 
-    class Shown:
+    class Shown(Bar):
         """Bytes as they are shown."""
 
         seen: ClassVar[list[int]] = []
 
-        def update(self, completed: int, *readings: object, **more: object) -> None:
+        def update(
+            self,
+            completed: int,
+            *readings: Reading | str,
+            total: int | None = None,
+            important: bool = False,
+        ) -> None:
             self.seen.append(completed)
             if self.seen.count(4) > 1:  # nothing came, and is shown all the same
                 paused.set()
@@ -127,7 +134,7 @@ def test_a_pause_in_the_middle_is_none_at_the_start(
     @contextmanager
     def progress(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
         told.append(f"{title}, in {unit} of {total}")
-        yield Shown()
+        yield Shown(ProgressLine(title, total), lambda: None)
 
     def write(end: int) -> None:
         os.write(end, b"one ")
