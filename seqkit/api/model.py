@@ -222,9 +222,9 @@ class Model(Generic[Content]):
         return self._reader.after(self._encode("content", content), self._reader.begin(state))
 
     @memory_errors(_advice)
-    def compress(self, content: bytes | Wave) -> bytes:
-        """A file's bytes, or a wave, made small: what `python -m seqkit compress` writes."""
-        return packing.pack(self.char_rnn, self.codec, self._medium, content)
+    def compress(self, content: bytes | Wave, learn: DynamicConfig | None = None) -> bytes:
+        """What `python -m seqkit compress` writes; with `learn`, a copy learns meanwhile."""
+        return packing.pack(self.char_rnn, self.codec, self._medium, content, learn)
 
     @memory_errors(_advice)
     def decompress(self, packed: bytes) -> bytes | Wave:

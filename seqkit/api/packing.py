@@ -4,9 +4,10 @@ import io
 
 import numpy as np
 
-from seqkit.checking import check_type
+from seqkit.checking import check_section, check_type
 from seqkit.compression.compress import compress, decompress
 from seqkit.compression.container import Reader
+from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.sound import Wave
 from seqkit.generation.medium import Medium
@@ -14,8 +15,13 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Symbols
 
 
-def pack(model: CharRNN, codec: Codec, medium: Medium, content: object) -> bytes:
+def pack(
+    model: CharRNN, codec: Codec, medium: Medium, content: object, learn: DynamicConfig | None
+) -> bytes:
     """Bytes, or a wave (N,) for a model of sound, compressed. Raises ConfigError for others."""
+    check_type("learn", learn, DynamicConfig | None)
+    if learn:
+        check_section(learn, "learn.")
     pieces: list[bytes] | list[Symbols]
     if codec.kind == "audio":
         pieces = [medium.encode("content", content)]
@@ -24,7 +30,7 @@ def pack(model: CharRNN, codec: Codec, medium: Medium, content: object) -> bytes
         assert isinstance(content, bytes)
         pieces = [content]
     made: list[bytes] = []
-    compress(model, codec, pieces, len(pieces[0]), made.append)
+    compress(model, codec, pieces, len(pieces[0]), made.append, learn=learn)
     return b"".join(made)
 
 

@@ -17,7 +17,7 @@ _SAMPLING = (
 )
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
-_PACKING = (*_OUTPUT, "checkpoint", "data.path", "device")
+_PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ COMMANDS = {
     ),
     "compress": Command(
         "make a file small with a checkpoint that predicts it",
-        (*_PACKING, "data.channel"),
+        (*_PACKING, "data.channel", "dynamic"),
     ),
     "decompress": Command("give back the file that compress was given", _PACKING),
     "report": Command("write the page that shows a run, report.html, anew", ("run_dir",)),

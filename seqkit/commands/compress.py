@@ -43,7 +43,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         _sink(out, overwrite=config.overwrite) as write,
     ):
         model = saved.build(chosen)
-        packed = compress(model, saved.codec, pieces, size, write, bar.update)
+        learn = config.dynamic if config.learn else None
+        packed = compress(model, saved.codec, pieces, size, write, bar.update, learn)
     seconds = time.monotonic() - began
     told = f"{size:,} {unit_of(saved.codec)} in {packed:,} bytes"
     if size:

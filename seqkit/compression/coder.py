@@ -4,7 +4,7 @@ A block of N symbols is cut into B lanes of equal length, and each is read from 
 costs about 20 bits a lane, and a step of many lanes takes little longer than one of a single lane.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Protocol
 
@@ -13,15 +13,17 @@ import torch
 from torch import Tensor
 
 from seqkit.compression import rans
+from seqkit.compression.learning import Learning
 from seqkit.compression.rans import TOTAL, Decoder, States, Words
 from seqkit.compression.steps import WINDOW, Steps
+from seqkit.config import DynamicConfig
 from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 MOST_WAYS = 16
 """States of the entropy coder. Each costs 6 bytes a block."""
-_PROBE_STEPS = 2 * WINDOW
+_PROBE_WINDOWS = 2
 _STRIDE = 7919  # a prime, so that the probe's symbols are many different ones
 
 Watch = Callable[[float], None]
@@ -29,30 +31,47 @@ Watch = Callable[[float], None]
 
 
 class Taker(Protocol):
-    """Decodes windows: `begin` a block, then `window` after `window`."""
+    """Decodes windows: `begin` a block, then one `window` of it after the other."""
 
     def begin(self, states: States, words: Words) -> None:
         """Start from what an encoder returned."""
 
     def window(self, steps: Steps) -> Integers:
-        """The next symbols (WINDOW, B)."""
+        """The next symbols (T, B), as many steps as a window of `steps` has."""
 
 
 class Coder:
     """Codes blocks of symbols with a model, as its device, threads and `dtype` round."""
 
     def __init__(
-        self, model: CharRNN, size: int, *, start: int, lanes: int, dtype: torch.dtype
+        self,
+        model: CharRNN,
+        size: int,
+        *,
+        start: int,
+        lanes: int,
+        dtype: torch.dtype,
+        learn: DynamicConfig | None = None,
     ) -> None:
-        """`size` is the codec's V, `start` its start symbol; `lanes`, B, is a power of two."""
+        """Args:
+        model: on the device that computes.
+        size: the codec's V.
+        start: the codec's start symbol.
+        lanes: B, a power of two.
+        dtype: of the matrix products.
+        learn: how the model goes on learning while it codes, from block to block; or None.
+        """
         device = model.head.weight.device
         self.ways = min(lanes, MOST_WAYS)
         """W, the states of the entropy coder."""
         self._size, self._start, self._lanes = size, start, lanes
-        self._steps = Steps(model, size, lanes, dtype)
-        self._ruler = _Ruler(lanes, device)
+        self._learning = Learning(model, learn, lanes, dtype) if learn else None
+        coding = self._learning.model if self._learning else model
+        window = learn.window if learn else WINDOW
+        self._steps = Steps(coding, size, lanes, dtype, window)
+        self._ruler = _Ruler(self._steps.window, lanes, device)
         self._measure: Callable[[], None] = partial(self._steps.advance, self._ruler.measure)
-        self._taker: Taker = HostTaker(lanes, self.ways)
+        self._taker: Taker = HostTaker(self._steps.window, lanes, self.ways)
         if device.type == "cuda":
             from seqkit.compression.cuda import GraphTaker
 
@@ -61,8 +80,16 @@ class Coder:
 
     def probe(self) -> bytes:
         """The spans of some symbols: other arithmetic gives other bytes."""
-        symbols = np.arange(_PROBE_STEPS * self._lanes) * _STRIDE % self._size
-        return b"".join(spans.tobytes() for spans in self._spans(symbols, lambda share: None))
+        count = _PROBE_WINDOWS * self._steps.window * self._lanes
+        spans = self._spans(np.arange(count) * _STRIDE % self._size, lambda share: None)
+        self.forget()
+        return b"".join(values.tobytes() for values in spans)
+
+    def forget(self) -> None:
+        """Go on as if no block had been coded yet."""
+        if self._learning is not None:
+            self._learning.forget()
+            self._steps.renew()
 
     def encode(self, symbols: Symbols, watch: Watch) -> tuple[States, Words]:
         """The states (W,) and words (M,) of symbols (N,), N at least 1."""
@@ -75,12 +102,14 @@ class Coder:
         """The symbols (N,) of a block, given N and what `encode` returned."""
         steps = -(-length // self._lanes)
         made = np.empty((steps, self._lanes), symbol_dtype(self._size))
-        self._steps.begin(self._start)
+        self._begin()
         self._taker.begin(states, words)
-        for begin in range(0, steps, WINDOW):
-            part = made[begin : begin + WINDOW]
-            part[:] = self._taker.window(self._steps)[: len(part)]
-            watch(min(1.0, (begin + WINDOW) / steps))
+        for part in self._windows(steps):
+            window = self._taker.window(self._steps)
+            made[part] = window[: part.stop - part.start]
+            if part.stop < steps:
+                self._learn(torch.from_numpy(window))
+            watch(part.stop / steps)
         return from_lanes(made, length)
 
     def _spans(self, symbols: Integers, watch: Watch) -> tuple[Integers, Integers]:
@@ -88,24 +117,40 @@ class Coder:
         targets = torch.from_numpy(to_lanes(symbols, self._lanes))
         lowers, widths = torch.empty_like(targets), torch.empty_like(targets)
         ruler = self._ruler
-        self._steps.begin(self._start)
-        for begin in range(0, len(targets), WINDOW):
-            part = slice(begin, min(begin + WINDOW, len(targets)))
-            length = part.stop - begin
+        self._begin()
+        for part in self._windows(len(targets)):
+            length = part.stop - part.start
             ruler.targets[:length].copy_(targets[part])
             self._measure()
             lowers[part].copy_(ruler.lowers[:length])
             widths[part].copy_(ruler.widths[:length])
+            if part.stop < len(targets):
+                self._learn(targets[part])
             watch(part.stop / len(targets))
         return lowers.numpy(), widths.numpy()
 
+    def _begin(self) -> None:
+        self._steps.begin(self._start)
+        if self._learning is not None:
+            self._learning.begin(self._start)
+
+    def _windows(self, steps: int) -> Iterator[slice]:
+        for begin in range(0, steps, self._steps.window):
+            yield slice(begin, min(begin + self._steps.window, steps))
+
+    def _learn(self, symbols: Tensor) -> None:
+        """Learn from a window (T, B) after which the block goes on; it has no padding."""
+        if self._learning is not None:
+            self._learning.read(symbols)
+            self._steps.renew()
+
 
 class _Ruler:
-    """The symbols of a window and their spans, (WINDOW, B), at addresses that stay."""
+    """The symbols of a window of T steps and their spans, (T, B), at addresses that stay."""
 
-    def __init__(self, lanes: int, device: torch.device) -> None:
+    def __init__(self, steps: int, lanes: int, device: torch.device) -> None:
         self.targets, self.lowers, self.widths = (
-            torch.zeros((WINDOW, lanes), dtype=torch.int64, device=device) for _ in range(3)
+            torch.zeros((steps, lanes), dtype=torch.int64, device=device) for _ in range(3)
         )
 
     def measure(self, index: int, bounds: Tensor) -> Tensor:
@@ -120,8 +165,8 @@ class _Ruler:
 class HostTaker:
     """Decodes on the CPU."""
 
-    def __init__(self, lanes: int, ways: int) -> None:
-        self._made = np.empty((WINDOW, lanes), np.int64)
+    def __init__(self, steps: int, lanes: int, ways: int) -> None:
+        self._made = np.empty((steps, lanes), np.int64)
         self._ways = ways
 
     def begin(self, states: States, words: Words) -> None:

@@ -14,8 +14,9 @@ from seqkit.compression import contents
 from seqkit.compression.coder import Coder, Watch
 from seqkit.compression.container import CodedBlock, Header, Reader, Writer
 from seqkit.compression.contents import Block
+from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
-from seqkit.device import DTYPES, choose_precision
+from seqkit.device import DTYPES, choose_precision, settings_of_training
 from seqkit.errors import CheckpointError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Symbols
@@ -23,7 +24,7 @@ from seqkit.threads import lasting_threads
 
 _MOST_LANES = {"cpu": 128, "cuda": 512}
 _ENOUGH_LANES = 32  # to be worth more than one thread
-_POOR = 3 / 8  # of the original: LZMA may do better on a block that the model does not know
+_POOR = 1 / 4  # of the original: LZMA may do better on a block that the model does not know
 _NO_STATES, _NO_WORDS = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
 
 
@@ -34,6 +35,7 @@ def compress(
     size: int,
     write: Callable[[bytes], object],
     watch: Callable[[int], None] = lambda done: None,
+    learn: DynamicConfig | None = None,
 ) -> int:
     """Write a compressed file.
 
@@ -44,6 +46,8 @@ def compress(
         size: of the original in bytes; of sound, about how many samples.
         write: takes the compressed file part by part.
         watch: told how much of the original is done: bytes, or samples of sound.
+        learn: how the model goes on learning while it codes, each window only after it was coded;
+            `model` keeps its weights. None: it does not.
 
     Returns:
         How many bytes were written.
@@ -51,8 +55,8 @@ def compress(
     Raises:
         DataError: the codec of a plug-in failed.
     """
-    header = _header(model, codec, size)
-    with _threads(header.threads):
+    header = _header(model, codec, size, learn)
+    with _arithmetic(header, model):
         coder = _coder(model, codec, header)
         writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
         checksum, done = hashlib.sha256(), 0
@@ -62,6 +66,8 @@ def compress(
                 run = contents.one_run(_joined(codec, block.symbols, block.beside))
                 whole = CodedBlock(0, _NO_STATES, _NO_WORDS, run.beside)
                 coded = min(coded, whole, key=lambda own: own.size)
+            if not coded.length:
+                coder.forget()  # a decoder has learnt nothing of what the model does not code
             writer.block(coded)
             done += block.size
             watch(done)
@@ -92,7 +98,7 @@ def decompress(
         f"{name}: compressed on {header.machine}, whose arithmetic differs from this one's "
         f"({here}): decompress it there"
     )
-    with _threads(header.threads):
+    with _arithmetic(header, model):
         coder = _coder(model, codec, header)
         if _probe(coder) != header.probe:
             raise other
@@ -102,6 +108,8 @@ def decompress(
             if block.length:
                 inside = _within(watch, done, block.length)
                 symbols = coder.decode(block.length, block.states, block.words, inside)
+            else:
+                coder.forget()
             piece = _joined(codec, symbols, block.beside)
             checksum.update(piece)
             done += len(piece)
@@ -136,10 +144,12 @@ def identity(model: CharRNN, codec: Codec) -> str:
     return digest.hexdigest()[:32]
 
 
-def _header(model: CharRNN, codec: Codec, size: int) -> Header:
+def _header(model: CharRNN, codec: Codec, size: int, learn: DynamicConfig | None) -> Header:
     """How a file of so many bytes or samples is compressed here; the probe is yet to come."""
     where = model.head.weight.device
-    lanes = _lanes(size, where)
+    lanes = _lanes(size, where, learn=learn is not None)
+    if learn and size <= learn.window * lanes:
+        learn = None  # there is nothing after the first window
     return Header(
         model=identity(model, codec),
         kind=codec.kind,
@@ -147,21 +157,28 @@ def _header(model: CharRNN, codec: Codec, size: int) -> Header:
         lanes=lanes,
         device=_name(where),
         dtype=choose_precision("auto", where),
-        threads=lasting_threads() if lanes >= _ENOUGH_LANES else 1,
+        threads=lasting_threads() if learn or lanes >= _ENOUGH_LANES else 1,
         torch=torch.__version__,
+        learn=learn,
         probe="",
     )
 
 
-def _lanes(size: int, where: torch.device) -> int:
-    """B, a power of two that grows as the root of the size does."""
-    power = size.bit_length() // 2 - 3
+def _lanes(size: int, where: torch.device, *, learn: bool) -> int:
+    """B, a power of two that grows as the root of the size does; half as many
+    to learn more often."""
+    power = size.bit_length() // 2 - (4 if learn else 3)
     return min(1 << max(0, power), _MOST_LANES[where.type])
 
 
 def _coder(model: CharRNN, codec: Codec, header: Header) -> Coder:
     return Coder(
-        model, codec.size, start=codec.start, lanes=header.lanes, dtype=DTYPES[header.dtype]
+        model,
+        codec.size,
+        start=codec.start,
+        lanes=header.lanes,
+        dtype=DTYPES[header.dtype],
+        learn=header.learn,
     )
 
 
@@ -204,11 +221,13 @@ def _hashed(pieces: Iterable[Any], checksum: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Compute with so many threads in the block."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
+def _arithmetic(header: Header, model: CharRNN) -> Iterator[None]:
+    """Compute in the block as the header says, and with operations that repeat to the bit."""
+    where, before = model.head.weight.device, torch.get_num_threads()
+    torch.set_num_threads(header.threads)
+    learns = header.learn is not None
     try:
-        yield
+        with settings_of_training(where, learns) if learns else contextlib.nullcontext():
+            yield
     finally:
         torch.set_num_threads(before)

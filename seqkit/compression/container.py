@@ -13,14 +13,15 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from seqkit.checking import check_type
+from seqkit.checking import check_section, check_type
 from seqkit.compression.contents import BLOCK
 from seqkit.compression.rans import LEAST, MOST, States, Words
+from seqkit.config import DynamicConfig
 from seqkit.device import DTYPES
 from seqkit.errors import CheckpointError, ConfigError, DataError
 
@@ -48,6 +49,7 @@ class Header:
     dtype: of the matrix products.
     threads: of a CPU.
     torch: PyTorch's version.
+    learn: how the model went on learning; None if it did not.
     probe: identifies the arithmetic.
     """
 
@@ -59,7 +61,29 @@ class Header:
     dtype: str
     threads: int
     torch: str
+    learn: DynamicConfig | None
     probe: str
+
+    @classmethod
+    def read(cls, content: bytes) -> "Header":
+        """The opposite of `written`. Raises ValueError, TypeError, RecursionError, ConfigError."""
+        *values, learn, probe = json.loads(content)
+        header = cls(*values, None if learn is None else DynamicConfig(*learn), probe)
+        for name, value in vars(header).items():
+            check_type(name, value, cls.__annotations__[name])
+        if header.learn is not None:
+            check_section(header.learn, "dynamic.")
+        lanes = header.lanes
+        if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1):
+            raise ValueError(f"{lanes} lanes")
+        if not 0 < header.threads <= _MOST_THREADS or header.size < 0 or header.dtype not in DTYPES:
+            raise ValueError("out of range")
+        return header
+
+    @property
+    def written(self) -> bytes:
+        """As it stands in the file."""
+        return json.dumps(astuple(self), separators=(",", ":")).encode()
 
     @property
     def machine(self) -> str:
@@ -90,7 +114,7 @@ class Writer:
         self._digest = hashlib.sha256()
         self.size = 0
         """Bytes written."""
-        content = json.dumps([*asdict(header).values()], separators=(",", ":")).encode()
+        content = header.written
         self._put(MARK + bytes([FORMAT]) + _LENGTH.pack(len(content)) + content)
 
     def block(self, block: CodedBlock) -> None:
@@ -136,8 +160,7 @@ class Reader:
         stream.seek(len(mark))
         try:
             length = _LENGTH.unpack(stream.read(_LENGTH.size))[0]
-            self.header = Header(*json.loads(stream.read(length)))
-            _check(self.header)
+            self.header = Header.read(stream.read(length))
         except (struct.error, ValueError, TypeError, RecursionError, ConfigError) as error:
             raise self._damaged("its header cannot be read") from error
 
@@ -183,17 +206,6 @@ class Reader:
 
     def _damaged(self, reason: str) -> DataError:
         return DataError(f"{self.name}: {reason}")
-
-
-def _check(header: Header) -> None:
-    """Raise ConfigError for a value of another type, ValueError for one out of range."""
-    for name, value in asdict(header).items():
-        check_type(name, value, Header.__annotations__[name])
-    lanes = header.lanes
-    if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1):
-        raise ValueError(f"{lanes} lanes")
-    if not 0 < header.threads <= _MOST_THREADS or header.size < 0 or header.dtype not in DTYPES:
-        raise ValueError("out of range")
 
 
 def _what_else(begin: bytes) -> str:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqkit.compression.rans import BITS, States, Words
-from seqkit.compression.steps import WINDOW, Steps
+from seqkit.compression.steps import Steps
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.symbols import Integers
@@ -28,7 +28,7 @@ class GraphTaker:
         self, steps: Steps, size: int, *, lanes: int, ways: int, device: torch.device
     ) -> None:
         """`size` is the codec's V."""
-        self._decoder = _Decoder(size, lanes=lanes, ways=ways, device=device)
+        self._decoder = _Decoder(size, steps.window, lanes=lanes, ways=ways, device=device)
         # What is recorded must not refer to this object: see CudaGraphEngine.
         self._recording = Recording(functools.partial(steps.advance, self._decoder.take), device)
 
@@ -46,11 +46,13 @@ class GraphTaker:
 class _Decoder:
     """States and words on the GPU, at addresses that stay."""
 
-    def __init__(self, size: int, *, lanes: int, ways: int, device: torch.device) -> None:
+    def __init__(
+        self, size: int, window: int, *, lanes: int, ways: int, device: torch.device
+    ) -> None:
         def zeros(*shape: int) -> Tensor:
             return torch.zeros(shape, dtype=torch.int64, device=device)
 
-        self.made = zeros(WINDOW, lanes)
+        self.made = zeros(window, lanes)
         """The symbols of a window."""
         self._states = zeros(ways)
         self._stream = zeros(3)  # where the words are, how many, and which is the next

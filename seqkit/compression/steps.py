@@ -14,7 +14,7 @@ from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.model.char_rnn import CharRNN
 
 WINDOW = 32
-"""Steps that are made in one go."""
+"""Steps that are made in one go by a model that does not learn meanwhile."""
 
 
 def bounds_of(logits: Tensor) -> Tensor:
@@ -33,14 +33,18 @@ def bounds_of(logits: Tensor) -> Tensor:
 
 
 class Steps:
-    """A model that reads B lanes side by side, WINDOW steps at a time.
+    """A model that reads B lanes side by side, `window` steps at a time.
 
     Its tensors keep their addresses, as a recording of a CUDA graph needs it.
     """
 
     @torch.inference_mode()
-    def __init__(self, model: CharRNN, size: int, lanes: int, dtype: torch.dtype) -> None:
+    def __init__(
+        self, model: CharRNN, size: int, lanes: int, dtype: torch.dtype, window: int
+    ) -> None:
         """`size` is the codec's V; the matrix products are made in `dtype`."""
+        self.window = window
+        self._model = model
         self._step = PreparedStep(model, size, dtype)
         self._layers = self._step.split(model.zero_state(lanes))
         self._symbols = torch.zeros(lanes, dtype=torch.int64, device=model.head.weight.device)
@@ -52,11 +56,15 @@ class Steps:
         for values in (value for layer in self._layers for value in layer):
             values.zero_()
 
+    def renew(self) -> None:
+        """Take the model's weights as they are now."""
+        self._step.renew(self._model)
+
     @torch.inference_mode()
     def advance(self, choose: Callable[[int, Tensor], Tensor]) -> None:
-        """Make WINDOW steps; `choose(t, bounds)` says which symbols (B,) followed at each."""
+        """Make `window` steps; `choose(t, bounds)` says which symbols (B,) followed at each."""
         symbols, layers = self._symbols, self._layers
-        for index in range(WINDOW):
+        for index in range(self.window):
             logits, layers = self._step(symbols, layers)
             symbols = choose(index, bounds_of(logits))
         self._symbols.copy_(symbols)

@@ -94,6 +94,11 @@ class Config:
         "score: one cell's activation, LAYER:INDEX from 0; or search for the cells that follow "
         "quotes, brackets, lines, indentation, voice or silence",
     )
+    learn: bool = option(
+        False,
+        "compress: go on learning from what was coded: smaller files, and slower; decompress "
+        "knows it from the file",
+    )
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)

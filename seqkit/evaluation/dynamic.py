@@ -44,16 +44,25 @@ class Learner:
             it; what `model.network()` gave before an update may be of the weights before it.
     """
 
-    def __init__(self, model: CharRNN, settings: DynamicConfig) -> None:
-        """`model` is on the device where it is to run; it is left as it is."""
+    def __init__(
+        self, model: CharRNN, settings: DynamicConfig, dtype: torch.dtype = torch.float32
+    ) -> None:
+        """`model` is on the device where it is to run; it is left as it is.
+
+        `dtype` is that of the matrix products; weights are kept in fp32. The small gradients of
+        fp16 would vanish.
+        """
         self.model = deepcopy(model).float().requires_grad_()
         self._weights: list[Tensor] = list(self.model.parameters())
         self._trained = [own.detach().clone() for own in self._weights]
-        self._decay = settings.decay
-        cuda = self.model.head.weight.is_cuda
-        self._optimizer = torch.optim.Adam(
-            self._weights, settings.rate, betas=(0.0, _MEMORY), fused=True, capturable=cuda
-        )
+        self._settings, self._dtype = settings, dtype
+        self._optimizer = self._blank_optimizer()
+
+    @torch.no_grad()
+    def forget(self) -> None:
+        """Go back to the trained weights, as if nothing had been read."""
+        torch._foreach_copy_(self._weights, self._trained)
+        self._optimizer = self._blank_optimizer()
 
     @torch.enable_grad()
     def read(self, inputs: Tensor, targets: Tensor, state: State) -> tuple[Tensor, State]:
@@ -68,7 +77,7 @@ class Learner:
             The nats (T, B) of the targets by the weights before the update, 0 where they do not
             count, and the state after the window, by the same weights.
         """
-        network = self.model.network(dtype=torch.float32)
+        network = self.model.network(dtype=self._dtype)
         logits, after = network(inputs, state)
         nats = cross_entropy(logits, targets, "none")
         loss = nats.sum() / (targets != IGNORED).sum().clamp(min=1)
@@ -77,8 +86,14 @@ class Learner:
             own.grad = gradient
         self._optimizer.step()
         with torch.no_grad():
-            torch._foreach_lerp_(self._weights, self._trained, self._decay)
+            torch._foreach_lerp_(self._weights, self._trained, self._settings.decay)
         return nats.detach(), after.detached()
+
+    def _blank_optimizer(self) -> torch.optim.Optimizer:
+        rate, cuda = self._settings.rate, self.model.head.weight.is_cuda
+        return torch.optim.Adam(
+            self._weights, rate, betas=(0.0, _MEMORY), fused=True, capturable=cuda
+        )
 
 
 def evaluate(

@@ -30,6 +30,7 @@ class PreparedStep:
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, dtype: torch.dtype = torch.float32) -> None:
         """`size` is the codec's V; logits that the model has beyond it are left out."""
+        self._size = size
         self._cell = model.config.cell
         self._clip = model.config.clip
         self._skips = model.config.skip_connections
@@ -42,6 +43,19 @@ class PreparedStep:
         self._biases = [(self._prepared(layer.b), self._prepared(layer.d)) for layer in layers]
         self._head = self._matrix(model.head.weight[:size])
         self._head_bias = self._prepared(model.head.bias[:size])
+
+    @torch.inference_mode()
+    def renew(self, model: CharRNN) -> None:
+        """Take the weights of `model` as they are now; recordings of a step see them, too.
+
+        What needs no preparing is the model's own memory: it is to be the model that was prepared.
+        """
+        now = PreparedStep(model, self._size, self._dtype)
+        torch._foreach_copy_(self._tensors(), now._tensors())
+
+    def _tensors(self) -> list[Tensor]:
+        biases = [bias for pair in self._biases for bias in pair]
+        return [self._table, *self._inputs, *self._hidden, *biases, self._head, self._head_bias]
 
     def _prepared(self, tensor: Tensor) -> Tensor:
         return tensor.to(self._dtype).contiguous()
