@@ -27,7 +27,7 @@ class TrainingWeights:
             execution's kernel wants them, so that no call has to cast or gather weights.
         average: of the parameters, if there is one.
         leaves: the tensors of `network`, to take gradients of.
-        copies: the part of each leaf that is a copy, with the parameter that it is a copy of.
+        copies: the parts of leaves that `renew` makes, each with the parameter that it copies.
         flat_gradient: the gradient of all parameters, in fp32, in one buffer: whatever is done to
             all of it (a sum over processes, say) is one call. There are gaps of zeros in it.
         gradients: each parameter's view of that buffer; also its `grad`.
@@ -52,8 +52,8 @@ class TrainingWeights:
         self._set_apart(self._recurrent)
         self.copies = [
             (without_padding(leaf.detach(), own), own)
-            for leaf, own in zip(self.leaves, self.parameters, strict=True)
-            if not _shares(leaf, own)
+            for place, (leaf, own) in enumerate(zip(self.leaves, self.parameters, strict=True))
+            if place not in self._recurrent and not _shares(leaf, own)
         ]
         self.average = WeightAverage(model, average) if average else None
         self.flat_gradient, self.gradients = _flat(self.parameters)
@@ -73,7 +73,11 @@ class TrainingWeights:
 
     @torch.no_grad()
     def drop(self, masks: Tensor | None) -> None:
-        """Let the recurrent weights run times these factors (L, G·H, H); None: as they are."""
+        """Make the recurrent weights that run: the parameters times these factors (L, G·H, H).
+
+        With weight drop it is called before every step; without, `masks` is None and `renew` does
+        it.
+        """
         for place, mask in zip(self._recurrent, () if masks is None else masks, strict=False):
             own, leaf = self.parameters[place], self.leaves[place].detach()
             without_padding(leaf, own).copy_(own * mask)
@@ -95,7 +99,7 @@ class TrainingWeights:
 
     @torch.no_grad()
     def renew(self) -> None:
-        """Make the weights that run anew from the parameters, which have changed."""
+        """Make the weights that run anew from the parameters, but for those that `drop` makes."""
         if self.copies:
             _copy([used for used, _ in self.copies], [own for _, own in self.copies])
 

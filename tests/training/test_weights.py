@@ -93,6 +93,19 @@ def test_dropped_weights_run_and_learn_as_masked_ones(precision: str) -> None:
         assert torch.equal(own.grad, mask.expand(own.shape))  # type: ignore[arg-type]
 
 
+def test_dropped_weights_are_made_once_a_step() -> None:
+    made = weights("bf16", weight_drop=0.5)
+    masks = torch.full((2, 28, 7), 2.0)
+    made.drop(masks)
+    with torch.no_grad():
+        for own in made.parameters:
+            own.add_(1.0)
+    made.renew()
+    for place, (leaf, own) in enumerate(zip(made.leaves, made.parameters, strict=True)):
+        expected = 2.0 * (own - 1.0) if place in (1, 5) else own
+        torch.testing.assert_close(without_padding(leaf, own), expected.to(leaf.dtype))
+
+
 def test_there_is_an_average_where_one_is_asked_for() -> None:
     config = ModelConfig(num_layers=1, hidden_size=7, vocabulary_size=5)
     way = Execution("layerwise", "fp32", 8)
