@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from seqkit.progress_line import rounded
-from seqkit.report.metrics import Curve
+from seqkit.runs.metrics import Curve
 from seqkit.symbols import Floats
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from seqkit.report import page
-from seqkit.report.record import State
 from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
+from seqkit.runs.record import State
 from seqkit.training.events import Stepped, Trained, Validated
 
 _SHARE = 0.01  # of the training's time

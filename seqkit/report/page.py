@@ -14,9 +14,9 @@ from seqkit.progress_line import duration
 from seqkit.renamed_keys import RENAMED
 from seqkit.report import charts, samples, template, verdict
 from seqkit.report.charts import Chart
-from seqkit.report.record import Record, State, read
 from seqkit.report.samples import visible
 from seqkit.runs.layout import RunFiles
+from seqkit.runs.record import Record, State, read
 
 _LONGEST = 2000  # characters of a name or a message
 _STATES = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from seqkit.command_line import command_line
-from seqkit.report.metrics import Curve
-from seqkit.report.record import Record
+from seqkit.runs.metrics import Curve
+from seqkit.runs.record import Record
 
 _RISEN = 1.005  # times the best loss: more than a validation's noise
 _JUMPED = 1.15

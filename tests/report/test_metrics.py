@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.report.charts import losses, thinned
-from seqkit.report.metrics import Curve, read
+from seqkit.runs.metrics import Curve, read
 
 GOOD = '{"event": "train", "step": 10, "seconds": 2.5, "loss": 3.0, "gradient_norm": null}\n'
 

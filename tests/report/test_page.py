@@ -15,7 +15,8 @@ import soundfile
 from seqkit import console
 from seqkit.config import Config
 from seqkit.config_file import to_yaml
-from seqkit.report import page, record, samples
+from seqkit.report import page, samples
+from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles
 from tests.browser import Page, browser, needs_browser

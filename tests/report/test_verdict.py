@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from seqkit.report.record import read
 from seqkit.report.verdict import judge
+from seqkit.runs.record import read
 from tests.report.conftest import Leave
 
 DOWN = list(np.linspace(3.0, 1.5, 100))

@@ -15,11 +15,10 @@ from seqkit.config import Config
 from seqkit.config_file import LARGEST, from_yaml
 from seqkit.errors import CheckpointError, ConfigError, SeqkitError
 from seqkit.plugins import Catalogue
-from seqkit.report import metrics
-from seqkit.report.metrics import Metrics
-from seqkit.runs import checkpoint
+from seqkit.runs import checkpoint, metrics
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, find_checkpoint
+from seqkit.runs.metrics import Metrics
 
 State = Literal["running", "finished", "stopped", "diverged", "ended"]
 """How a run stands; `ended`: it is not going any more and left no word why, as after a kill."""
