@@ -15,8 +15,8 @@ from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.plugins import Catalogue
 from seqkit.progress_line import columns_of, duration
-from seqkit.runs import curves, records
-from seqkit.runs.records import DATA_KEYS, Record
+from seqkit.runs import curves, search
+from seqkit.runs.record import DATA_KEYS, Record, read
 
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
@@ -31,14 +31,14 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     picture = outputs.result_file(config)
     if picture:
         curves.check_name(picture)
-    folders, others = records.find(config.runs)
+    folders, others = search.find(config.runs)
     if others:
         names = ", ".join(map(str, others[:_SHOWN])) + (" …" if len(others) > _SHOWN else "")
         console.notice(f"left out, since they are no runs: {names}")
     found = []
     with console.progress("compare", len(folders), unit="runs") as bar:
         for number, folder in enumerate(folders, 1):
-            found.append(records.read(folder))
+            found.append(read(folder))
             bar.update(number)
     for problem in [problem for record in found for problem in record.problems]:
         console.notice(problem)
@@ -66,7 +66,7 @@ def _groups(found: Iterable[Record]) -> list[list[Record]]:
 
 def _differing(found: Sequence[Record]) -> list[str]:
     """The keys that shape a training and differ between runs."""
-    known = [record.settings for record in found if record.settings]
+    known = [record.keys for record in found if record.settings]
     names = known[0] if known else {}
     return [
         name
@@ -84,30 +84,28 @@ def _result(
         {
             "run": str(record.path),
             "group": number,
-            "outcome": record.outcome,
+            "outcome": _outcome(record),
             "loss": _loss(record),
             "bits_per_symbol": _bits(record),
-            "best_step": record.best and int(record.best["step"]),
+            "best_step": record.best and record.best[0],
             "steps": _steps(record),
             "seconds": record.seconds,
-            "parameters": record.parameters,
-            "data": record.data.get("name"),
-            "data_sha256": record.data.get("sha256"),
-            "settings": {name: record.settings.get(name) for name in differing},
+            "parameters": _parameters(record),
+            "data": record.text("data", "name") or None,
+            "data_sha256": record.text("data", "sha256") or None,
+            "settings": {name: keys.get(name) for name in differing},
             "problems": record.problems,
         }
         for number, group in enumerate(groups, 1)
         for record in group
+        for keys in [record.keys]
     ]
     return {"runs": runs, "differing": list(differing), "left_out": [*map(str, others)]}
 
 
 def _loss(record: Record) -> float | None:
     """The best validation loss, as its metrics say, or its summary where these are damaged."""
-    if record.best is not None:
-        return float(record.best["loss"])
-    told = record.summary.get("best_validation_loss")
-    return told if isinstance(told, float) and math.isfinite(told) else None
+    return record.best[1] if record.best else record.number("best_validation_loss")
 
 
 def _bits(record: Record) -> float | None:
@@ -116,10 +114,17 @@ def _bits(record: Record) -> float | None:
 
 
 def _steps(record: Record) -> int | None:
-    if record.last is not None:
-        return int(record.last["step"])
-    told = record.summary.get("steps")
-    return told if isinstance(told, int) else None
+    found = record.metrics.step or record.number("steps")
+    return None if found is None else int(found)
+
+
+def _parameters(record: Record) -> int | None:
+    found = record.number("parameters")
+    return None if found is None else int(found)
+
+
+def _outcome(record: Record) -> str:
+    return "finished" if record.state == "finished" else "unfinished"
 
 
 def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
@@ -128,12 +133,13 @@ def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
     keys = [name for name in _differing([group[0] for group in groups]) if name in DATA_KEYS]
     for group in groups:
         if len(groups) > 1:
-            data, settings = group[0].data, group[0].settings
-            known = f"{data.get('name')}, sha256 {str(data.get('sha256'))[:8]}…"
-            read = "".join(f", {name}={_value(settings.get(name))}" for name in keys)
-            if not settings:
-                read = ", settings unknown"
-            lines += [*([""] if lines else []), f"data: {known if data else 'not known'}{read}"]
+            first, own = group[0], group[0].keys
+            name, sha256 = first.text("data", "name"), first.text("data", "sha256")
+            known = f"{name}, sha256 {sha256[:8]}…" if sha256 else "not known"
+            given = "".join(f", {key}={_value(own.get(key))}" for key in keys)
+            if not own:
+                given = ", settings unknown"
+            lines += [*([""] if lines else []), f"data: {known}{given}"]
         lines += _table(group, _columns())
     return lines
 
@@ -143,8 +149,9 @@ def _table(group: Sequence[Record], columns: int | None) -> list[str]:
     differing = _differing(group)
     headings = (*_RESULTS, *_short(differing))
     cells = [
-        [*_results(record), *(_value(record.settings.get(name)) for name in differing)]
+        [*_results(record), *(_value(keys.get(name)) for name in differing)]
         for record in group
+        for keys in [record.keys]
     ]
     names = [str(record.path) for record in group]
     rows = [("run", *headings)]
@@ -161,13 +168,14 @@ def _table(group: Sequence[Record], columns: int | None) -> list[str]:
 
 def _results(record: Record) -> list[str]:
     loss, bits, steps = _loss(record), _bits(record), _steps(record)
+    parameters = _parameters(record)
     return [
         "-" if loss is None else f"{loss:.4f}",
         "-" if bits is None else f"{bits:.4f}",
         "-" if steps is None else str(steps),
         "-" if record.seconds is None else duration(record.seconds),
-        "-" if record.parameters is None else f"{record.parameters:,}",
-        record.outcome,
+        "-" if parameters is None else f"{parameters:,}",
+        _outcome(record),
     ]
 
 

@@ -20,7 +20,7 @@ from seqkit.errors import (
     StoppedError,
 )
 from seqkit.progress_line import duration
-from seqkit.runs import records
+from seqkit.runs import record
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.runs.layout import RunFiles
 
@@ -179,9 +179,9 @@ def _loss_and_time(job: Job) -> tuple[str, str]:
     """The best validation loss, and the time that a job took, as far as it came."""
     if job.outcome.startswith("failed"):
         return "-", "-"  # what is in its folder may be another run's
-    record = records.read(job.files.path)
-    best = f"{record.best['loss']:.4f}" if record.best else "-"
-    return best, "-" if record.seconds is None else duration(record.seconds)
+    left = record.read(job.files.path)
+    best = f"{left.best[1]:.4f}" if left.best else "-"
+    return best, "-" if left.seconds is None else duration(left.seconds)
 
 
 def _content(file: Path) -> bytes | None:

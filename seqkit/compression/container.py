@@ -68,7 +68,8 @@ class Header:
     def read(cls, content: bytes) -> "Header":
         """The opposite of `written`. Raises ValueError, TypeError, RecursionError, ConfigError."""
         *values, learn, probe = json.loads(content)
-        header = cls(*values, None if learn is None else DynamicConfig(*learn), probe)
+        values += [None if learn is None else DynamicConfig(*learn), probe]
+        header = cls(*values)
         for name, value in vars(header).items():
             check_type(name, value, cls.__annotations__[name])
         if header.learn is not None:

@@ -16,7 +16,7 @@ from seqkit.report import charts, samples, template, verdict
 from seqkit.report.charts import Chart
 from seqkit.report.samples import visible
 from seqkit.runs.layout import RunFiles
-from seqkit.runs.record import Record, State, read
+from seqkit.runs.record import Record, State, read, require_run
 
 _LONGEST = 2000  # characters of a name or a message
 _STATES = {
@@ -35,6 +35,7 @@ def write(path: Path, state: State | None = None, progress: Progress = unseen) -
         CheckpointError: there is no run.
         OutputError: the page cannot be written.
     """
+    require_run(path)
     page = render(read(path, state), progress)
     file = RunFiles(path).report
     with disk.atomic_write(file) as stream:

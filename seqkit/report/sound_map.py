@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from seqkit.data.sound import Wave
 from seqkit.report import charts, samples, template
-from seqkit.report.metrics import Curve
+from seqkit.runs.metrics import Curve
 from seqkit.report.samples import visible
 from seqkit.symbols import Floats
 

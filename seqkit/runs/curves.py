@@ -4,12 +4,16 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from seqkit import disk
 from seqkit.errors import ConfigError
-from seqkit.runs.records import Record
+from seqkit.runs.metrics import Curve
+from seqkit.runs.record import Record
+from seqkit.symbols import Floats
 
 FORMATS = (".svg", ".png", ".pdf")
-_PANELS = (("step", "steps"), ("seconds", "seconds of training"))
+_PANELS = ("steps", "seconds of training")
 
 
 def check_name(file: Path) -> None:
@@ -32,25 +36,20 @@ def draw(file: Path, groups: Sequence[Sequence[Record]], *, overwrite: bool) -> 
     figure = Figure(figsize=(11, 4.5 * len(groups)), dpi=100, layout="constrained")
     rows = figure.subplots(len(groups), len(_PANELS), squeeze=False, sharey="row")
     for axes, records in zip(rows, groups, strict=True):
-        for panel, (key, label) in zip(axes, _PANELS, strict=True):
+        for panel, unit in zip(axes, _PANELS, strict=True):
             for number, record in enumerate(records):
-                colour = f"C{number % 10}"
-                style = ("-", "--", ":", "-.")[number // 10 % 4]
-                for event, alpha, mark in (("train", 0.25, None), ("validate", 1.0, ".")):
-                    lines = [line for line in record.metrics if line["event"] == event]
-                    panel.plot(
-                        [line[key] for line in lines],
-                        [line["loss"] for line in lines],
-                        color=colour,
-                        alpha=alpha,
-                        linestyle=style,
-                        marker=mark,
-                        label=_label(record) if mark else None,
-                    )
-            panel.set_xlabel(label)
+                look = {
+                    "color": f"C{number % 10}",
+                    "linestyle": ("-", "--", ":", "-.")[number // 10 % 4],
+                }
+                found = record.metrics
+                panel.plot(*_points(record, found.train["loss"], unit), **look, alpha=0.25)
+                validation = _points(record, found.validation, unit)
+                panel.plot(*validation, **look, marker=".", label=_plain(str(record.path)))
+            panel.set_xlabel(unit)
             panel.grid(alpha=0.3)
         axes[0].set_ylabel("nats per symbol")
-        axes[0].set_title(_plain(str(records[0].data.get("name", "unknown data"))))
+        axes[0].set_title(_plain(records[0].text("data", "name") or "unknown data"))
         axes[-1].legend(loc="upper right", fontsize="small")
     content, kind = io.BytesIO(), file.suffix.lower().removeprefix(".")
     dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
@@ -60,8 +59,14 @@ def draw(file: Path, groups: Sequence[Sequence[Record]], *, overwrite: bool) -> 
         stream.write(content.getvalue())
 
 
-def _label(record: Record) -> str:
-    return _plain(str(record.path))
+def _points(record: Record, curve: Curve, unit: str) -> tuple[Floats, Floats]:
+    """A curve's steps, or the seconds until them as far as they are known, and its values."""
+    times = record.metrics.times
+    if unit == "steps":
+        return curve.steps, curve.values
+    if not len(times.steps):
+        return times.values, times.values
+    return np.interp(curve.steps, times.steps, times.values), curve.values
 
 
 def _plain(text: str) -> str:

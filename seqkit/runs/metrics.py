@@ -28,32 +28,47 @@ class Metrics:
 
     train: `loss` (nats a symbol), `learning_rate`, `gradient_norm`, `symbols_per_second`.
     validation: the loss.
-    step, seconds: of the last line; the time of the steps alone.
-    damaged: lines that could not be read.
+    times: the seconds until a step, of the steps alone.
+    step, seconds: of the last line.
+    lines, damaged: how many there are, and how many of them could not be read.
     """
 
     train: Mapping[str, Curve]
     validation: Curve
+    times: Curve
     step: int
     seconds: float
+    lines: int
     damaged: int
+
+
+_EMPTY = Curve(np.zeros(0), np.zeros(0))
+NONE = Metrics(dict.fromkeys(_TRAIN, _EMPTY), _EMPTY, _EMPTY, 0, 0.0, 0, 0)
+"""Of a file that cannot be read."""
 
 
 def read(file: Path) -> Metrics:
     """The curves in a file; none if it is not there. Raises OSError."""
     train: list[dict[str, float]] = []
     validation: list[dict[str, float]] = []
-    damaged, step, seconds = 0, 0, 0.0
+    count, damaged = 0, 0
     for content in _lines(file):
+        count += 1
         line = _parsed(content)
         if line is None:
             damaged += 1
         elif line[0] in ("train", "validate"):
             (train if line[0] == "train" else validation).append(line[1])
-            step = max(step, int(line[1]["step"]))
-            seconds = max(seconds, line[1].get("seconds", 0.0))
-    curves = {name: _curve(train, name) for name in _TRAIN}
-    return Metrics(curves, _curve(validation, "loss"), step, seconds, damaged)
+    known, times = train + validation, _curve(train + validation, "seconds")
+    return Metrics(
+        train={name: _curve(train, name) for name in _TRAIN},
+        validation=_curve(validation, "loss"),
+        times=times,
+        step=max((int(line["step"]) for line in known), default=0),
+        seconds=float(times.values.max(initial=0.0)),
+        lines=count,
+        damaged=damaged,
+    )
 
 
 def _lines(file: Path) -> Iterator[bytes]:

@@ -1,6 +1,5 @@
 """What lies in a run's folder, as far as it can be read: a run may be going, killed or damaged."""
 
-import contextlib
 import json
 import math
 import re
@@ -11,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from seqkit import disk
-from seqkit.config import Config
+from seqkit.checking import default_of
+from seqkit.config import Config, options
 from seqkit.config_file import LARGEST, from_yaml
 from seqkit.errors import CheckpointError, ConfigError, SeqkitError
 from seqkit.plugins import Catalogue
@@ -22,6 +22,15 @@ from seqkit.runs.metrics import Metrics
 
 State = Literal["running", "finished", "stopped", "diverged", "ended"]
 """How a run stands; `ended`: it is not going any more and left no word why, as after a kill."""
+
+DATA_KEYS = tuple(
+    f"data.{key}"
+    for key in (
+        *("split", "kind", "codec", "levels", "sample_rate", "channel", "gain"),
+        *("encoding", "newline", "unknown", "max_vocabulary"),
+    )
+)
+"""Keys that decide what a loss is measured on, besides the data itself."""
 
 _SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
 _SHOWN = 5  # runs that a message names
@@ -48,6 +57,37 @@ class Record:
     data: Path | None
     problems: list[str] = field(default_factory=list)
 
+    @property
+    def keys(self) -> dict[str, Any]:
+        """All settings by their dotted names; empty if they cannot be read."""
+        found = {}
+        for name, item in options() if self.settings else ():
+            holder, _, key = name.rpartition(".")
+            section = getattr(self.settings, holder) if holder else self.settings
+            found[name] = getattr(section, key, default_of(item))
+        return found
+
+    @property
+    def best(self) -> tuple[int, float] | None:
+        """Step and loss of the validation with the lowest loss, if there was one."""
+        steps, losses = self.metrics.validation
+        if not len(losses):
+            return None
+        place = int(losses.argmin())
+        return int(steps[place]), float(losses[place])
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took: with everything if it is finished, else its steps so far."""
+        known = self.metrics.seconds if len(self.metrics.times.steps) else None
+        return self.number("elapsed_seconds") or known
+
+    @property
+    def measured_on(self) -> tuple[str, ...]:
+        """What a loss is measured on: only those of the same can be compared."""
+        known, keys = self.text("data", "sha256") or f"unknown, of {self.path}", self.keys
+        return (known, *(repr(keys.get(key)) for key in DATA_KEYS))
+
     def number(self, *names: str) -> float | None:
         """A number among the facts; None if there is none."""
         found = self._fact(names)
@@ -66,31 +106,13 @@ class Record:
 
 
 def read(path: Path, state: State | None = None) -> Record:
-    """The run in a folder; its state, if it is not given, is found out.
-
-    Raises:
-        CheckpointError: there is no run, or the folder cannot be read.
-    """
+    """The run in a folder; its state, if it is not given, is found out."""
     files, problems = RunFiles(path), list[str]()
-    try:
-        if not (files.config.is_file() or files.metrics.is_file()):
-            raise CheckpointError(f"run_dir={path}: {_instead_of_a_run(path)}")
-        curves = metrics.read(files.metrics)
-        text = _regular(files.config, LARGEST).decode("utf-8", "replace")
-        names = sorted(files.samples.iterdir()) if files.samples.is_dir() else []
-    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
-        reason = disk.describe(error) if isinstance(error, OSError) else str(error)
-        raise CheckpointError(f"run_dir={path}: cannot be read: {reason}") from error
-    if curves.damaged:
-        lines = "1 line" if curves.damaged == 1 else f"{curves.damaged} lines"
-        problems.append(f"{lines} of metrics.jsonl could not be read and are left out.")
-    settings = None
-    try:
-        settings = from_yaml(text.encode(), "config.yaml")
-    except ConfigError as error:
-        problems.append(f"The settings could not be read: {error}.")
+    text, settings = _settings(files.config, problems)
+    curves = _metrics(files.metrics, problems)
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
     about = about or _of_checkpoint(path)
+    names = _samples(files.samples, problems)
     samples = [(match, file) for file in names if (match := _SAMPLE.fullmatch(file.name))]
     extra = {file.name: file for file in names}
     return Record(
@@ -105,6 +127,19 @@ def read(path: Path, state: State | None = None) -> Record:
         data=extra.get("data.wav"),
         problems=problems,
     )
+
+
+def require_run(path: Path) -> None:
+    """Raise CheckpointError if there is no run in a folder."""
+    files = RunFiles(path)
+    try:
+        if files.config.is_file() or files.metrics.is_file():
+            return
+        instead = _instead_of_a_run(path)
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
+        reason = disk.describe(error) if isinstance(error, OSError) else str(error)
+        raise CheckpointError(f"run_dir={path}: cannot be read: {reason}") from error
+    raise CheckpointError(f"run_dir={path}: {instead}")
 
 
 def _instead_of_a_run(path: Path) -> str:
@@ -125,19 +160,56 @@ def _state(path: Path, about: Mapping[str, Any], finished: bool) -> State:
     return how if how in ("stopped", "diverged") else "ended"
 
 
+def _settings(file: Path, problems: list[str]) -> tuple[str, Config | None]:
+    """The text of config.yaml, and what it says; None if that cannot be read."""
+    text = ""
+    try:
+        content = _regular(file, LARGEST)
+        text = content.decode("utf-8", "replace")
+        return text, from_yaml(content, str(file))
+    except OSError as error:
+        problems.append(f"{file}: cannot be read: {disk.describe(error)}")
+    except ConfigError as error:
+        problems.append(str(error))
+    return text, None
+
+
+def _metrics(file: Path, problems: list[str]) -> Metrics:
+    try:
+        found = metrics.read(file)
+    except OSError as error:
+        problems.append(f"{file}: cannot be read: {disk.describe(error)}")
+        return metrics.NONE
+    if found.damaged:
+        problems.append(f"{file}: {found.damaged} of {found.lines} lines are damaged and left out")
+    return found
+
+
 def _object(file: Path, problems: list[str]) -> dict[str, Any]:
     """The JSON object in a file; empty if it is not there or damaged."""
-    with contextlib.suppress(FileNotFoundError):
-        try:
-            found = json.loads(_regular(file, LARGEST))
-            if isinstance(found, dict):
-                return found
-            raise ValueError("no object")
-        except FileNotFoundError:
-            raise
-        except (OSError, ValueError, RecursionError):
-            problems.append(f"{file.name} is damaged and was left out.")
+    try:
+        found = json.loads(_regular(file, LARGEST))
+        if isinstance(found, dict):
+            return found
+        problems.append(f"{file}: damaged and left out: it holds no JSON object")
+    except FileNotFoundError:
+        pass  # no summary: the run is not finished
+    except OSError as error:
+        problems.append(f"{file}: cannot be read: {disk.describe(error)}")
+    except (ValueError, RecursionError):
+        problems.append(f"{file}: damaged and left out: it is no JSON")
     return {}
+
+
+def _samples(folder: Path, problems: list[str]) -> list[Path]:
+    """What lies in the folder of samples, in order."""
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        pass  # there were none
+    except OSError as error:
+        problems.append(f"{folder}: cannot be read: {disk.describe(error)}")
+    return []
 
 
 def _of_checkpoint(path: Path) -> dict[str, Any]:

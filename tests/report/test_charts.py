@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqkit.report import charts
-from seqkit.report.metrics import Curve
+from seqkit.runs.metrics import Curve
 
 _WIDEST = 0.64  # of a digit, as a share of the size of the letters
 

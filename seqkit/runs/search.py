@@ -1,0 +1,45 @@
+"""The folders of runs that a user means."""
+
+import glob
+from pathlib import Path
+
+from seqkit.errors import ConfigError
+from seqkit.runs.layout import RunFiles
+
+_DEEPEST = 2  # folders between a match and its runs: RECIPE/TIME
+
+
+def find(pattern: str) -> tuple[list[Path], list[Path]]:
+    """The folders of runs that a glob matches or that lie in what it matches; and other matches.
+
+    Raises:
+        ConfigError: there is no run.
+    """
+    matches = [pattern] if Path(pattern).is_dir() else _glob(pattern)
+    runs: dict[Path, None] = {}
+    others = []
+    for match in (folder for folder in map(Path, matches) if folder.is_dir()):
+        below = [
+            file.parent
+            for depth in range(1, _DEEPEST + 1)
+            for file in match.glob("*/" * depth + "config.yaml")
+        ]
+        inside = [match] if _is_run(match) else sorted(filter(_is_run, below))
+        runs |= dict.fromkeys(inside)
+        if not inside:
+            others.append(match)
+    if not runs:
+        raise ConfigError(
+            f"runs={pattern}: no run there: give a folder of runs, or a glob as in runs='runs/*'"
+        )
+    return list(runs), others
+
+
+def _glob(pattern: str) -> list[str]:
+    # Path.glob takes no absolute pattern.
+    return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+
+
+def _is_run(folder: Path) -> bool:
+    files = RunFiles(folder)
+    return files.metrics.is_file() or (files.config.is_file() and files.checkpoints.is_dir())

@@ -1,0 +1,108 @@
+"""A run is read as far as it can be, whatever has become of its folder."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seqkit.runs.record import read
+from tests.conftest import EARLIER_RUNS
+
+
+@pytest.fixture
+def copy(trained: Path, tmp_path: Path) -> Path:
+    """A copy of a finished run that may be damaged."""
+    return Path(shutil.copytree(trained, tmp_path / "run"))
+
+
+def test_a_finished_run(trained: Path) -> None:
+    record = read(trained)
+    summary = json.loads((trained / "summary.json").read_text())
+    assert record.problems == []
+    assert record.state == "finished"
+    assert record.best == (summary["best_step"], summary["best_validation_loss"])
+    assert record.metrics.step == summary["steps"]
+    assert record.seconds == summary["elapsed_seconds"]
+    assert record.number("parameters") == summary["parameters"]
+    assert summary["data"].items() <= record.facts["data"].items()
+    assert record.keys["model.hidden_size"] == 24
+
+
+@pytest.mark.parametrize("about", [True, False])
+def test_a_run_that_has_not_finished(about: bool, trained: Path, copy: Path) -> None:
+    finished = read(trained)
+    (copy / "summary.json").unlink()
+    if not about:  # its checkpoint tells
+        (copy / "about.json").unlink()
+    record = read(copy)
+    assert (record.state, record.problems) == ("ended", [])
+    assert record.number("parameters") == finished.number("parameters")
+    assert record.measured_on == finished.measured_on
+    assert record.seconds == record.metrics.seconds == record.metrics.times.values[-1]
+
+
+@pytest.mark.parametrize("kind", ["characters", "mu_law"])
+def test_runs_of_0_1_0(kind: str) -> None:
+    record = read(EARLIER_RUNS / kind)
+    assert (record.state, record.problems) == ("ended", [])
+    assert record.best is not None
+    assert record.text("data", "sha256")
+    assert record.number("parameters")
+
+
+def test_damaged_files_are_told_and_the_rest_is_read(copy: Path) -> None:
+    metrics, before = copy / "metrics.jsonl", read(copy).metrics
+    lines = metrics.read_text().splitlines()
+    odd = [
+        "[]",
+        '{"event": "train"}',
+        '{"event": "validate", "step": 1, "seconds": 1, "loss": NaN}',
+    ]
+    metrics.write_text("\n".join([*lines, *odd, lines[-1][:20]]))
+    (copy / "summary.json").write_text("{")
+    (copy / "config.yaml").write_text("model: [")
+    record = read(copy)
+    assert len(record.metrics.times.steps) == len(before.times.steps) == len(lines)
+    assert [problem.partition(":")[0] for problem in record.problems] == [
+        f"{copy / 'config.yaml'}, line 1",
+        str(metrics),
+        str(copy / "summary.json"),
+    ]
+    assert f"4 of {len(lines) + 4} lines" in record.problems[1]
+    assert record.keys == {}
+    assert record.state == "ended"
+    assert record.text("data", "sha256")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_told(copy: Path) -> None:
+    for name in ("config.yaml", "metrics.jsonl", "about.json", "summary.json", "samples"):
+        (copy / name).chmod(0)
+    try:
+        assert len(read(copy).problems) == 5
+    finally:
+        (copy / "samples").chmod(0o700)
+
+
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(copy: Path) -> None:
+    for name in ("config.yaml", "metrics.jsonl", "about.json", "summary.json"):
+        (copy / name).unlink()
+        os.mkfifo(copy / name)
+    record = read(copy)
+    assert (record.keys, record.best) == ({}, None)
+    assert len(record.problems) == 3  # what is no file is no metrics.jsonl
+
+
+def test_of_an_empty_run_nothing_is_known(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("seed: 3\n")
+    record = read(tmp_path)
+    assert record.keys["seed"] == 3
+    assert (record.metrics.step, record.best, record.seconds, record.problems) == (
+        0,
+        None,
+        None,
+        [],
+    )
+    assert record.measured_on != read(EARLIER_RUNS / "mu_law").measured_on

@@ -1,0 +1,27 @@
+"""Runs are found by a folder or a glob."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seqkit.errors import ConfigError
+from seqkit.runs import search
+
+
+def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) -> None:
+    for place in ("a", "b", "shakespeare/2026", "[x]"):
+        shutil.copytree(trained, tmp_path / place)
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "config.yaml").touch()
+    (tmp_path / "notes.txt").touch()
+    found, others = search.find(f"{tmp_path}/*")
+    names = [str(path.relative_to(tmp_path)) for path in found]
+    assert names == ["[x]", "a", "b", "shakespeare/2026"]
+    assert others == [tmp_path / "conf"]
+    assert search.find(f"{tmp_path}/[ab]") == ([tmp_path / "a", tmp_path / "b"], [])
+    assert search.find(f"{tmp_path}/[x]") == ([tmp_path / "[x]"], [])
+    assert search.find(str(tmp_path)) == (found, [])
+    for pattern in ("none", "*.txt", "conf"):
+        with pytest.raises(ConfigError, match="no run there"):
+            search.find(f"{tmp_path}/{pattern}")
