@@ -43,7 +43,7 @@ def pack(runs: Runs) -> bytes:
 
 
 def unpack(packed: bytes) -> Runs:
-    """The opposite of `pack`. Raises DataError for anything that it did not make."""
+    """The inverse of `pack`. Raises DataError for anything that it did not make."""
     damaged = DataError("damaged: what stands beside the symbols cannot be read")
     try:
         length = _LENGTH.unpack_from(packed)[0]

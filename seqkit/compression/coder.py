@@ -30,7 +30,7 @@ Watch = Callable[[float], None]
 """Told what share of a block is done."""
 
 
-class Taker(Protocol):
+class WindowDecoder(Protocol):
     """Decodes windows: `begin` a block, then one `window` of it after the other."""
 
     def begin(self, states: States, words: Words) -> None:
@@ -71,12 +71,14 @@ class Coder:
         self._steps = Steps(coding, size, lanes, dtype, window)
         self._ruler = _Ruler(self._steps.window, lanes, device)
         self._measure: Callable[[], None] = partial(self._steps.advance, self._ruler.measure)
-        self._taker: Taker = HostTaker(self._steps.window, lanes, self.ways)
+        self._decoder: WindowDecoder = HostDecoder(self._steps.window, lanes, self.ways)
         if device.type == "cuda":
-            from seqkit.compression.cuda import GraphTaker
+            from seqkit.compression.cuda import GraphDecoder
 
             self._measure = Recording(self._measure, device)
-            self._taker = GraphTaker(self._steps, size, lanes=lanes, ways=self.ways, device=device)
+            self._decoder = GraphDecoder(
+                self._steps, size, lanes=lanes, ways=self.ways, device=device
+            )
 
     def probe(self) -> bytes:
         """The spans of some symbols: other arithmetic gives other bytes."""
@@ -103,9 +105,9 @@ class Coder:
         steps = -(-length // self._lanes)
         made = np.empty((steps, self._lanes), symbol_dtype(self._size))
         self._begin()
-        self._taker.begin(states, words)
+        self._decoder.begin(states, words)
         for part in self._windows(steps):
-            window = self._taker.window(self._steps)
+            window = self._decoder.window(self._steps)
             made[part] = window[: part.stop - part.start]
             if part.stop < steps:
                 self._learn(torch.from_numpy(window))
@@ -162,7 +164,7 @@ class _Ruler:
         return targets
 
 
-class HostTaker:
+class HostDecoder:
     """Decodes on the CPU."""
 
     def __init__(self, steps: int, lanes: int, ways: int) -> None:
@@ -170,11 +172,11 @@ class HostTaker:
         self._ways = ways
 
     def begin(self, states: States, words: Words) -> None:
-        """See Taker."""
+        """See WindowDecoder."""
         self._decoder = Decoder(states, words)
 
     def window(self, steps: Steps) -> Integers:
-        """See Taker."""
+        """See WindowDecoder."""
         steps.advance(self._take)
         return self._made
 
@@ -197,7 +199,7 @@ def to_lanes(symbols: Integers, lanes: int) -> Integers:
 
 
 def from_lanes(grid: Symbols, length: int) -> Symbols:
-    """The opposite of `to_lanes`, given N."""
+    """The inverse of `to_lanes`, given N."""
     steps, lanes = grid.shape
     full = length - (steps - 1) * lanes
     return np.concatenate([grid[:, :full].T.ravel(), grid[:-1, full:].T.ravel()])

@@ -66,7 +66,7 @@ class Header:
 
     @classmethod
     def read(cls, content: bytes) -> "Header":
-        """The opposite of `written`. Raises ValueError, TypeError, RecursionError, ConfigError."""
+        """The inverse of `written`. Raises ValueError, TypeError, RecursionError, ConfigError."""
         *values, learn, probe = json.loads(content)
         values += [None if learn is None else DynamicConfig(*learn), probe]
         header = cls(*values)

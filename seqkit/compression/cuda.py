@@ -21,8 +21,8 @@ class _Arguments(ctypes.Structure):
     )
 
 
-class GraphTaker:
-    """See Taker: the entropy decoder is a kernel of its own inside the recorded window."""
+class GraphDecoder:
+    """See WindowDecoder: the entropy decoder is a kernel of its own inside the recorded window."""
 
     def __init__(
         self, steps: Steps, size: int, *, lanes: int, ways: int, device: torch.device
@@ -33,11 +33,11 @@ class GraphTaker:
         self._recording = Recording(functools.partial(steps.advance, self._decoder.take), device)
 
     def begin(self, states: States, words: Words) -> None:
-        """See Taker."""
+        """See WindowDecoder."""
         self._decoder.begin(states, words)
 
     def window(self, steps: Steps) -> Integers:
-        """See Taker; `steps` are those that were recorded."""
+        """See WindowDecoder; `steps` are those that were recorded."""
         self._recording()
         made: Integers = self._decoder.made.cpu().numpy()
         return made

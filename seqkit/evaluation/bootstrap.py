@@ -1,4 +1,4 @@
-"""How far a score would lie elsewhere on other text of the same kind: a bootstrap interval.
+"""How much a score would differ on other text of the same kind: a bootstrap interval.
 
 Documents are drawn with replacement, as many as there are, again and again; 95 % of the losses that
 result lie within the interval. Of few documents, blocks of neighbouring symbols are drawn instead.

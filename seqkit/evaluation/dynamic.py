@@ -11,7 +11,6 @@ without momentum): that needs nothing but the text that is read, and scores as w
 """
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 
 import numpy as np
 import torch
@@ -52,7 +51,7 @@ class Learner:
         `dtype` is that of the matrix products; weights are kept in fp32. The small gradients of
         fp16 would vanish.
         """
-        self.model = deepcopy(model).float().requires_grad_()
+        self.model = model.copied().float().requires_grad_()
         self._weights: list[Tensor] = list(self.model.parameters())
         self._trained = [own.detach().clone() for own in self._weights]
         self._settings, self._dtype = settings, dtype

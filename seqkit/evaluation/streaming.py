@@ -41,7 +41,7 @@ def evaluate(
     if not may_cut(model, part, start, precision):
         documents = protocols.streaming(part)
         return scoring.evaluate(
-            *(model, part), start=start, segments=documents, precision=precision, watch=watch
+            model, part, start=start, segments=documents, precision=precision, watch=watch
         )
     tally = Tally(part)
 
@@ -51,7 +51,9 @@ def evaluate(
 
     table = pieces(protocols.streaming(part))
     run(
-        *(model, part, table),
+        model,
+        part,
+        table,
         start=start,
         precision=precision,
         take=take,
@@ -85,13 +87,12 @@ def run(
     Returns:
         The state (L, 1, H) at the end of the last segment, if a chunk ended there.
     """
-    given = (model, part)
     warm, begin, end = table.T
     states = {} if begin_state is None else {0: begin_state}
     assumed: dict[int, State] = {}  # by the row of the table: at `begin`
     final: dict[int, State] = {}  # and at `end`
     for chunk in scoring.chunks(
-        *given, start=start, segments=table, precision=precision, begin_states=states
+        model, part, start=start, segments=table, precision=precision, begin_states=states
     ):
         take(chunk)
         assumed |= _states_at(chunk, begin)
@@ -102,7 +103,8 @@ def run(
         take_back(begin[row], end[row])
         again = np.array([[begin[row], begin[row], end[row]]])
         for chunk in scoring.chunks(
-            *given,
+            model,
+            part,
             start=start,
             segments=again,
             precision=precision,

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from seqkit.data.sound import Wave
 from seqkit.report import charts, samples, template
-from seqkit.runs.metrics import Curve
 from seqkit.report.samples import visible
+from seqkit.runs.metrics import Curve
 from seqkit.symbols import Floats
 
 _COLUMNS = 800

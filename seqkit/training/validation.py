@@ -71,10 +71,10 @@ class Validation:
     def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:
         """The loss at every temperature that is tried, 1 among them."""
         segments = protocols.warmed(self._part)
-        given = (model, self._part)
         if not self._calibrate:
             score = scoring.evaluate(
-                *given,
+                model,
+                self._part,
                 start=self._start,
                 segments=segments,
                 precision=self._precision,
@@ -83,7 +83,7 @@ class Validation:
             return {1.0: score.loss}
         nats, done = dict.fromkeys(_TEMPERATURES, 0.0), 0
         for chunk in scoring.chunks(
-            *given, start=self._start, segments=segments, precision=self._precision
+            model, self._part, start=self._start, segments=segments, precision=self._precision
         ):
             logits = chunk.logits.float()
             sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in nats]

@@ -43,6 +43,11 @@ def test_the_very_same_bytes_come_back(model: "seqkit.Model[str]", content: byte
     assert model.decompress(model.compress(content, learn=LEARN)) == content
 
 
+def test_a_rate_that_ruins_the_model_costs_space_alone(model: "seqkit.Model[str]") -> None:
+    packed = model.compress(PLAY, learn=DynamicConfig(rate=1.0, decay=0.0, window=8))
+    assert model.decompress(packed) == PLAY
+
+
 def test_what_is_learnt_makes_a_file_smaller(model: "seqkit.Model[str]") -> None:
     before = [own.clone() for own in model.char_rnn.parameters()]
     content = SENTENCE.encode().replace(b"rain", b"tin") * 40
