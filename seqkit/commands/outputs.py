@@ -163,7 +163,7 @@ def print_stream(
             product.write(medium.render(block[:, 0]))
             product.flush()
     finally:
-        if pace.speed:
+        if pace.speed and not medium.printed:
             console.notice(f"generated at {pace.speed}")
     product.end()
 
