@@ -16,6 +16,7 @@ COMMANDS = {
     "inspect": "inspect checkpoint={run}",
     "compare": "compare runs={run}",
     "evaluate": "evaluate checkpoint={run} data.path={text} device=cpu",
+    "score": "score checkpoint={run} data.path={text} device=cpu",
     "generate": "generate checkpoint={run} length=5 device=cpu",
     "streams": "generate checkpoint={run} length=5 streams=3 device=cpu",
     "train": " ".join([*TINY, "data.path={text}", "train.max_steps=1", "run_dir={new}"]),
@@ -50,7 +51,9 @@ def test_a_full_disk_behind_stdout_is_named_once(
 
 
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", ">&- 2>&- <&-"])
-@pytest.mark.parametrize("name", ["version", "config", "compare", "evaluate", "streams", "train"])
+@pytest.mark.parametrize(
+    "name", ["version", "config", "compare", "evaluate", "score", "streams", "train"]
+)
 def test_streams_that_are_closed_from_the_start(
     redirection: str, name: str, trained: Path, text_file: Path, tmp_path: Path
 ) -> None:

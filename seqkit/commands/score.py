@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit import device, disk
+from seqkit import device, disk, stdout
 from seqkit.api import own_data
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
@@ -34,6 +34,8 @@ Write = Callable[[bytes], object]
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Write every symbol's surprise, or which cells follow what, to stdout or `out`."""
     out = outputs.result_file(config)
+    if out is None:
+        stdout.existing()
     saved = load_checkpoint(config.checkpoint, catalogue)
     cell = cell_of(config.neuron, saved.model)
     chosen = device.choose_device(config.device)
