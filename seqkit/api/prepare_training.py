@@ -15,6 +15,7 @@ from seqkit.console import Progress, unseen
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import fitting_recipe
+from seqkit.doctor import sound_faults
 from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
@@ -31,6 +32,7 @@ from seqkit.training import footprint, kernel_choice
 from seqkit.training.trainer import Trainer
 
 Notice = Callable[[str], None]
+_MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,9 @@ def _set_up(
     origin = saved or fine_tuning.initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     corpus, origin = training_data.read(config, origin, saved, catalogue, notice, progress)
+    if saved is None:
+        for told in sound_faults.of_corpus(corpus)[:_MOST_FAULTS]:
+            notice(told)
     model_config = _model_config(config.model, corpus, origin)
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)

@@ -58,6 +58,10 @@ COMMANDS = {
     ),
     "decompress": Command("give back the file that compress was given", _PACKING),
     "report": Command("write the page that shows a run, report.html, anew", ("run_dir",)),
+    "doctor": Command(
+        "look at data before a training, or at a run after it, and say what to do",
+        (*_OUTPUT, "data", "device", "json", "recipe", "run_dir", "train.max_minutes"),
+    ),
     "inspect": Command("show what a checkpoint holds", ("checkpoint", "json")),
     "export": Command("write a checkpoint's network as an ONNX model", (*_OUTPUT, "checkpoint")),
     "bench": Command(

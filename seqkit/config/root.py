@@ -46,7 +46,7 @@ class Config:
         minimum=0,
         maximum=2**63 - 1,
     )
-    json: bool = option(False, "print one JSON object (evaluate, compare, inspect, bench)")
+    json: bool = option(False, "print one JSON object (evaluate, compare, doctor, inspect, bench)")
     out: str | None = option(
         None,
         "write the result to this file; compare: the learning curves, as .svg, .png or .pdf; "

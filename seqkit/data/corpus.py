@@ -1,5 +1,6 @@
 """A corpus is a row of symbols cut into documents, and its parts."""
 
+import mmap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,12 @@ class Part:
 
     def __len__(self) -> int:
         return int(self.symbols.size)
+
+    def release(self) -> None:
+        """Give back the memory of what was read of a file so far; it is read again when needed."""
+        mapped = getattr(self.symbols, "_mmap", None)
+        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Lanes: a part of a corpus laid out for training, and the windows that are read from it."""
 
-import mmap
 import warnings
 from dataclasses import dataclass
 
@@ -183,9 +182,7 @@ class Lanes:
 
     def release(self) -> None:
         """Give back the memory of what was read of a file so far; it is read again when needed."""
-        mapped = getattr(self._part.symbols, "_mmap", None)
-        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-            mapped.madvise(mmap.MADV_DONTNEED)
+        self._part.release()
 
 
 def _as_tensor(part: Part) -> Tensor:

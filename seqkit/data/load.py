@@ -85,6 +85,22 @@ def load_corpus(
     return corpus
 
 
+def is_sound(
+    data: DataConfig,
+    *,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    progress: Progress = unseen,
+) -> bool:
+    """Whether `load_corpus` would read this data as sound. Arguments and errors are its own."""
+    kind = _kind(data, None, catalogue)
+    if kind != "auto":
+        return kind == "audio"
+    return _is_sound(
+        _locate(data, catalogue, Folders(disk.cache_dir(), notice, progress)), data.pattern
+    )
+
+
 def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, Any]) -> str | None:
     """Why data that a checkpoint names by path must not be read; None if it may be.
 

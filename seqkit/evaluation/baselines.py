@@ -79,7 +79,12 @@ def histogram_bits(symbols: Symbols, size: int) -> float:
     return float(-(shares * np.log2(shares)).sum())
 
 
-def context_bits(part: Part, size: int, watch: Callable[[int], None] = lambda done: None) -> float:
+def context_bits(
+    part: Part,
+    size: int,
+    watch: Callable[[int], None] = lambda done: None,
+    block: int | None = None,
+) -> float:
     """An adaptive model of the last two symbols u, v of the same document.
 
     Each symbol s is coded with what was counted before it (n), in the whole part so far:
@@ -91,15 +96,19 @@ def context_bits(part: Part, size: int, watch: Callable[[int], None] = lambda do
     with a0 = 1 and a1 = a2 = 64: a Dirichlet prior of each order around the one below (MacKay and
     Peto, 1995). n(v) counts how often v was followed by anything. Before a document's first symbol
     u and v are a mark that is no symbol, before its second u is. Like FLAC it starts from nothing.
+
+    A smaller `block`, of symbols that are read at a time, takes less memory: the tables then hold
+    only contexts that occur.
     """
     contexts = size + 1
-    singles = _Counter(size)
+    most = block or _LARGEST_TABLE
+    singles = _Counter(size, most)
     orders = [
-        (_Counter(contexts), _Counter(contexts * size), _STRENGTHS[1]),
-        (_Counter(contexts**2), _Counter(contexts**2 * size), _STRENGTHS[2]),
+        (_Counter(contexts, most), _Counter(contexts * size, most), _STRENGTHS[1]),
+        (_Counter(contexts**2, most), _Counter(contexts**2 * size, most), _STRENGTHS[2]),
     ]
     bits, done = 0.0, 0
-    for now, one, two in _with_contexts(part, mark=size):
+    for now, one, two in _with_contexts(part, size, block or _BLOCK):
         total = np.arange(done, done + len(now))
         p = (singles.add(now) + _STRENGTHS[0] / size) / (total + _STRENGTHS[0])
         keys = (one, two * contexts + one)
@@ -113,10 +122,12 @@ def context_bits(part: Part, size: int, watch: Callable[[int], None] = lambda do
     return bits / done
 
 
-def _with_contexts(part: Part, mark: int) -> Iterator[tuple[Integers, Integers, Integers]]:
+def _with_contexts(
+    part: Part, mark: int, size: int
+) -> Iterator[tuple[Integers, Integers, Integers]]:
     """Blocks of symbols (n,), with the symbol before each and the one before that."""
-    for begin in range(0, len(part), _BLOCK):
-        end = min(begin + _BLOCK, len(part))
+    for begin in range(0, len(part), size):
+        end = min(begin + size, len(part))
         block = np.full(end - begin + 2, mark, np.int64)
         known = max(begin - 2, 0)
         block[known - begin + 2 :] = part.symbols[known:end]
@@ -132,8 +143,9 @@ def _with_contexts(part: Part, mark: int) -> Iterator[tuple[Integers, Integers, 
 class _Counter:
     """How often each of so many keys was seen: a table, or a sorted one of those that occur."""
 
-    def __init__(self, keys: int) -> None:
-        dense = keys <= _LARGEST_TABLE
+    def __init__(self, keys: int, most: int) -> None:
+        """There are `keys` keys, and a table if they are no more than `most`."""
+        dense = keys <= most
         self._keys = None if dense else np.zeros(0, np.int64)
         self._counts = np.zeros(keys if dense else 0, np.int64)
 

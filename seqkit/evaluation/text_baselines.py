@@ -45,7 +45,7 @@ def text_bytes(symbols: Symbols, codec: TextCodec) -> int:
     if codec.kind == "bytes":
         return len(symbols)
     pieces = range(0, len(symbols), _PIECE)
-    return sum(len(_encoded(symbols[begin : begin + _PIECE], codec)) for begin in pieces)
+    return sum(len(encoded(symbols[begin : begin + _PIECE], codec)) for begin in pieces)
 
 
 def packed_bytes(
@@ -55,12 +55,13 @@ def packed_bytes(
     packer, size = lzma.LZMACompressor(), 0
     for begin in range(0, len(symbols), _PIECE):
         piece = symbols[begin : begin + _PIECE]
-        size += len(packer.compress(_encoded(piece, codec)))
+        size += len(packer.compress(encoded(piece, codec)))
         watch(begin + len(piece))
     return size + len(packer.flush())
 
 
-def _encoded(symbols: Symbols, codec: TextCodec) -> bytes:
+def encoded(symbols: Symbols, codec: TextCodec) -> bytes:
+    """The text of symbols (N,) in UTF-8; the bytes themselves of a codec of bytes."""
     text = codec.decode(symbols)
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 

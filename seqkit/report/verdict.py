@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seqkit.command_line import command_line
+from seqkit.report.heard import fault
 from seqkit.runs.metrics import Curve
 from seqkit.runs.record import Record
 
@@ -18,6 +19,11 @@ _CERTAIN = 0.05  # nats below which next to nothing is left to choose among
 _RECENT = 0.1  # the share of the training's last reports that are averaged
 _NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
 _MOST_DROPOUT = 0.5
+_HEARD = {
+    "silence": "Its last sample is silence: cut the silence out of the recordings, or generate "
+    "with temperature=1.",
+    "noise": "Its last sample is noise, which more steps or more sound may mend.",
+}
 
 
 @dataclass(frozen=True)
@@ -162,6 +168,8 @@ def _unfinished(record: Record, finding: str) -> Verdict:
 
 
 def _finished(record: Record, finding: str) -> Verdict:
+    if heard := fault(record):
+        finding += f" {_HEARD[heard]}"
     if trouble := _trouble(record):
         return Verdict(finding, trouble)
     metrics, settings = record.metrics, record.settings
@@ -183,6 +191,12 @@ def _finished(record: Record, finding: str) -> Verdict:
                 "It has levelled off, and it does much better on its training data than on "
                 f"what it has not seen. Try {_dropout(settings.model.dropout)}, or more data.",
             )
+    if settings and not _learned(record):
+        return Verdict(
+            finding,
+            "It has levelled off without learning: try a smaller optimizer.lr, such as "
+            f"{settings.optimizer.lr / 3:.2g}, and look at the data with doctor.",
+        )
     wider = f", such as model.hidden_size={2 * settings.model.hidden_size}" if settings else ""
     return Verdict(
         finding, f"It has levelled off: more steps bring little. Try a larger network{wider}."
@@ -211,6 +225,14 @@ def _trouble(record: Record) -> str:
         f"network learns its training data by heart. The checkpoint of step {step:,} was kept as "
         f"the best. Try {dropout}, a smaller network, train.patience=3, or more data."
     )
+
+
+def _learned(record: Record) -> bool:
+    """Whether it does better than guessing, as far as that was measured."""
+    losses = record.metrics.validation.values
+    known = {baseline.brief: baseline.nats for baseline in baselines(record)}
+    guess = known.get("by frequency", known.get("blind guess"))
+    return guess is None or not len(losses) or float(losses.min()) < _BEATEN * guess
 
 
 def _still_falling(curve: Curve) -> bool:

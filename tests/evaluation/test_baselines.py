@@ -45,6 +45,8 @@ def test_the_context_model_is_the_one_of_its_equations(
     starts = (1, 7, 8, 10, 100, 300, 399)
     expected = counted(symbols, {0, *starts}, 5)
     assert baselines.context_bits(part(symbols, *starts), 5) == pytest.approx(expected, rel=1e-12)
+    within = baselines.context_bits(part(symbols, *starts), 5, block=block)  # little memory
+    assert within == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("block", [7, 1000, 1 << 20])

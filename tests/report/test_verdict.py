@@ -20,6 +20,7 @@ FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
         (DOWN, [2.2, 1.7, 1.9, 2.1], "At step 500", "Since step 500 the validation loss has risen"),
         ([*DOWN, *[4.0] * 30], [2.2, 1.7, 3.9], "It learned", "try a smaller optimizer.lr"),
         ([3.4] * 100, [3.4, 3.4, 3.4, 3.4], "It has not learned", "levelled off"),
+        ([3.4] * 100, [3.4, 3.4, 3.4, 3.4], "It has not learned", "smaller optimizer.lr"),
         ([3.4, 3.3], [3.35], "It has not learned", "too short"),
         (DOWN, [1.6, 0.0024, 0.0026], "It learned", "levelled off"),  # easier than the rest
         (FLAT, [4.709, 4.261], "It has not learned", "still falling"),

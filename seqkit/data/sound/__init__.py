@@ -5,3 +5,5 @@ import numpy.typing as npt
 
 Wave = npt.NDArray[np.float32]
 """Samples (N,) of one channel, full scale being ±1."""
+Frames = npt.NDArray[np.float32]
+"""Samples (N, C) of all channels."""

@@ -12,7 +12,7 @@ import numpy as np
 import soundfile
 
 from seqkit.data.bad_files import BadFileError
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Frames, Wave
 
 SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
@@ -78,6 +78,15 @@ class Reader:
                 self.path, f"data.channel={channel}: it has {self.channels} channel(s), from 0"
             )
         weights = np.full(self.channels, 1 / self.channels, np.float32)
+        for frames in self.all_channels(None if channel == "mix" else int(channel)):
+            yield frames @ weights if channel == "mix" else frames[:, 0].copy()
+
+    def all_channels(self, only: int | None = None) -> Iterator[Frames]:
+        """The samples of every channel in blocks (n, C), or of only one, (n, 1).
+
+        Raises:
+            BadFileError: a sample that is not finite, or fewer samples than the header promises.
+        """
         read = 0
         with self._file as file:
             while True:
@@ -87,16 +96,15 @@ class Reader:
                     raise BadFileError(self.path, f"damaged after {read} samples") from error
                 if not len(frames):
                     break
-                if channel != "mix":
-                    frames = frames[:, int(channel), None]
+                if only is not None:
+                    frames = frames[:, only, None]
                 finite = np.isfinite(frames)
                 if not finite.all():
                     index, place = map(int, np.argwhere(~finite)[0])
                     value = frames[index, place]
                     raise BadFileError(self.path, f"sample {read + index} is not finite ({value})")
-                mono = frames @ weights if channel == "mix" else frames[:, 0].copy()
                 read += len(frames)
-                yield mono
+                yield frames
         if read == 0:
             raise BadFileError(self.path, "it holds no samples")
         if read < self.frames < _UNKNOWN:

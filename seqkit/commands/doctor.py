@@ -1,0 +1,78 @@
+"""`doctor`: what some data are like and what to train on them, or how a run went."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from seqkit import compose, device, disk
+from seqkit.commands import outputs
+from seqkit.config import Config, DataConfig
+from seqkit.console import Console
+from seqkit.data import streams
+from seqkit.data.load import is_sound, load_corpus
+from seqkit.doctor import advice, after_run, shown
+from seqkit.doctor.examine import examine
+from seqkit.errors import ConfigError
+from seqkit.plugins import Catalogue
+
+_RECIPES = {False: "shakespeare", True: "wav_generation"}
+"""What is trained where no recipe is given, by whether the data are sound."""
+
+
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+    """Print what was found, as text or as one JSON object."""
+    out = outputs.result_file(config)
+    if config.run_dir and (config.data.path or config.recipe):
+        raise ConfigError("give data.path or recipe to look at data, or run_dir to look at a run")
+    if config.run_dir:
+        found = after_run.of(Path(config.run_dir))
+        text = json.dumps(found) if config.json else shown.run(found)
+    else:
+        found = _of_data(config, catalogue, console)
+        text = json.dumps(found) if config.json else shown.data(found)
+    outputs.write_result(out, text, overwrite=config.overwrite)
+
+
+def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str, Any]:
+    if not (config.data.path or config.data.dataset):
+        raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
+    config.data.path = streams.settled(config.data.path, disk.cache_dir(), console.notice)
+    config = _with_recipe(config, catalogue, console)
+    chosen = device.choose_device(config.device)
+    corpus = load_corpus(
+        config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
+    )
+    with device.memory_errors(lambda: "Try device=cpu."):
+        examined = examine(config, corpus, console.progress)
+        with console.progress("timing", 1) as bar:
+            recommended = advice.advise(config, examined, corpus.codec, chosen)
+            bar.update(1)
+    return {
+        **examined.facts,
+        "faults": examined.faults,
+        "device": device.describe(chosen),
+        "recommendation": recommended,
+    }
+
+
+def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Config:
+    """The config, on a recipe that fits the data where none is given."""
+    if config.recipe:
+        return config
+    sound = is_sound(
+        config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
+    )
+    words = [f"recipe={_RECIPES[sound]}", *(f"plugins={name}" for name in catalogue.modules)]
+    base = compose.compose(words, []).config
+    given = {
+        item.name: value
+        for item in dataclasses.fields(DataConfig)
+        if (value := getattr(config.data, item.name)) != getattr(DataConfig(), item.name)
+    }
+    return dataclasses.replace(
+        base,
+        data=dataclasses.replace(base.data, **given),
+        train=dataclasses.replace(base.train, max_minutes=config.train.max_minutes),
+        device=config.device,
+    )

@@ -1,0 +1,33 @@
+"""How a run went: the sentences of its page, and the numbers that they stand on."""
+
+from pathlib import Path
+from typing import Any
+
+from seqkit.report.verdict import baselines, judge
+from seqkit.runs import record
+
+
+def of(path: Path) -> dict[str, Any]:
+    """What is to be said of the run in a folder, as JSON values; see docs/doctor.md.
+
+    Raises:
+        CheckpointError: there is no run, or the folder cannot be read.
+    """
+    found = record.read(path)
+    verdict, metrics = judge(found), found.metrics
+    losses = metrics.validation
+    best = int(losses.values.argmin()) if len(losses.values) else None
+    return {
+        "run_dir": str(path),
+        "state": found.state,
+        "step": metrics.step,
+        "train_seconds": metrics.seconds,
+        "best_validation_loss": None if best is None else float(losses.values[best]),
+        "best_step": None if best is None else int(losses.steps[best]),
+        "last_validation_loss": None if best is None else float(losses.values[-1]),
+        "baselines": {baseline.brief: baseline.nats for baseline in baselines(found)},
+        "finding": verdict.finding,
+        "advice": verdict.advice,
+        "command": verdict.command or None,
+        "problems": found.problems,
+    }

@@ -1,0 +1,201 @@
+"""The examination of some data before a training: all that `doctor` tells of it, as JSON values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seqkit.config import Config
+from seqkit.console import Progress
+from seqkit.data.codecs import Characters, Quantiser
+from seqkit.data.corpus import Corpus, Part
+from seqkit.doctor import baselines, files, sound, sound_faults, text, text_faults
+from seqkit.doctor.files import FileFacts
+from seqkit.errors import DataError
+
+_SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
+_CLOSER = 3.0  # decibels, from which another quantiser is worth a word
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What is known of some data.
+
+    facts: see docs/doctor.md.
+    faults: what is wrong with the data, and what to do about it, in a line each.
+    training: the training part.
+    baseline: see `baselines.of_validation`.
+    constant: the data are the same symbol again and again.
+    """
+
+    facts: Mapping[str, Any]
+    faults: list[str]
+    training: Part
+    baseline: float
+    constant: bool
+
+
+def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
+    """Look at the data of a config.
+
+    Raises:
+        DataError: a training with this config would fail, with the least that it needs.
+    """
+    codec = corpus.codec
+    parts = corpus.split(config.data.split)
+    require_enough(config, corpus, parts[0])
+    paths = files.found(config.data, codec) if config.data.path else []
+    with progress("looking for duplicates", len(paths), unit="files") as bar:
+        among = files.facts(paths, bar.update)
+    if codec.kind == "audio":
+        about, faults = _of_sound(config, corpus, codec, paths, progress)
+    else:
+        about, faults = _of_text(corpus, progress)
+    with progress("baselines", min(len(corpus.whole), baselines.PACKED), unit="symbols") as bar:
+        beside = baselines.of(corpus.whole, codec, bar.update)
+    facts = {
+        "data": corpus.record(),
+        "kind": codec.kind,
+        "symbols": len(corpus.whole),
+        "split": dict(zip(("training", "validation", "test"), map(len, parts), strict=True)),
+        "files": _of_files(among, corpus),
+        **about,
+        "baselines": {**beside, "sample": min(len(corpus.whole), baselines.SAMPLE)},
+    }
+    return Examined(
+        facts,
+        [*faults, *_file_faults(among)],
+        parts[0],
+        baselines.of_validation(parts[0], parts[1], codec),
+        constant=beside["histogram_bits"] == 0,
+    )
+
+
+def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
+    """Refuse data of which a training with this config would find too little.
+
+    Raises:
+        DataError: with the least that it needs.
+    """
+    needed = 2 * config.train.sequence_length
+    if len(training) >= needed:
+        return
+    whole = int(np.ceil(needed / config.data.split[0]))
+    least = f"{whole} symbols"
+    if corpus.codec.kind == "audio":
+        least += f", {whole / corpus.codec.sample_rate:.2g} s,"
+    raise DataError(
+        f"too little data for recipe={config.recipe}: the training part has {len(training)} "
+        f"symbols, and train.sequence_length={config.train.sequence_length} needs {needed}: "
+        f"give at least {least} in all"
+    )
+
+
+def _of_text(corpus: Corpus, progress: Progress) -> tuple[dict[str, Any], list[str]]:
+    part, codec = corpus.whole, corpus.codec
+    with progress("counting", len(part), unit="symbols") as bar:
+        found = text.facts(part, codec, bar.update)
+    odd = text.odd_characters(found, codec)
+    order = np.argsort(-found.counts, kind="stable")
+    listed = [int(symbol) for symbol in order[:_SHOWN_COUNTS] if found.counts[symbol]]
+    names = (
+        list(codec.vocabulary)
+        if isinstance(codec, Characters)
+        else [text.name_of(codec, symbol) for symbol in range(codec.size)]
+    )
+    facts = {
+        "vocabulary": {
+            "size": codec.size,
+            "counts": [[names[symbol], int(found.counts[symbol])] for symbol in listed],
+            "odd": odd,
+            "rare": text.rare(found),
+        },
+        "lines": {
+            "count": found.lines,
+            "median": found.line_median,
+            "95_percent": found.line_95,
+            "longest": found.line_longest,
+        },
+        "repeated": {"share": found.repeated, "sample": found.sampled},
+    }
+    return {"text": facts}, [*text_faults.of(found, odd, len(part))]
+
+
+def _of_sound(
+    config: Config, corpus: Corpus, codec: Quantiser, paths: list[Path], progress: Progress
+) -> tuple[dict[str, Any], list[str]]:
+    """Of the files, or, of a data set that has none of its own here, of its symbols."""
+    seconds = len(corpus.whole) / codec.sample_rate
+    found = None
+    if paths:
+        with progress("listening", len(paths), unit="files") as bar:
+            found = sound.facts(paths, config.data.channel, codec.gain, bar.update)
+    levels = found.levels if found else sound_faults.heard(corpus, codec)
+    facts: dict[str, Any] = {
+        "seconds": seconds,
+        "sample_rate": codec.sample_rate,
+        "levels": codec.size,
+        "peak": levels.peak,
+        "offset": levels.offset,
+        "silence": levels.silence,
+        "snr_db": corpus.snr,
+    }
+    clipped = 0.0
+    if found:
+        clipped = found.clipped_share
+        facts |= {
+            "rates": {str(rate): count for rate, count in found.rates.most_common()},
+            "channels": {str(count): files for count, files in found.channels.most_common()},
+            "empty_channels": found.empty_channels,
+            "shortest": min(found.seconds, default=None),
+            "longest": max(found.seconds, default=None),
+            "clipped": clipped,
+            "snr_of_256_levels_db": {**found.snr, "sample": found.quantised},
+        }
+    faults = [*sound_faults.of_levels(levels, seconds, codec.gain, clipped)]
+    return {"sound": facts}, [*faults, *_format_faults(found, codec)]
+
+
+def _format_faults(found: sound.SoundFacts | None, codec: Quantiser) -> Iterator[str]:
+    if found is None:
+        return
+    if found.empty_channels:
+        count = found.empty_channels
+        yield (
+            f"{count} {'channel holds' if count == 1 else 'channels hold'} no sound, which makes "
+            "the mix quieter: data.channel=NUMBER reads one of the others"
+        )
+    if len(found.rates) > 1:
+        rates = ", ".join(f"{rate} Hz ({count})" for rate, count in found.rates.most_common())
+        yield f"the files have different rates, {rates}: all become {codec.sample_rate} Hz"
+    mu_law, linear = (found.snr.get(name) for name in ("mu_law", "linear"))
+    if codec.name == "mu_law" and mu_law and linear and linear > mu_law + _CLOSER:
+        yield (
+            f"256 linear levels lie closer to this sound ({linear:.1f} dB) than those of mu-law "
+            f"({mu_law:.1f} dB): give data.codec=linear"
+        )
+
+
+def _of_files(among: FileFacts, corpus: Corpus) -> dict[str, Any]:
+    return {
+        "count": len(corpus.whole.starts),
+        "left_out": corpus.unreadable_files,
+        "duplicates": [[str(file), str(original)] for file, original in among.duplicates],
+        "nearly_empty": [str(file) for file in among.nearly_empty],
+    }
+
+
+def _file_faults(among: FileFacts) -> Iterator[str]:
+    if among.duplicates:
+        file, original = among.duplicates[0]
+        yield (
+            f"{len(among.duplicates)} of {len(among.files)} files are there twice, such as "
+            f"{file}, the same as {original}: leave the copies out"
+        )
+    if among.nearly_empty and len(among.files) > 1:
+        yield (
+            f"{len(among.nearly_empty)} of {len(among.files)} files have less than 64 bytes, "
+            f"such as {among.nearly_empty[0]}"
+        )

@@ -1,0 +1,139 @@
+"""What `doctor` found, for people: plain lines, everything of the data's own in them escaped."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from seqkit import disk, memory
+from seqkit.data.sound.levels import decibels
+from seqkit.progress_line import duration, rounded
+
+_COUNTS = 12  # symbols that are listed with their counts
+_ODD = 8
+_NAME = 16  # columns
+_BASELINES = {
+    "uniform_bits": "blind guessing",
+    "histogram_bits": "by frequency",
+    "context_bits": "last two symbols",
+    "ngram_bits": "n-gram",
+    "flac_bits": "FLAC",
+    "xz_bits": "xz",
+}
+
+
+def visible(text: str) -> str:
+    """A text in one line, with whatever a terminal would not show, or obey, written out."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in disk.shown(text))
+
+
+def data(found: Mapping[str, Any]) -> str:
+    """The examination of data, see `examine.examine` and `advice.advise`."""
+    lines = [*_data(found), *(_text(found["text"]) if "text" in found else _sound(found["sound"]))]
+    lines += _baselines(found["baselines"])
+    lines += ["", *_faults(found["faults"]), "", *_recommended(found["recommendation"])]
+    return "\n".join(lines)
+
+
+def run(found: Mapping[str, Any]) -> str:
+    """How a run went, see `after_run.of`."""
+    lines = [visible(found["finding"]), visible(found["advice"])]
+    if found["command"]:
+        lines.append(f"  {visible(found['command'])}")
+    return "\n".join([*lines, *map(visible, found["problems"])])
+
+
+def _row(name: str, value: str) -> str:
+    return f"{name:{_NAME}}{visible(value)}"
+
+
+def _data(found: Mapping[str, Any]) -> Iterator[str]:
+    about, files, split = found["data"], found["files"], found["split"]
+    yield _row("data", f"{about['name']}, {about['bytes']:,} bytes, read as {found['kind']}")
+    count = files["count"]
+    yield _row("size", f"{found['symbols']:,} symbols in {count:,} file{'s' if count > 1 else ''}")
+    shares = ", ".join(f"{name} {size:,}" for name, size in split.items() if size)
+    yield _row("split", shares)
+    if twice := len(files["duplicates"]):
+        yield _row("there twice", f"{twice:,} files")
+    if empty := len(files["nearly_empty"]):
+        yield _row("nearly empty", f"{empty:,} files")
+
+
+def _text(found: Mapping[str, Any]) -> Iterator[str]:
+    vocabulary, lines, repeated = found["vocabulary"], found["lines"], found["repeated"]
+    yield _row("vocabulary", f"{vocabulary['size']:,} symbols, {vocabulary['rare']:,} of them rare")
+    most = vocabulary["counts"][:_COUNTS]
+    yield _row("most frequent", "  ".join(f"{_symbol(name)} {rounded(n)}" for name, n in most))
+    for entry in vocabulary["odd"][:_ODD]:
+        name = f"{entry['code_point']} {entry['name']}".strip()
+        yield _row("odd", f"{name}, {entry['kind']}: {entry['count']:,}")
+    yield _row(
+        "lines",
+        f"{lines['count']:,}; {lines['median']:,} symbols in the middle, 95 % have at most "
+        f"{lines['95_percent']:,}, the longest {lines['longest']:,}",
+    )
+    share, sample = repeated["share"], rounded(repeated["sample"])
+    yield _row("repeated", f"{share:.1%} of passages of 32 symbols (in {sample} symbols)")
+
+
+def _symbol(name: str) -> str:
+    return "space" if name == " " else visible(name)
+
+
+def _sound(found: Mapping[str, Any]) -> Iterator[str]:
+    yield _row("length", f"{duration(found['seconds'])} at {found['sample_rate']} Hz")
+    if "rates" in found:
+        yield _row("rates", ", ".join(f"{rate} Hz: {n}" for rate, n in found["rates"].items()))
+        channels = (f"{count}: {n}" for count, n in found["channels"].items())
+        yield _row("channels", ", ".join(channels))
+        yield _row("clipped", f"{found['clipped']:.3%}")
+    yield _row("peak", f"{found['peak']:.3f} ({decibels(found['peak']):.1f} dB)")
+    yield _row("offset (DC)", f"{found['offset']:.4f}")
+    yield _row("silence", f"{found['silence']:.1%}")
+    if found["snr_db"] is not None:
+        yield _row("quantiser", f"{found['snr_db']:.1f} dB with {found['levels']} levels")
+    if noise := found.get("snr_of_256_levels_db"):
+        told = [
+            f"{name.replace('_', '-')} {noise[name]:.1f} dB"
+            for name in ("mu_law", "linear")
+            if noise[name] is not None
+        ]
+        sample = f" (in {rounded(noise['sample'])} samples)"
+        if told:
+            yield _row("256 levels", ", ".join(told) + sample)
+
+
+def _baselines(found: Mapping[str, Any]) -> Iterator[str]:
+    known = [f"{name} {found[key]:.3f}" for key, name in _BASELINES.items() if key in found]
+    yield _row("bits a symbol", ", ".join(known))
+    yield _row("", f"without a network (in {rounded(found['sample'])} symbols; xz in more)")
+
+
+def _faults(faults: list[str]) -> list[str]:
+    if not faults:
+        return ["Nothing is wrong with the data."]
+    return [f"! {visible(fault)}" for fault in faults]
+
+
+def _recommended(found: Mapping[str, Any] | None) -> Iterator[str]:
+    if found is None:
+        yield "There is nothing to train on."
+        return
+    yield "Train with"
+    yield f"  {found['command']}"
+    if found["seconds"] is None:
+        yield "a recipe made for GPUs; docs/results.md has its times and losses."
+        return
+    yield (
+        f"{found['parameters']:,} weights, {found['steps']:,} steps, {found['epochs']:.1f} passes "
+        f"over the training part; about {duration(found['seconds'])}, "
+        f"{memory.readable(found['memory'])} of memory."
+    )
+    if found["expected_between"] is None:
+        yield "The validation part is nearly constant: its loss will tell nothing."
+        return
+    low, high = found["expected_between"]
+    beyond = "" if found["within_fit"] else ", which is beyond what was tried"
+    yield (
+        f"Expected validation loss: {found['expected_loss']:.2f} nats a symbol, "
+        f"between {low:.2f} and {high:.2f}{beyond}."
+    )

@@ -1,0 +1,76 @@
+"""What is wrong with recordings, in a line each: told by `doctor`, and before every training."""
+
+from collections.abc import Iterator
+
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Corpus
+from seqkit.data.sound.levels import Levels, decibels
+from seqkit.progress_line import duration
+
+_LEAST = 10.0  # seconds of sound from which a model makes anything like it
+_QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
+_SILENCE = 0.5
+_OFFSET = 0.05  # of the swing
+_CLIPPED = 0.001
+_BLOCK = 1 << 16  # samples read at a time
+
+
+def of_corpus(corpus: Corpus) -> list[str]:
+    """The faults of the sound as a model will hear it; none of text."""
+    codec = corpus.codec
+    if codec.kind != "audio":
+        return []
+    levels = heard(corpus, codec)
+    return [*of_levels(levels, len(corpus.whole) / codec.sample_rate, codec.gain)]
+
+
+def heard(corpus: Corpus, codec: Quantiser) -> Levels:
+    """The levels of all symbols, before the gain, without what the quantiser adds to an offset."""
+    levels, symbols = Levels(), corpus.whole.symbols
+    silence = codec.decode([codec.start])
+    for begin in range(0, len(symbols), _BLOCK):
+        wave = codec.decode(symbols[begin : begin + _BLOCK]) - silence
+        levels.add(wave, codec.sample_rate)
+        corpus.whole.release()
+    return levels
+
+
+def of_levels(
+    levels: Levels, seconds: float, gain: float = 1.0, clipped: float = 0.0
+) -> Iterator[str]:
+    """The faults, the worst first.
+
+    Args:
+        levels: of the sound.
+        seconds: how long it is.
+        gain: what the quantiser multiplies it by.
+        clipped: the share of samples at full scale beside another one there.
+    """
+    if levels.swing == 0:
+        yield f"the sound is a constant, {levels.offset:.3g}: there is nothing to learn from it"
+        return
+    if seconds < _LEAST:
+        yield (
+            f"the sound is short, {seconds:.1f} s: {_LEAST:g} s is the least that makes anything "
+            "like it, and a minute is better"
+        )
+    if levels.swing * gain < _QUIET:
+        yield (
+            f"the sound is quiet, {decibels(levels.swing * gain):.0f} dB of full scale, where the "
+            "quantiser has few levels: give data.gain=peak"
+        )
+    if levels.silence > _SILENCE:
+        yield (
+            f"{levels.silence:.0%} of the sound is silence, which the model will make, too: "
+            f"cut it out; {duration(seconds * (1 - levels.silence))} are left"
+        )
+    if abs(levels.offset) > _OFFSET * levels.swing:
+        yield (
+            f"the sound has a constant offset (DC) of {levels.offset:.3g}, beside a swing of "
+            f"{levels.swing:.3g}: a high-pass filter at 20 Hz takes it out"
+        )
+    if clipped > _CLIPPED:
+        yield (
+            f"{clipped:.1%} of the samples are clipped: record it again at a lower level, or the "
+            "model learns the distortion, too"
+        )

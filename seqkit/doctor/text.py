@@ -1,0 +1,172 @@
+"""What a text is like: its characters, its lines, and how much of it is there twice."""
+
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit.data.codecs import Characters, Codec
+from seqkit.data.corpus import Part
+from seqkit.symbols import Integers, Symbols
+
+SAMPLE = 1 << 24  # symbols among which repetitions are sought
+_PIECES = 16  # of the sample, spread over the text
+_BLOCK = 1 << 15  # symbols counted at a time; larger ones fragment the process's memory
+_REPEATED = 32  # symbols of a passage that is there twice
+_KEPT = 64  # one passage of so many is compared, chosen by what it is
+_RARE = 10
+_FACTOR = 0x9E3779B97F4A7C15  # odd, with bits all over (Knuth's golden ratio)
+_ODD_KINDS = {
+    "Cc": "control character",
+    "Cf": "invisible character",
+    "Co": "private character",
+    "Cs": "half of a surrogate pair",
+    "Cn": "unassigned character",
+}
+_USUAL = "\n\t"
+_REPLACEMENT = "\ufffd"
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """A text in numbers.
+
+    counts: how often each symbol occurs, (V,).
+    lines: how many there are; their median, 95th percentile and largest length in symbols.
+    repeated: the share of passages of 32 symbols that came before, in a sample.
+    sampled: symbols in that sample.
+    """
+
+    counts: Integers
+    lines: int
+    line_median: int
+    line_95: int
+    line_longest: int
+    repeated: float
+    sampled: int
+
+
+def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
+    """The facts of a text; `watch` is told how many symbols were read."""
+    newline = _newline(codec)
+    counts: Integers = np.zeros(codec.size, np.int64)
+    lengths: Integers = np.zeros(1 << 12, np.int64)  # lines by length, longer ones as the last
+    longest, begun = 0, 0  # where the line that is going on began
+    for begin in range(0, len(part), _BLOCK):
+        block = part.symbols[begin : begin + _BLOCK]
+        counts += np.bincount(block, minlength=codec.size)
+        if newline is not None:
+            ends = np.flatnonzero(block == newline) + begin
+            sizes = np.diff(ends, prepend=begun - 1) - 1
+            longest = max(longest, int(sizes.max(initial=0)))
+            lengths += np.bincount(sizes.clip(max=len(lengths) - 1), minlength=len(lengths))
+            begun = int(ends[-1]) + 1 if ends.size else begun
+        part.release()
+        watch(begin + len(block))
+    if begun < len(part):  # the last line has no end
+        longest = max(longest, len(part) - begun)
+        lengths[min(len(part) - begun, len(lengths) - 1)] += 1
+    repeated, sampled = _repeated(part)
+    return TextFacts(
+        counts=counts,
+        lines=int(lengths.sum()),
+        line_median=_quantile(lengths, 0.5),
+        line_95=_quantile(lengths, 0.95),
+        line_longest=longest,
+        repeated=repeated,
+        sampled=sampled,
+    )
+
+
+def pieces(part: Part, size: int) -> Iterator[Symbols]:
+    """About `size` symbols of a part in pieces that lie evenly in it; all, if it has no more."""
+    if len(part) <= size:
+        yield part.symbols
+        return
+    length = size // _PIECES
+    for begin in np.linspace(0, len(part) - length, _PIECES).astype(np.int64):
+        yield part.symbols[begin : begin + length]
+
+
+def name_of(codec: Codec, symbol: int) -> str:
+    """A symbol as it is shown: a character escaped, or a byte in hexadecimal."""
+    if isinstance(codec, Characters):
+        return repr(codec.vocabulary[symbol])[1:-1]
+    return f"0x{symbol:02x}" if codec.kind == "bytes" else str(symbol)
+
+
+def odd_characters(found: TextFacts, codec: Codec) -> list[dict[str, Any]]:
+    """Characters that are seldom meant: controls, invisible and private ones, odd spaces.
+
+    Each with its count, code point and Unicode name, the most frequent first.
+    """
+    if not isinstance(codec, Characters):
+        return []
+    odd = []
+    for symbol, character in enumerate(codec.vocabulary):
+        category = unicodedata.category(character)
+        kind = _ODD_KINDS.get(category, "") if character not in _USUAL else ""
+        if character == _REPLACEMENT:
+            kind = "mark of a character that was lost"
+        elif category in ("Zs", "Zl", "Zp") and character != " ":
+            kind = "odd space"
+        if kind and found.counts[symbol]:
+            odd.append(
+                {
+                    "character": name_of(codec, symbol),
+                    "code_point": f"U+{ord(character):04X}",
+                    "name": unicodedata.name(character, ""),
+                    "kind": kind,
+                    "count": int(found.counts[symbol]),
+                }
+            )
+    return sorted(odd, key=lambda entry: -int(entry["count"]))
+
+
+def rare(found: TextFacts) -> int:
+    """How many symbols occur, but too seldom to be learnt."""
+    return int(((found.counts > 0) & (found.counts < _RARE)).sum())
+
+
+def _newline(codec: Codec) -> int | None:
+    """The symbol of a line's end."""
+    if isinstance(codec, Characters):
+        place = codec.vocabulary.find("\n")
+        return place if place >= 0 else None
+    return 10 if codec.kind == "bytes" else None
+
+
+def _quantile(lengths: Integers, share: float) -> int:
+    return int(np.searchsorted(np.cumsum(lengths), share * lengths.sum()))
+
+
+def _repeated(part: Part) -> tuple[float, int]:
+    """The share of passages that came before, and how many symbols were looked at.
+
+    Of all passages those are compared whose hash is a multiple of 64: the same passage is chosen
+    wherever it stands.
+    """
+    kept, sampled = [np.zeros(0, np.uint64)], 0
+    for piece in pieces(part, SAMPLE):
+        sampled += len(piece)
+        for begin in range(0, len(piece) - _REPEATED + 1, _BLOCK):
+            hashes = _hashes(piece[begin : begin + _BLOCK + _REPEATED - 1])
+            kept.append(hashes[hashes % _KEPT == 0])
+        part.release()
+    found = np.concatenate(kept)
+    distinct = len(np.unique(found))
+    return (1 - distinct / len(found) if len(found) else 0.0), sampled
+
+
+def _hashes(symbols: Symbols) -> npt.NDArray[np.uint64]:
+    """A hash of each passage of 32 symbols among these."""
+    hashes, width = symbols.astype(np.uint64), 1
+    while width < _REPEATED:  # each hash covers twice as many symbols as before
+        factor = np.uint64(_FACTOR + 2 * width)
+        hashes = (hashes[:-width] * factor) ^ (hashes[width:] + (hashes[width:] >> np.uint64(29)))
+        width *= 2
+    mixed: npt.NDArray[np.uint64] = hashes ^ (hashes >> np.uint64(31))
+    return mixed

@@ -1,0 +1,47 @@
+"""What is wrong with a text, in a line each."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from seqkit.doctor.text import TextFacts
+
+_SHORT = 50_000  # symbols from which a model learns more than words
+_LONG_LINE = 10_000  # symbols
+_REPEATED = 0.2
+_RARE = 0.5  # of the vocabulary
+
+
+def of(found: TextFacts, odd: Sequence[dict[str, Any]], symbols: int) -> Iterator[str]:
+    """The faults of a text of so many symbols, the worst first.
+
+    `odd` is what `text.odd_characters` found.
+    """
+    occurring = int((found.counts > 0).sum())
+    if occurring == 1:
+        yield "the text is one symbol, again and again: there is nothing to learn from it"
+        return
+    if symbols < _SHORT:
+        yield (
+            f"the text is short, {symbols:,} symbols: below {_SHORT:,} a network learns it by "
+            "heart before it learns to write; more text helps most"
+        )
+    if found.repeated > _REPEATED:
+        yield (
+            f"{found.repeated:.0%} of the passages of 32 symbols came before: copies in the text "
+            "make the validation look better than it is"
+        )
+    if odd:
+        first = odd[0]
+        name = " ".join(filter(None, (first["code_point"], first["name"])))
+        yield (
+            f"{len(odd)} odd characters, {sum(entry['count'] for entry in odd):,} in all, such as "
+            f"{name} ({first['kind']}, {first['count']:,}): take them out if they mean nothing"
+        )
+    rare = int(((found.counts > 0) & (found.counts < 10)).sum())
+    if rare > _RARE * occurring:
+        yield (
+            f"{rare:,} of {occurring:,} symbols occur less than 10 times, too few to learn: "
+            "data.max_vocabulary with data.unknown=skip leaves the rarest out"
+        )
+    if found.line_longest > _LONG_LINE:
+        yield f"the longest line has {found.line_longest:,} symbols: are the line ends missing?"

@@ -1,0 +1,159 @@
+"""`doctor`, before a training and after it."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from tests.conftest import EARLIER_RUNS, SMALL, TINY, Run
+
+WORDS = [*("the", "rain", "in", "spain", "stays", "mainly", "on", "a", "plain"), "or\n"]
+PROSE = " ".join(np.random.default_rng(0).choice(WORDS, 5000))[:20_000]
+NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * 8000)
+
+
+def examined(run: Run, *words: str | Path) -> dict[str, Any]:
+    done = run("doctor", *words, "json=true", "device=cpu", "train.max_minutes=0.05")
+    assert done.code == 0, done.err
+    return dict(json.loads(done.out))
+
+
+def test_a_text_is_examined_and_the_command_line_trains(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "it's.txt"
+    text.write_text(PROSE)
+    found = examined(run, f"data.path={text}")
+    assert found["kind"] == "text"
+    assert found["split"] == {"training": 18_000, "validation": 2000, "test": 0}
+    assert found["text"]["vocabulary"]["size"] == len(set(PROSE))
+    assert dict(found["text"]["vocabulary"]["counts"])["e"] == PROSE.count("e")
+    assert found["baselines"]["ngram_bits"] < found["baselines"]["uniform_bits"]
+    recommended = found["recommendation"]
+    words = shlex.split(recommended["command"])[3:]
+    small = [word for word in SMALL if word.partition("=")[0] in ("length", "device")]
+    done = run(*words, *small, f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
+    assert done.code == 0, done.err
+    made = (tmp_path / "run" / "config.yaml").read_text()
+    assert f"hidden_size: {recommended['keys']['model.hidden_size']}" in made
+
+
+def test_what_people_read_has_no_character_that_a_terminal_obeys(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for name in ("a\x1b[31m\nred.txt", "b\u202e.txt"):
+        (tmp_path / "data" / name).write_text(PROSE + "\x1b[31m\u202e")
+    done = run("doctor", f"data.path={tmp_path / 'data'}", "train.max_minutes=0.05")
+    assert done.code == 0, done.err
+    shown = done.out.decode()
+    assert "1 of 2 files are there twice" in shown
+    assert "\\x1b[31m\\nred.txt" in shown
+    assert "U+202E RIGHT-TO-LEFT OVERRIDE" in shown
+    assert all(character.isprintable() or character == "\n" for character in shown)
+
+
+def test_sound_is_examined_at_the_rate_of_the_recipe(run: Run, tmp_path: Path) -> None:
+    empty = np.zeros_like(NOISE)
+    eight = np.stack([NOISE, *[empty] * 7], 1)
+    soundfile.write(tmp_path / "a.wav", eight, 16_000)
+    found = examined(run, f"data.path={tmp_path / 'a.wav'}")
+    sound = found["sound"]
+    assert (sound["sample_rate"], sound["rates"], sound["channels"]) == (
+        8000, {"16000": 1}, {"8": 1}
+    )  # fmt: skip
+    assert sound["seconds"] == 6
+    assert sound["snr_of_256_levels_db"]["mu_law"] > 30
+    assert any("7 channels hold no sound" in fault for fault in found["faults"])
+    assert any("short, 6.0 s" in fault for fault in found["faults"])
+    assert "recipe=wav_generation" in found["recommendation"]["command"]
+    assert "data.sample_rate=8000" in found["recommendation"]["command"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the text is empty"),
+        ("a", "give at least 143 symbols in all"),
+        ("hello\n" * 20, "the training part has 108 symbols"),
+    ],
+)
+def test_data_that_cannot_be_trained_on_are_refused(
+    content: str, said: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "text.txt").write_text(content)
+    done = run("doctor", f"data.path={tmp_path / 'text.txt'}")
+    assert (done.code, done.out, done.err.count("\n")) == (3, b"", 1)
+    assert said in done.err
+    trained = run(*TINY, f"data.path={tmp_path / 'text.txt'}", "train.sequence_length=64",
+                  f"run_dir={tmp_path / 'run'}", "train.max_steps=1")  # fmt: skip
+    assert trained.code == 3
+
+
+def test_an_empty_folder_silence_and_a_recipe_that_wants_more(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert run("doctor", f"data.path={tmp_path / 'empty'}").code == 3
+    soundfile.write(tmp_path / "silence.wav", np.zeros(80_000), 8000)
+    silent = run("doctor", f"data.path={tmp_path / 'silence.wav'}")
+    assert (silent.code, "nothing is left of the sound" in silent.err) == (3, True)
+    soundfile.write(tmp_path / "short.wav", NOISE[:200], 8000)
+    short = run("doctor", "recipe=wav_generation", f"data.path={tmp_path / 'short.wav'}")
+    assert short.code == 3
+    assert "give at least 285 symbols, 0.036 s, in all" in short.err
+
+
+def test_there_is_nothing_to_train_on_where_all_symbols_are_the_same(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "text.txt").write_text("a" * 5000)
+    found = examined(run, f"data.path={tmp_path / 'text.txt'}")
+    assert found["recommendation"] is None
+    assert "one symbol" in found["faults"][0]
+    done = run("doctor", f"data.path={tmp_path / 'text.txt'}")
+    assert b"There is nothing to train on." in done.out
+
+
+def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:
+    found = json.loads(run("doctor", f"run_dir={trained}", "json=true").out)
+    assert (found["state"], found["step"]) == ("finished", 150)
+    assert found["best_validation_loss"] <= found["last_validation_loss"]
+    page = (trained / "report.html").read_text()
+    assert found["finding"].partition(".")[0] in page
+    shown = run("doctor", f"run_dir={trained}").out.decode()
+    assert shown.startswith(found["finding"])
+    assert found["advice"] in shown
+
+
+@pytest.mark.parametrize("kind", ["characters", "bytes_gru", "mu_law"])
+def test_runs_that_were_killed_or_are_damaged(kind: str, run: Run, tmp_path: Path) -> None:
+    shutil.copytree(EARLIER_RUNS / kind, tmp_path / "old")
+    with (tmp_path / "old" / "metrics.jsonl").open("ab") as stream:
+        stream.write(b'{"event": \x00\xff')
+    done = run("doctor", f"run_dir={tmp_path / 'old'}")
+    assert done.code == 0, done.err
+    assert "1 line of metrics.jsonl could not be read" in done.out.decode()
+
+
+def test_misuse_is_refused_in_a_line(text_file: Path, run: Run, tmp_path: Path) -> None:
+    for code, said, words in [
+        (2, "no data: give data.path", ()),
+        (2, "or run_dir to look at a run", (f"run_dir={tmp_path}", f"data.path={text_file}")),
+        (4, "no run in this folder", (f"run_dir={tmp_path}",)),
+        (3, "no such file", (f"data.path={tmp_path / 'none'}",)),
+    ]:
+        done = run("doctor", *words)
+        assert (done.code, done.out, done.err.count("\n")) == (code, b"", 1), done.err
+        assert said in done.err
+
+
+def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", 0.02 * NOISE[:8000] + 0.1, 8000)
+    words = ["recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}", *SMALL]
+    done = run(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=1")
+    assert done.code == 0, done.err
+    assert "the sound is short, 1.0 s" in done.err
+    assert "the sound is quiet" in done.err
+    assert "DC" not in done.err  # the two worst are enough
+    again = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=2")
+    assert "the sound is short" not in again.err

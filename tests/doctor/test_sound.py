@@ -1,0 +1,80 @@
+"""What is told of recordings is true of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.config import DataConfig
+from seqkit.data.load import load_corpus
+from seqkit.data.sound import Wave
+from seqkit.data.sound.levels import Levels
+from seqkit.doctor import sound, sound_faults
+from seqkit.plugins import Catalogue
+
+RATE = 8000
+NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * RATE).astype(np.float32)
+
+
+def leave(path: Path, wave: Wave, rate: int = RATE) -> Path:
+    soundfile.write(path, wave, rate, "FLOAT")
+    return path
+
+
+def test_rates_channels_clipping_and_an_empty_channel(tmp_path: Path) -> None:
+    clipped = NOISE.copy()
+    clipped[100:110], clipped[200], clipped[300:302] = 1, 1, -1
+    stereo = np.stack([NOISE, np.zeros_like(NOISE)], 1)
+    files = [
+        leave(tmp_path / "a.wav", clipped),
+        leave(tmp_path / "b.wav", stereo, 2 * RATE),
+        tmp_path / "c.wav",
+    ]
+    files[2].write_bytes(b"no sound at all")
+    found = sound.facts(files, "mix", 1.0, lambda done: None)
+    assert (found.seconds, found.rates) == ([12, 6], {RATE: 1, 2 * RATE: 1})
+    assert (found.channels, found.empty_channels) == ({1: 1, 2: 1}, 1)
+    assert (found.clipped, found.samples) == (12, 3 * len(NOISE))  # one alone is none
+    assert found.levels.peak == 1
+
+
+def test_the_noise_of_256_levels_is_that_of_theory(tmp_path: Path) -> None:
+    loud = sound.facts([leave(tmp_path / "a.wav", 2 * NOISE)], "mix", 1.0, lambda done: None)
+    assert loud.snr["linear"] == pytest.approx(10 * np.log10(256**2), abs=0.1)
+    quiet = sound.facts([leave(tmp_path / "b.wav", 0.02 * NOISE)], "0", 1.0, lambda done: None)
+    assert (quiet.snr["mu_law"] or 0) > (quiet.snr["linear"] or 0) + 20
+    assert quiet.quantised == len(NOISE)
+
+
+@pytest.mark.parametrize(
+    ("wave", "said"),
+    [
+        (NOISE, ""),
+        (NOISE[:RATE], "the sound is short, 1.0 s: 10 s is the least"),
+        (0.02 * NOISE, "the sound is quiet, -40 dB of full scale"),
+        (np.append(NOISE, np.zeros(3 * len(NOISE))), "75% of the sound is silence"),
+        (0.2 * NOISE + 0.3, "a constant offset (DC) of 0.3"),
+        (np.full(len(NOISE), 0.3), "the sound is a constant, 0.3"),
+    ],
+)
+def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path) -> None:
+    data = DataConfig(path=[str(leave(tmp_path / "a.wav", wave))])
+    corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+    faults = sound_faults.of_corpus(corpus)
+    assert len(faults) == bool(said)
+    assert said in "".join(faults)
+
+
+def test_a_gain_mends_what_is_quiet_and_clipping_is_told() -> None:
+    levels = Levels()
+    levels.add(0.02 * NOISE, RATE)
+    assert not [*sound_faults.of_levels(levels, 12, gain=100)]
+    (told,) = sound_faults.of_levels(levels, 12, gain=100, clipped=0.02)
+    assert "2.0% of the samples are clipped" in told
+
+
+def test_text_has_no_faults_of_sound(text_file: Path) -> None:
+    data = DataConfig(path=[str(text_file)])
+    corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+    assert sound_faults.of_corpus(corpus) == []

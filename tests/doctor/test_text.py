@@ -1,0 +1,83 @@
+"""What is told of a text is true of it."""
+
+import numpy as np
+import pytest
+
+from seqkit.data.codecs import Bytes, Characters, Codec
+from seqkit.data.corpus import Part
+from seqkit.doctor import text, text_faults
+from seqkit.doctor.text import TextFacts
+
+
+def facts(content: str) -> tuple[TextFacts, Characters]:
+    codec = Characters.from_text(content)
+    return text.facts(Part.of(codec.encode(content)), codec, lambda done: None), codec
+
+
+def test_characters_and_lines_are_counted_across_blocks() -> None:
+    lines = ["a" * length for length in (0, 5, 40_000, 7, 7)]
+    content = "\n".join(lines)
+    found, codec = facts(content)
+    assert dict(zip(codec.vocabulary, found.counts.tolist(), strict=True)) == {
+        "\n": 4,
+        "a": 40_019,
+    }
+    assert (found.lines, found.line_median, found.line_longest) == (5, 7, 40_000)
+
+
+def test_a_text_without_line_ends_is_one_line() -> None:
+    found, _ = facts("abc" * 50_000)
+    assert (found.lines, found.line_longest) == (1, 150_000)
+
+
+def test_odd_characters_are_named_the_most_frequent_first() -> None:
+    found, codec = facts("plain text\n\twith\x07 \u200b\u202e\u202e\u00a0\ufffd\ue000 é ☃")
+    odd = {e["code_point"]: (e["kind"], e["count"]) for e in text.odd_characters(found, codec)}
+    assert next(iter(odd)) == "U+202E"
+    assert odd == {
+        "U+202E": ("invisible character", 2),
+        "U+0007": ("control character", 1),
+        "U+200B": ("invisible character", 1),
+        "U+00A0": ("odd space", 1),
+        "U+FFFD": ("mark of a character that was lost", 1),
+        "U+E000": ("private character", 1),
+    }
+
+
+@pytest.mark.parametrize("copies", [1, 2, 4])
+def test_the_share_of_what_came_before(copies: int) -> None:
+    once = "".join(np.random.default_rng(0).choice(list("abcdefgh"), 200_000))
+    found, _ = facts(once * copies)
+    assert found.repeated == pytest.approx(1 - 1 / copies, abs=0.01)
+    assert found.sampled == 200_000 * copies
+
+
+def test_pieces_of_a_long_text_lie_evenly_in_it() -> None:
+    part = Part.of(np.arange(100_000, dtype=np.uint32))
+    pieces = [*text.pieces(part, 1600)]
+    assert [len(piece) for piece in pieces] == [100] * 16
+    assert (pieces[0][0], pieces[-1][-1]) == (0, 99_999)
+    assert len(next(text.pieces(part, 100_000))) == 100_000
+
+
+def test_symbols_are_named_so_that_they_can_be_read() -> None:
+    codec: Codec = Characters.from_text("\na")
+    assert [text.name_of(codec, symbol) for symbol in (0, 1)] == ["\\n", "a"]
+    assert text.name_of(Bytes(), 10) == "0x0a"
+
+
+def faults(content: str) -> str:
+    found, codec = facts(content)
+    return "\n".join(text_faults.of(found, text.odd_characters(found, codec), len(content)))
+
+
+def test_every_fault_is_told() -> None:
+    rng = np.random.default_rng(0)
+    good = "\n".join("".join(rng.choice(list("abcdefgh "), 60)) for _ in range(1000))
+    assert faults(good) == ""
+    assert "one symbol" in faults("aaaa")
+    assert "the text is short, 600 symbols" in faults(good[:600])
+    assert "50% of the passages" in faults(good + good)
+    assert "such as U+0007 (control character, 1)" in faults(good + "\x07")
+    assert "symbols occur less than 10 times" in faults(good + "".join(map(chr, range(300, 400))))
+    assert "the longest line" in faults(good.replace("\n", " "))
