@@ -38,7 +38,7 @@ def advise(
         return {"command": line, "recipe": recipe, "expected_loss": None, "seconds": None}
     precision = device.candidate_precisions(config.train.precision, chosen)[0]
     network = recommendation.network(codec.size)
-    measured = speed.measure(network, recommendation.LANES[codec.kind], chosen, precision)
+    measured = speed.measure(network, recommendation.LANES[codec.kind], precision)
     task = Task(
         kind=codec.kind,
         symbols=len(examined.training),

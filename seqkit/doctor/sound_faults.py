@@ -13,6 +13,7 @@ _SILENCE = 0.5
 _OFFSET = 0.05  # of the swing
 _CLIPPED = 0.001
 _BLOCK = 1 << 16  # samples read at a time
+_MOST = 1 << 24  # samples that are read before a training, which takes a third of a second
 
 
 def of_corpus(corpus: Corpus) -> list[str]:
@@ -25,10 +26,14 @@ def of_corpus(corpus: Corpus) -> list[str]:
 
 
 def heard(corpus: Corpus, codec: Quantiser) -> Levels:
-    """The levels of all symbols, before the gain, without what the quantiser adds to an offset."""
+    """The levels before the gain, without what the quantiser adds to an offset.
+
+    Of more than 16.8 million symbols some blocks are read that lie evenly among them.
+    """
     levels, symbols = Levels(), corpus.whole.symbols
     silence = codec.decode([codec.start])
-    for begin in range(0, len(symbols), _BLOCK):
+    step = _BLOCK * max(1, -(-len(symbols) // _MOST))
+    for begin in range(0, len(symbols), step):
         wave = codec.decode(symbols[begin : begin + _BLOCK]) - silence
         levels.add(wave, codec.sample_rate)
         corpus.whole.release()

@@ -3,7 +3,6 @@
 import dataclasses
 
 import pytest
-import torch
 
 from seqkit.config import ModelConfig
 from seqkit.doctor import fit, recommendation, speed
@@ -70,7 +69,7 @@ def test_the_fit_is_that_of_the_runs_it_was_made_from() -> None:
 @pytest.mark.parametrize("vocabulary", [65, 5000])
 def test_the_speed_of_this_machine_is_measured(vocabulary: int) -> None:
     network = recommendation.network(vocabulary)
-    measured = speed.measure(network, 4, torch.device("cpu"), "fp32")
+    measured = speed.measure(network, 4, "fp32")
     seconds = [
         measured.step_seconds(dataclasses.replace(network, hidden_size=width), 64)
         for width in (64, 128, 256, 512)
