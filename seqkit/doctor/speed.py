@@ -47,7 +47,7 @@ class Speed:
         return _OVERHEAD * operations / math.exp(rate) + _UPDATE * parameters
 
 
-def measure(model: ModelConfig, lanes: int, device: torch.device, precision: str) -> Speed:
+def measure(model: ModelConfig, lanes: int, precision: str) -> Speed:
     """Time forward and backward passes.
 
     Args:
@@ -64,16 +64,14 @@ def measure(model: ModelConfig, lanes: int, device: torch.device, precision: str
     return Speed(rates, lanes)
 
 
-def _pass_seconds(
-    model: ModelConfig,
-    lanes: int,
-    precision: str,
-    cores: SharedCores,
-) -> float:
+def _pass_seconds(model: ModelConfig, lanes: int, precision: str, cores: SharedCores) -> float:
     """The time of a forward and a backward pass where nothing else disturbs them."""
-    network = CharRNN(model).leaves(dtype=DTYPES[precision], kernel="layerwise", separators=False)
+    generator = torch.Generator().manual_seed(0)
+    network = CharRNN(model, generator).leaves(
+        dtype=DTYPES[precision], kernel="layerwise", separators=False
+    )
     leaves = network.tensors()
-    symbols = torch.randint(model.vocabulary_size, (_STEPS + 1, lanes))
+    symbols = torch.randint(model.vocabulary_size, (_STEPS + 1, lanes), generator=generator)
     shape = (model.num_layers, lanes, model.hidden_size)
     state = State(*(torch.zeros(shape, dtype=DTYPES[precision]) for _ in "hc"))
     times: list[float] = []
