@@ -105,7 +105,8 @@ def _sound(found: Mapping[str, Any]) -> Iterator[str]:
 def _baselines(found: Mapping[str, Any]) -> Iterator[str]:
     known = [f"{name} {found[key]:.3f}" for key, name in _BASELINES.items() if key in found]
     yield _row("bits a symbol", ", ".join(known))
-    yield _row("", f"without a network (in {rounded(found['sample'])} symbols; xz in more)")
+    more = "; xz in more" if "xz_bits" in found else ""
+    yield _row("", f"without a network (in {rounded(found['sample'])} symbols{more})")
 
 
 def _faults(faults: list[str]) -> list[str]:
