@@ -9,7 +9,7 @@ from seqkit import compose, device, disk
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
-from seqkit.data import streams
+from seqkit.data import pipes
 from seqkit.data.load import is_sound, load_corpus
 from seqkit.doctor import advice, after_run, shown
 from seqkit.doctor.examine import examine
@@ -37,7 +37,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str, Any]:
     if not (config.data.path or config.data.dataset):
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
-    config.data.path = streams.settled(config.data.path, disk.cache_dir(), console.notice)
+    config.data.path = pipes.settled(
+        config.data.path, disk.cache_dir(), console.notice, console.progress
+    )
     config = _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
     corpus = load_corpus(
