@@ -1,31 +1,9 @@
-"""Which pitches a wave has: the check that output is heard as the étude's notes."""
+"""Which notes of a scale a wave has: the check that output is heard as the étude's notes."""
 
 import numpy as np
-import numpy.typing as npt
 
 from seqkit.data.sound import Wave
-
-
-def pitches(wave: Wave, sample_rate: int, seconds: float = 0.125) -> npt.NDArray[np.float64]:
-    """The frequency in hertz of the strongest spectral peak of every frame (frames,).
-
-    Frames overlap by half; the peak of the Hann-windowed spectrum is placed by a parabola through
-    its logarithm (J. O. Smith, "Spectral Audio Signal Processing").
-    """
-    size = round(seconds * sample_rate)
-    frames = np.lib.stride_tricks.sliding_window_view(wave.astype(np.float64), size)[:: size // 2]
-    length = 8 * size
-    spectrum = np.abs(np.fft.rfft(frames * np.hanning(size), length))
-    spectrum[:, : int(40 * length / sample_rate)] = 0
-    peak = np.clip(spectrum.argmax(1), 1, spectrum.shape[1] - 2)
-    low, mid, high = (
-        np.log(np.take_along_axis(spectrum, (peak + shift)[:, None], 1)[:, 0] + 1e-9)
-        for shift in (-1, 0, 1)
-    )
-    curve = low - 2 * mid + high
-    offset = np.where(curve < 0, 0.5 * (low - high) / np.where(curve < 0, curve, 1), 0)
-    hertz: npt.NDArray[np.float64] = (peak + offset) * sample_rate / length
-    return hertz
+from seqkit.evaluation.pitch import pitches
 
 
 def on_scale(

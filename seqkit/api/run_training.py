@@ -9,6 +9,7 @@ import numpy as np
 
 from seqkit import device
 from seqkit.api.about_run import about_run
+from seqkit.api.likeness import judge_of
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.errors import DeviceError, DivergedError, GaveUpError, SeqkitError, StoppedError
 from seqkit.generation.continuation import continue_prompt
@@ -191,7 +192,7 @@ def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observe
             validates=len(training.validation) > 0,
         ),
         Log(folder),
-        Samples(folder, medium, glimpse, tell, notice),
+        Samples(folder, medium, glimpse, tell, notice, judge_of(training)),
         *([Pictures(notice)] if training.corpus.codec.kind == "audio" else []),
         *(
             [TensorBoard(folder, training.config, notice)]

@@ -42,6 +42,7 @@ COMMANDS = {
         (
             *_OUTPUT,
             *("checkpoint", "data", "device", "dynamic", "json", "part", "protocol", "window"),
+            *(*_RULE, "length", "sample", "seconds"),
         ),
     ),
     "score": Command(

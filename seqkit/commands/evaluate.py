@@ -1,36 +1,66 @@
 """`evaluate`: how well a checkpoint predicts a text, or sound."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from seqkit import device, stdout
-from seqkit.api import own_data
+from seqkit.api import likeness, own_data
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.console import Console
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.errors import ConfigError
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming, text_baselines
 from seqkit.evaluation.bootstrap import interval
 from seqkit.evaluation.score import Score
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.medium import medium_of
+from seqkit.generation.request import Prompt, request_of
 from seqkit.plugins import Catalogue
-from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.runs.layout import find_checkpoint
+
+_SOUNDS = 3  # that protocol=spectral makes, each from draws of its own
+_SECONDS = 10.0  # of each, by default
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Print the loss of `data.path`, or of a part of the checkpoint's own data."""
+    """Print the loss of `data.path`, or of a part of the checkpoint's own data.
+
+    With protocol=spectral, print how much the model's sound is like all of that data.
+    """
     out = outputs.result_file(config)
     if out is None:
         stdout.existing()
     saved = load_checkpoint(config.checkpoint, catalogue)
     chosen = device.choose_device(config.device)
     part, corpus = own_data.asked_for(config, saved, catalogue, console.notice, console.progress)
+    if config.protocol == "spectral":
+        result = _likeness(config, saved, corpus, chosen, console)
+    else:
+        result = _prediction(config, saved, part, corpus, chosen, console)
+    text = json.dumps(result) if config.json else _table(result)
+    outputs.write_result(out, text, overwrite=config.overwrite)
+
+
+def _prediction(
+    config: Config,
+    saved: Checkpoint,
+    part: Part,
+    corpus: Corpus,
+    chosen: torch.device,
+    console: Console,
+) -> dict[str, Any]:
+    """How well the part is predicted, and the baselines beside it."""
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
@@ -40,7 +70,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         score = _score(config, saved, part, chosen, bar.update)
     with console.progress("baselines", baselines.passes(corpus.codec) * len(part)) as bar:
         beside = baselines.beside_score(part, corpus, bar.update)
-    result: dict[str, Any] = {
+    return {
         **_score_fields(score, part, corpus),
         "skipped": corpus.skipped,
         "unreadable_files": corpus.unreadable_files,
@@ -48,13 +78,51 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "window": config.window if config.protocol == "windowed" else None,
         "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
         "part": None if config.data.path else config.part,
+        **_origin(config, corpus, chosen),
+        **beside,
+    }
+
+
+def _likeness(
+    config: Config, saved: Checkpoint, corpus: Corpus, chosen: torch.device, console: Console
+) -> dict[str, Any]:
+    """How much some sounds that the model makes are like the whole recording."""
+    if not isinstance(saved.codec, Quantiser):
+        raise ConfigError("protocol=spectral measures sound, and this model writes text")
+    config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved)
+    medium = medium_of(saved.codec)
+    length = medium.length(config.length, config.seconds or _SECONDS)
+    request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
+    advice = "Try fewer seconds, or device=cpu."
+    with device.memory_errors(lambda: advice), console.progress("generate", length) as bar:
+        blocks, done = [], 0
+        for block in continue_prompt(
+            *(saved.build(chosen), saved.codec, medium.read_prompt(Prompt(), console.notice)),
+            *(request,),
+            notice=console.notice,
+        ):
+            blocks.append(block)
+            done += len(block)
+            bar.update(done)
+    waves = [medium.decode(symbols) for symbols in np.concatenate(blocks).T]
+    sampling = request.sampling
+    return {
+        **likeness.compare(waves, corpus),
+        "seconds": length / saved.codec.sample_rate,
+        "seed": sampling.seed,
+        "temperature": sampling.temperature,
+        "protocol": config.protocol,
+        **_origin(config, corpus, chosen),
+    }
+
+
+def _origin(config: Config, corpus: Corpus, chosen: torch.device) -> dict[str, Any]:
+    """What was evaluated, and where."""
+    return {
         "checkpoint": str(find_checkpoint(Path(config.checkpoint or ""))),
         "device": device.describe(chosen),
         "data_sha256": corpus.sha256,
-        **beside,
     }
-    text = json.dumps(result) if config.json else _table(result)
-    outputs.write_result(out, text, overwrite=config.overwrite)
 
 
 def _score(
@@ -106,6 +174,8 @@ def _shown(value: Any) -> str:
     match value:
         case float():
             return f"{value:.4f}"
+        case [_, _, _]:
+            return ", ".join(f"{one:.4f}" for one in value)
         case [low, high]:
             return f"{low:.4f} to {high:.4f} (95 %)"
         case dict():

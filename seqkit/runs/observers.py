@@ -113,13 +113,22 @@ class Samples:
         generate: Callable[[], Integers],
         tell: Observer,
         notice: Callable[[str], None],
+        judge: Callable[[Integers], str],
     ) -> None:
-        """`generate` makes a short sample's symbols (N,); `tell` hears of each that was written."""
+        """Args:
+        folder: of the run.
+        medium: that of the samples.
+        generate: makes a short sample's symbols (N,).
+        tell: hears of each that was written.
+        notice: hears of one that failed.
+        judge: says how good a sample's symbols are, or nothing.
+        """
         self._folder = folder
         self._medium = medium
         self._generate = generate
         self._tell = tell
         self._notice = notice
+        self._judge = judge
 
     def __call__(self, event: Event) -> None:
         """Write a sample; one that fails is told, and ends no training."""
@@ -129,7 +138,8 @@ class Samples:
             symbols = self._generate()
             stem = self._folder.files.sample(f"step_{event.step:07}")
             file = save_sample(self._medium, symbols, stem)
-            sampled = Sampled(event.step, file, self._medium.preview(symbols, file))
+            preview = self._medium.preview(symbols, file)
+            sampled = Sampled(event.step, file, preview, self._judge(symbols))
         except Exception as error:
             self._notice(f"no sample at step {event.step}: {error}")
             return

@@ -229,3 +229,32 @@ def test_what_does_not_fit_is_refused(
         assert "Traceback" not in result.err
     assert not (tmp_path / "r").exists()
     assert not list((folder / "run" / "samples").glob("generated*"))
+
+
+def test_the_spectral_measure_ranks_etude_trained_untrained_and_noise(
+    folder: Path, run: Run, tmp_path: Path
+) -> None:
+    untrained = tmp_path / "untrained"
+    few = ("train.max_steps=1", "optimizer.lr=1e-9", "train.validate_every=0")
+    result = run(*TINY, f"data.path={folder / 'étude.wav'}", f"run_dir={untrained}", *few)
+    assert result.code == 0, result.err
+    words = ("protocol=spectral", "seconds=2", "json=true", "device=cpu")
+    found = []
+    for place in (folder / "run", untrained):
+        result = run("evaluate", f"checkpoint={place}", *words)
+        assert result.code == 0, result.err
+        found.append(json.loads(result.out))
+    trained, raw = found
+    assert trained["spectral_halves"] < trained["spectral"] < raw["spectral"]
+    assert trained["spectral"] < trained["spectral_shuffled"] < 1.1
+    assert trained["pitch"] > raw["pitch"]
+    assert (trained["seconds"], trained["seed"], len(trained["spectral_sounds"])) == (2, 0, 3)
+    again = run("evaluate", f"checkpoint={folder / 'run'}", *words[:2], *words[3:])
+    assert f"spectral         {trained['spectral']:.4f}" in again.out.decode()
+    refused = run("evaluate", f"checkpoint={folder / 'run'}", *words, "seconds=0.05")
+    assert (refused.code, "seconds is too small" in refused.err) == (3, True)
+
+
+def test_training_tells_how_much_it_sounds_like_the_recording(folder: Path) -> None:
+    log = (folder / "run" / "log").read_text()
+    assert log.count("spectral measure 0.") + log.count("spectral measure 1.") == 2

@@ -7,7 +7,8 @@ import pytest
 import soundfile
 
 from seqkit.data.datasets import Folders, etude
-from tests.pitch import on_scale, pitches
+from seqkit.evaluation.pitch import pitches
+from tests.pitch import on_scale
 
 
 @pytest.mark.parametrize("hertz", etude.SCALE)

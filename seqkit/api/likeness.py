@@ -1,0 +1,86 @@
+"""How much what a model makes sounds like its recording: `seqkit.evaluation.spectral`, applied."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from seqkit.api.prepare_training import Training
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Corpus
+from seqkit.data.sound import Wave
+from seqkit.errors import DataError
+from seqkit.evaluation.spectral import Recording
+from seqkit.symbols import Integers
+
+_MOST = 600  # seconds of a corpus that are compared with
+_STRETCHES = 20  # that these are taken from, where it is longer
+
+
+def recording_of(corpus: Corpus) -> Recording:
+    """The sound of a corpus, to compare with; of a long one some stretches, spread over it.
+
+    Raises:
+        DataError: it is too short, or silent.
+    """
+    codec, symbols = corpus.codec, corpus.whole.symbols
+    assert isinstance(codec, Quantiser)
+    most = _MOST * codec.sample_rate
+    if len(symbols) > most:
+        length = most // _STRETCHES
+        begins = np.linspace(0, len(symbols) - length, _STRETCHES).astype(int)
+        symbols = np.concatenate([symbols[begin : begin + length] for begin in begins])
+    try:
+        return Recording(codec.decode(symbols), codec.sample_rate)
+    except ValueError as error:
+        raise DataError(f"{corpus.name}: nothing to compare a sound with: {error}") from error
+
+
+def compare(waves: list[Wave], corpus: Corpus) -> dict[str, Any]:
+    """The fields of `evaluate protocol=spectral`: some sounds (N,) beside their recording.
+
+    Raises:
+        DataError: sounds or recording are too short, or the recording is silent.
+    """
+    assert isinstance(corpus.codec, Quantiser)
+    rate, recording = corpus.codec.sample_rate, recording_of(corpus)
+    try:
+        found = [recording.measure(wave, rate) for wave in waves]
+    except ValueError as error:
+        raise DataError(f"seconds is too small to compare: {error}") from error
+    halves, pitch_halves = recording.halves()
+    shuffled, pitch_shuffled = recording.shuffled()
+    return {
+        "spectral": float(np.mean(found)),
+        "spectral_spread": max(found) - min(found),
+        "spectral_sounds": found,
+        "spectral_halves": halves,
+        "spectral_shuffled": shuffled,
+        "pitch": float(np.mean([recording.on_pitch(wave, rate) for wave in waves])),
+        "pitch_halves": pitch_halves,
+        "pitch_shuffled": pitch_shuffled,
+    }
+
+
+def judge_of(training: Training) -> Callable[[Integers], str]:
+    """What is said of a training's samples, symbols (N,): of sound, how much like it they are."""
+    corpus, codec = training.corpus, training.corpus.codec
+    if not isinstance(codec, Quantiser):
+        return lambda symbols: ""
+    rate = codec.sample_rate
+    kept: list[Recording] = []  # made when it is first needed
+
+    def judge(symbols: Integers) -> str:
+        made = codec.decode(symbols[training.prompt.size :])
+        try:
+            recording = kept[0] if kept else recording_of(corpus)
+            kept[:] = [recording]
+            found = recording.measure(made, rate)
+        except (DataError, ValueError):
+            return ""  # too short to compare
+        own = recording.pieces(len(made) / rate)
+        return (
+            f"spectral measure {found:.3f} (a piece of the recording as long: {own:.3f}; noise: 1)"
+        )
+
+    return judge
