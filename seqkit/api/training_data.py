@@ -7,10 +7,13 @@ from seqkit import disk
 from seqkit.api import fine_tuning
 from seqkit.config import Config
 from seqkit.console import Progress
-from seqkit.data import pipes
-from seqkit.data.corpus import Corpus
+from seqkit.data import copies, pipes
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
+from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
+from seqkit.progress_line import duration
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -73,6 +76,34 @@ def read(
     if fine_tuned:
         origin = fine_tuning.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
     return corpus, origin
+
+
+def with_copies(
+    part: Part,
+    corpus: Corpus,
+    config: Config,
+    notice: Callable[[str], None],
+    progress: Progress,
+) -> Part:
+    """The training part, of sound with the copies that `data.copies` asks for.
+
+    Raises:
+        ConfigError: copies are asked for, and this is text.
+        DeviceError: the memory does not suffice.
+    """
+    codec, data = corpus.codec, config.data
+    if not isinstance(codec, Quantiser):
+        if data.copies:
+            raise ConfigError(f"data.copies={data.copies}: only of sound are copies made")
+        return part
+    seconds = len(part) / codec.sample_rate
+    count = copies.count(data, seconds)
+    if count:
+        notice(
+            f"{duration(seconds)} of sound to learn from, and {count} copies of it, up to "
+            f"{data.copy_pitch:g} semitones higher or lower (data.copies)"
+        )
+    return copies.with_copies(part, codec, data, count, config.fixed_seed, progress)
 
 
 def _make_paths_absolute(config: Config) -> None:

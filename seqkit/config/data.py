@@ -54,6 +54,22 @@ class DataConfig:
         "one factor for all sound: none, or the one that makes the peak 1 or the RMS 0.1",
         choices=("none", "peak", "rms"),
     )
+    copies: int | None = option(
+        0,
+        "copies of the training part of sound to learn from beside it, each changed as data.copy_* "
+        "says; null: as many as make 20 minutes of sound, at most 64",
+        minimum=0,
+    )
+    copy_pitch: float = option(
+        3.0,
+        "semitones by which the copies are at most higher or lower, over which they are spread",
+        minimum=0,
+        maximum=12,
+    )
+    copy_gain: float = option(
+        4.0, "decibels by which a copy is quieter at most", minimum=0, maximum=40
+    )
+    copy_polarity: bool = option(True, "turn the polarity of every other copy around")
     on_bad_file: str = option(
         "error",
         "a file or folder that cannot be read: stop there, or leave it out",

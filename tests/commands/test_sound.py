@@ -13,7 +13,8 @@ import soundfile
 
 from seqkit.data.datasets import etude
 from seqkit.data.sound import reader
-from tests.conftest import SENTENCE, Run, environment, process
+from tests.conftest import SENTENCE, Run, environment, process, weights
+from tests.conftest import TINY as TEXT
 from tests.pitch import on_scale
 
 RATE = 4000
@@ -258,3 +259,34 @@ def test_the_spectral_measure_ranks_etude_trained_untrained_and_noise(
 def test_training_tells_how_much_it_sounds_like_the_recording(folder: Path) -> None:
     log = (folder / "run" / "log").read_text()
     assert log.count("spectral measure 0.") + log.count("spectral measure 1.") == 2
+
+
+def test_copies_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_them(
+    folder: Path, run: Run, tmp_path: Path
+) -> None:
+    short = ("train.max_steps=6", "train.validate_every=3", "train.deterministic=true")
+    words = (*TINY, f"data.path={folder / 'étude.wav'}", "model.hidden_size=16", *short)
+    for name, more in (("whole", ()), ("parts", ("train.max_steps=3",)), ("none", ())):
+        count = "data.copies=0" if name == "none" else "data.copies=2"
+        result = run(*words, count, *more, f"run_dir={tmp_path / name}")
+        assert result.code == 0, result.err
+        assert (", and 2 copies of it, up to 3 semitones" in result.err) == (name != "none")
+    result = run(f"run_dir={tmp_path / 'parts'}", "resume=auto", "train.max_steps=6", "device=cpu")
+    assert result.code == 0, result.err
+    whole, parts, none = (weights(tmp_path / name) for name in ("whole", "parts", "none"))
+    assert all(bool((whole[name] == parts[name]).all()) for name in whole)
+    assert not all(bool((whole[name] == none[name]).all()) for name in whole)
+    result = run("evaluate", f"checkpoint={tmp_path / 'whole'}", "json=true", "device=cpu")
+    summary = json.loads((tmp_path / "whole" / "summary.json").read_text())
+    assert json.loads(result.out)["loss"] == pytest.approx(
+        summary["best_validation_loss"], abs=2e-3
+    )
+
+
+def test_copies_are_made_of_sound_only(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(SENTENCE * 20)
+    result = run(
+        *TEXT, f"data.path={tmp_path / 'a.txt'}", "data.copies=2", f"run_dir={tmp_path / 'run'}"
+    )
+    assert (result.code, "only of sound are copies made" in result.err) == (2, True)
+    assert not (tmp_path / "run" / "config.yaml").exists()

@@ -1,0 +1,89 @@
+"""Copies of a training part of sound, changed a little: much to learn from little.
+
+A network that hears half a minute again and again learns it by heart. Every copy is the whole part
+at another pitch (resampled, so that it is faster or slower, too), quieter, and every other one with
+the opposite polarity. What is drawn for a copy depends on the seed and its number only.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from seqkit import memory
+from seqkit.config import DataConfig
+from seqkit.console import Progress, unseen
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Part
+from seqkit.data.sound import Wave
+from seqkit.data.sound.resample import resampled
+from seqkit.randomness import uniforms
+
+_ENOUGH = 1200  # seconds of sound that the copies together have by themselves
+_MOST = 64  # copies that are made by themselves
+_STEPS = 100  # ratios of pitch are whole hundredths
+_STREAM = (1 << 32) + 1  # of draws; no sample has it, nor have the lanes
+_BLOCK = 1 << 18  # symbols that are read at a time
+
+
+def count(config: DataConfig, seconds: float) -> int:
+    """How many copies `data.copies` asks for of so many seconds of sound."""
+    if config.copies is not None:
+        return config.copies
+    return min(round(_ENOUGH / max(seconds, 1e-9)), _MOST)
+
+
+def with_copies(
+    part: Part,
+    codec: Quantiser,
+    config: DataConfig,
+    copies: int,
+    seed: int,
+    progress: Progress = unseen,
+) -> Part:
+    """The part, and so many copies of it behind it as documents of their own.
+
+    Args:
+        part: of sound.
+        codec: of its symbols.
+        config: how far copies differ.
+        copies: how many.
+        seed: of what is drawn.
+        progress: shows how far they are.
+
+    Raises:
+        DeviceError: the memory does not suffice.
+    """
+    if not copies:
+        return part
+    each = len(part) * part.symbols.itemsize
+    free = memory.free_bytes(memory.HOST)
+    memory.require(copies * each, free, f"data.copies={copies}", str)
+    symbols, starts, length = [part.symbols], [part.starts], len(part)
+    with progress("copies", copies) as bar:
+        for number in range(copies):
+            pitch, factor = _drawn(config, number, copies, seed)
+            made = [
+                codec.encode(wave * np.float32(factor))
+                for wave in resampled(_blocks(part, codec), pitch, _STEPS)
+            ]
+            size = sum(map(len, made))
+            begins = np.unique(-(-part.starts * _STEPS // pitch))
+            starts.append(length + begins[begins < size])
+            symbols += made
+            length += size
+            bar.update(number + 1)
+    return Part(np.concatenate(symbols), np.concatenate(starts))
+
+
+def _drawn(config: DataConfig, number: int, copies: int, seed: int) -> tuple[int, float]:
+    """The pitch of a copy in hundredths, and what its samples are multiplied by."""
+    place, quiet = uniforms(seed, _STREAM, 2 * number, 2)
+    # Spread over the range, so that few copies do not happen to have the same pitch.
+    semitones = config.copy_pitch * (2 * (number + place) / copies - 1)
+    polarity = -1 if config.copy_polarity and number % 2 == 0 else 1
+    return round(_STEPS * 2 ** (semitones / 12)), polarity * 10 ** (-config.copy_gain * quiet / 20)
+
+
+def _blocks(part: Part, codec: Quantiser) -> Iterator[Wave]:
+    for begin in range(0, len(part), _BLOCK):
+        yield codec.decode(part.symbols[begin : begin + _BLOCK])
