@@ -7,7 +7,6 @@ import numpy as np
 from seqkit import device
 from seqkit.api.prepare_training import Training
 from seqkit.data.corpus import Part
-from seqkit.evaluation import baselines
 from seqkit.generation.medium import save_sample
 from seqkit.symbols import Symbols
 
@@ -36,7 +35,7 @@ def about_run(training: Training) -> dict[str, Any]:
             "symbols": len(corpus.whole),
             "vocabulary": corpus.codec.size,
         },
-        "baselines": baselines.quick(part, corpus.codec),
+        "baselines": training.baselines,
     }
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.data.load import fitting_recipe
 from seqkit.doctor import sound_faults
 from seqkit.errors import CheckpointError, ConfigError, OutputError
+from seqkit.evaluation import baselines
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import prompt_of, request_of
@@ -60,6 +62,12 @@ class Training:
     def parameters(self) -> int:
         """The number of the network's weights."""
         return sum(parameter.numel() for parameter in self.trainer.model.parameters())
+
+    @functools.cached_property
+    def baselines(self) -> dict[str, float]:
+        """What the validation part, or all data without one, takes without training, in bits."""
+        part = self.validation if len(self.validation) else self.corpus.whole
+        return baselines.quick(part, self.corpus.codec)
 
     @property
     def length(self) -> int:

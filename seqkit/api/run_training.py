@@ -11,6 +11,7 @@ from seqkit import device
 from seqkit.api.about_run import about_run
 from seqkit.api.likeness import judge_of
 from seqkit.api.prepare_training import Notice, Training
+from seqkit.api.standing import standing_of
 from seqkit.errors import DeviceError, DivergedError, GaveUpError, SeqkitError, StoppedError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
@@ -88,6 +89,7 @@ def _run(
     followers = Observers()
     followers.add(_writers(training, followers.tell, notice))
     followers.add(observers)
+    followers.add(standing_of(training, notice))
     followers.add([Report(folder, lambda: about_run(training), notice)])
     followers.tell(_started(training))
 

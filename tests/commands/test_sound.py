@@ -290,3 +290,14 @@ def test_copies_are_made_of_sound_only(run: Run, tmp_path: Path) -> None:
     )
     assert (result.code, "only of sound are copies made" in result.err) == (2, True)
     assert not (tmp_path / "run" / "config.yaml").exists()
+
+
+def test_a_model_that_is_worse_than_flac_is_told_so_and_why(run: Run, tmp_path: Path) -> None:
+    tone = 0.5 * np.sin(2 * np.pi * 220 * np.arange(RATE) / RATE)
+    soundfile.write(tmp_path / "tone.wav", tone, RATE)
+    words = (*TINY, f"data.path={tmp_path / 'tone.wav'}", "model.hidden_size=16", "seconds=0.1")
+    few = run(*words, "train.max_steps=2", f"run_dir={tmp_path / 'few'}")
+    assert "worse than" in few.err, few.err
+    assert "which needs no training: 7." in few.err
+    assert "not learnt enough yet: give it more time (train.max_minutes)\n" in few.err
+    assert few.code == 0

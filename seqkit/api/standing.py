@@ -1,0 +1,87 @@
+"""A training on sound that predicts worse than what needs no training is told so, and why."""
+
+import math
+from collections.abc import Callable
+
+from seqkit.api.prepare_training import Training
+from seqkit.data.codecs import Quantiser
+from seqkit.progress_line import duration
+from seqkit.runs.events import Event, Finished
+from seqkit.runs.observers import Observer
+from seqkit.training.events import Trained, Validated
+
+_NAMES = {
+    "histogram_bits": "guessing by frequency",
+    "context_bits": "a table of what follows any two samples",
+    "flac_bits": "FLAC",
+}
+_BY_HEART = 0.8  # of the validation loss: a training loss below knows the training part by heart
+_HIGH_RATE = 16_000  # hertz, above which half of them may do
+
+
+def standing_of(training: Training, notice: Callable[[str], None]) -> list[Observer]:
+    """The observer of a training on sound with a validation part; none of others."""
+    codec = training.corpus.codec
+    if not isinstance(codec, Quantiser) or not len(training.validation):
+        return []
+    seconds = len(training.corpus.whole) / codec.sample_rate
+    return [Standing(training.baselines, seconds, codec.sample_rate, notice)]
+
+
+class Standing:
+    """Tells once, when the loss has stopped falling or at the end."""
+
+    def __init__(
+        self,
+        baselines: dict[str, float],
+        seconds: float,
+        sample_rate: int,
+        notice: Callable[[str], None],
+    ) -> None:
+        """Args:
+        baselines: bits a sample, as in about.json.
+        seconds: of sound that there are.
+        sample_rate: in hertz.
+        notice: told where the model stands, if it stands badly.
+        """
+        known = {name: baselines[name] for name in _NAMES if name in baselines}
+        self._best = min(known, key=lambda name: known[name])
+        self._bits = known[self._best]
+        self._seconds = seconds
+        self._rate = sample_rate
+        self._notice = notice
+        self._training = 0.0  # the loss of the last report, in nats
+        self._last = 0.0  # validation loss, in bits
+        self._told = False
+
+    def __call__(self, event: Event) -> None:
+        """Follow the losses."""
+        match event:
+            case Trained():
+                self._training = event.loss
+            case Validated():
+                self._last = event.bits_per_symbol
+                if not event.improved:
+                    self._judge(event.best_loss / math.log(2))
+            case Finished() if event.best_loss is not None:
+                self._judge(event.best_loss / math.log(2))
+
+    def _judge(self, bits: float) -> None:
+        """Tell, if the best validation so far had more bits than a baseline."""
+        if self._told or bits <= self._bits:
+            return
+        self._told = True
+        self._notice(
+            f"on the validation part the model is worse than {_NAMES[self._best]}, which needs no "
+            f"training: {bits:.2f} bits a sample, and {self._bits:.2f}. {self._reason()}"
+        )
+
+    def _reason(self) -> str:
+        learnt = self._training / math.log(2)
+        if learnt < _BY_HEART * self._last:
+            return (
+                f"It knows its {duration(self._seconds)} of sound by heart ({learnt:.2f} bits in "
+                "training): give it more sound, more data.copies or a larger model.dropout"
+            )
+        lower = " or a lower data.sample_rate" if self._rate > _HIGH_RATE else ""
+        return f"It has not learnt enough yet: give it more time (train.max_minutes){lower}"

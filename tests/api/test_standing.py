@@ -1,0 +1,46 @@
+"""A training that stands badly is told so once, with the reason that its losses show."""
+
+from pathlib import Path
+
+from seqkit.api.standing import Standing
+from seqkit.runs.events import Finished
+from seqkit.training.events import Trained, Validated
+
+BASELINES = {"uniform_bits": 8.0, "histogram_bits": 5.0, "context_bits": 4.0, "flac_bits": 4.5}
+
+
+def trained(loss: float) -> Trained:
+    return Trained(1, 1, 1.0, loss, 1.0, 0.1, 0.1, 10)
+
+
+def validated(loss: float, best: float) -> Validated:
+    return Validated(1, 1.0, loss, loss / 0.6931, loss <= best, best)
+
+
+def told(*events: Trained | Validated | Finished, rate: int = 8000) -> list[str]:
+    notices: list[str] = []
+    standing = Standing(BASELINES, 9.0, rate, notices.append)
+    for event in events:
+        standing(event)
+    return notices
+
+
+def test_what_is_known_by_heart_is_told_when_the_loss_rises() -> None:
+    rising = (trained(1.0), validated(4.0, 4.0), trained(0.5), validated(5.0, 4.0))
+    (notice,) = told(*rising, validated(6.0, 4.0), Finished(2, 1.0, 4.0, Path("run")))
+    assert "worse than a table of what follows any two samples" in notice
+    assert "5.77 bits a sample, and 4.00. It knows its 0:09 of sound by heart (0.72" in notice
+    assert not told(*rising[:2])
+
+
+def test_too_short_a_training_is_told_at_its_end() -> None:
+    events = (trained(4.1), validated(4.0, 4.0), Finished(2, 1.0, 4.0, Path("run")))
+    (notice,) = told(*events)
+    assert notice.endswith("not learnt enough yet: give it more time (train.max_minutes)")
+    (notice,) = told(*events, rate=44100)
+    assert notice.endswith("(train.max_minutes) or a lower data.sample_rate")
+
+
+def test_a_model_that_beats_them_all_is_not_told_anything() -> None:
+    good = (trained(0.1), validated(2.0, 2.0), validated(6.0, 2.0))
+    assert not told(*good, Finished(2, 1.0, 2.0, Path("run")))
