@@ -38,7 +38,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     require_streams(saved.model, config.streams, chosen)  # even their names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved), drawn.append)
-    medium = medium_of(saved.codec, saved.newline)
+    medium = medium_of(saved.codec, saved.newline, config.sample.rate)
     length = medium.length(config.length, config.seconds)
     prompt = medium.read_prompt(prompt_of(config), console.notice)
     files = outputs.free_files(config)

@@ -30,3 +30,9 @@ class SampleConfig:
     retry: int = option(
         0, "how often sound that ran into silence, clipping or a loop is drawn again", minimum=0
     )
+    rate: int = option(
+        0,
+        "generate: hertz of the sound that is written to files; 0 takes the model's",
+        minimum=0,
+        maximum=384000,
+    )

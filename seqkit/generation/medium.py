@@ -99,10 +99,14 @@ class Medium(Protocol):
         ...
 
 
-def medium_of(codec: Codec, newline: str = "keep") -> Medium:
-    """The medium of a codec, which reads the line ends of text as `data.newline` says."""
+def medium_of(codec: Codec, newline: str = "keep", rate: int = 0) -> Medium:
+    """The medium of a codec.
+
+    It reads the line ends of text as `data.newline` says, and writes files of sound at `rate`
+    hertz, or 0 for the model's own.
+    """
     if codec.kind == "audio":
-        return Sound(codec)
+        return Sound(codec, rate)
     return Text(codec, newline)
 
 

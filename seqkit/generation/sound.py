@@ -24,8 +24,10 @@ class Sound:
     printed = False
     suffix = ".wav"
 
-    def __init__(self, codec: Quantiser) -> None:
+    def __init__(self, codec: Quantiser, rate: int = 0) -> None:
+        """`rate` is that of the files, in hertz; 0 for the codec's."""
         self._codec = codec
+        self._rate = rate or codec.sample_rate
         self.header = writer.open_header(codec.sample_rate)
         self.glimpse = codec.sample_rate  # a second
 
@@ -112,19 +114,24 @@ class Sound:
         )
 
     def check_files(self, files: list[Path], symbols: int) -> None:
-        """See Medium. Raises ConfigError for an ending that is not written, or too small a WAV."""
+        """See Medium. Raises ConfigError for what is not written so, or too small a WAV."""
+        samples = -(-symbols * self._rate // self._codec.sample_rate)
         for file in files:
-            suffix = file.suffix.lower()
-            if suffix == ".wav" and symbols > writer.MOST_SAMPLES:
+            if file.suffix.lower() == ".wav" and samples > writer.MOST_SAMPLES:
                 raise ConfigError(
-                    f"a WAV holds at most {writer.MOST_SAMPLES} samples, not {symbols}: "
+                    f"a WAV holds at most {writer.MOST_SAMPLES} samples, not {samples}: "
                     "give out=NAME.flac, or out=-"
                 )
-            if suffix not in writer.WRITTEN:
-                raise ConfigError(f"{file}: sound is written as {', '.join(writer.WRITTEN)}")
+            if problem := writer.refusal(file, self._rate):
+                raise ConfigError(f"{file}: {problem}")
 
     def check_stream(self, streams: int, terminal: bool) -> None:
-        """See Medium. Raises ConfigError for several streams, or a terminal."""
+        """See Medium. Raises ConfigError for several streams, a terminal, or another rate."""
+        if self._rate != self._codec.sample_rate:
+            raise ConfigError(
+                f"out=-: a stream has the model's {self._codec.sample_rate} Hz: leave sample.rate "
+                "out, or give out=NAME.wav"
+            )
         if streams > 1:
             raise ConfigError("out=-: stdout takes one stream; give out=NAME.wav")
         if terminal:
@@ -138,10 +145,12 @@ class Sound:
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
-        """See Medium. A WAV is whole at every moment; FLAC and OGG are when they are closed."""
-        output = writer.create(file, self._codec.sample_rate, overwrite)
+        """See Medium. A WAV is whole at every moment; the others are when they are closed."""
+        output = writer.create(file, self._rate, overwrite)
+        resampler = resample.Resampler(self._codec.sample_rate, self._rate)
         try:
-            yield lambda symbols: output.write(self._codec.decode(symbols))
+            yield lambda symbols: output.write(resampler.convert(self._codec.decode(symbols)))
+            output.write(resampler.convert(np.zeros(0, np.float32), last=True))
         finally:
             output.close()
 

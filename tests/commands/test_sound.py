@@ -207,7 +207,7 @@ def test_what_does_not_fit_is_refused(
         (2, "give length", ("generate", text, "seconds=1")),
         (2, "not both", ("generate", sound, "seconds=1", "length=5")),
         (2, "less than one sample", ("generate", sound, "seconds=0.0001")),
-        (2, ".flac", ("generate", sound, f"out={tmp_path / 'a.mp3'}")),
+        (2, ".flac", ("generate", sound, f"out={tmp_path / 'a.m4a'}")),
         (2, "one stream", ("generate", sound, "out=-", "streams=2")),
         (2, "out=NAME.flac", ("generate", sound, "length=2147483647")),
         (2, "out=NAME.flac", ("generate", sound, "length=2147483647", f"out={tmp_path}/a_.wav")),

@@ -7,6 +7,7 @@ import pytest
 import soundfile
 
 from seqkit.data.codecs import MuLaw
+from seqkit.data.sound.resample import resample
 from seqkit.errors import ConfigError
 from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
@@ -108,9 +109,38 @@ def test_files_that_cannot_take_it_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"give out=NAME\.flac"):
         SOUND.check_files([Path("a.flac"), Path("a.WAV")], most + 1)
     with pytest.raises(ConfigError, match=r"\.wav, \.flac, \.ogg"):
-        SOUND.check_files([Path("a.mp3")], 1)
+        SOUND.check_files([Path("a.m4a")], 1)
     SOUND.check_stream(1, terminal=False)
     with pytest.raises(ConfigError, match="one stream"):
         SOUND.check_stream(2, terminal=False)
     with pytest.raises(ConfigError, match="terminal"):
         SOUND.check_stream(1, terminal=True)
+
+
+@pytest.mark.parametrize("suffix", [".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif"])
+def test_files_have_the_rate_that_is_asked_for(suffix: str, tmp_path: Path) -> None:
+    wave = 0.5 * np.sin(2 * np.pi * 200 * np.arange(3 * RATE) / RATE).astype(np.float32)
+    symbols = CODEC.encode(wave)
+    medium = medium_of(CODEC, rate=16000)
+    file = tmp_path / f"a{suffix}"
+    medium.check_files([file], symbols.size)
+    with medium.open(file, overwrite=False) as write:
+        for piece in np.array_split(symbols, 7):
+            write(piece)
+    made, rate = soundfile.read(file, dtype="float32")
+    assert (rate, len(made)) == (16000, 48000)
+    again = resample(CODEC.decode(symbols), RATE, 16000)
+    assert np.corrcoef(made[2000:-2000], again[2000:-2000])[0, 1] > 0.99
+
+
+def test_what_cannot_be_written_at_a_rate_is_refused_with_one_that_can() -> None:
+    with pytest.raises(ConfigError, match=r"MP3 does not take 2000 Hz.*sample\.rate=8000"):
+        SOUND.check_files([Path("a.mp3")], 100)
+    with pytest.raises(ConfigError, match=r"MP3 does not take 96000 Hz.*sample\.rate=48000"):
+        medium_of(CODEC, rate=96000).check_files([Path("a.mp3")], 100)
+    with pytest.raises(ConfigError, match=r"written as \.wav, \.flac, \.ogg, \.mp3, \.aiff, \.aif"):
+        SOUND.check_files([Path("a.m4a")], 100)
+    with pytest.raises(ConfigError, match="a WAV holds at most"):
+        medium_of(CODEC, rate=384_000).check_files([Path("a.wav")], 2**25)
+    with pytest.raises(ConfigError, match="a stream has the model's 2000 Hz"):
+        medium_of(CODEC, rate=16000).check_stream(1, terminal=False)

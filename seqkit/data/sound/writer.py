@@ -14,13 +14,18 @@ from seqkit import disk
 from seqkit.data.sound import Wave
 from seqkit.errors import OutputError
 
-WRITTEN = (".wav", ".flac", ".ogg")
+_FORMATS = {
+    **{".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG", ".mp3": "MP3"},
+    **{".aiff": "AIFF", ".aif": "AIFF"},
+}
+WRITTEN = tuple(_FORMATS)
 """Endings of the files that can be written."""
 MOST_SAMPLES = (2**32 - 64) // 2
 """Samples of 16 bits that a WAV can hold."""
 
 _FRAMES = 1 << 13  # given to an encoder at a time: libvorbis puts them on its stack
 _OGG_RATE = 192_000  # the highest sample rate that libvorbis takes, in hertz
+_MP3_RATES = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)
 _UNKNOWN = 0xFFFFFFFF  # the size in the header of a WAV that goes on until the stream ends
 
 
@@ -35,19 +40,29 @@ class Writer(Protocol):
 
 
 def create(path: Path, sample_rate: int, overwrite: bool = False) -> Writer:
-    """A new mono file: WAV (16 bit), FLAC or OGG by its ending.
+    """A new mono file: WAV, FLAC or AIFF (16 bit), OGG or MP3 by its ending.
 
     A WAV can be played after every `write`; the others once they are closed.
 
     Raises:
         OutputError: the file cannot be written, or exists and `overwrite` is false.
     """
+    if problem := refusal(path, sample_rate):
+        raise OutputError(f"cannot write {path}: {problem}")
+    return (_Wav if path.suffix.lower() == ".wav" else _Encoded)(path, sample_rate, overwrite)
+
+
+def refusal(path: Path, sample_rate: int) -> str | None:
+    """Why a file cannot be written at a rate in hertz, by its ending; None if it can."""
     suffix = path.suffix.lower()
     if suffix not in WRITTEN:
-        raise OutputError(f"cannot write {path}: sound is written as {', '.join(WRITTEN)}")
+        return f"sound is written as {', '.join(WRITTEN)}"
     if suffix == ".ogg" and sample_rate > _OGG_RATE:
-        raise OutputError(f"cannot write {path}: OGG takes at most {_OGG_RATE} Hz; write a WAV")
-    return (_Wav if suffix == ".wav" else _Encoded)(path, sample_rate, overwrite)
+        return f"OGG takes at most {_OGG_RATE} Hz: write a WAV, or give sample.rate=48000"
+    if suffix == ".mp3" and sample_rate not in _MP3_RATES:
+        nearest = min(_MP3_RATES, key=lambda rate: (rate < sample_rate, abs(rate - sample_rate)))
+        return f"MP3 does not take {sample_rate} Hz: write a WAV, or give sample.rate={nearest}"
+    return None
 
 
 def pcm16(samples: Wave) -> bytes:
@@ -111,7 +126,7 @@ class _Encoded:
         self._stream = _Stream(path, overwrite)
         with self._encoding():
             self._file = soundfile.SoundFile(
-                self._stream, "w", sample_rate, 1, format=path.suffix[1:].upper()
+                self._stream, "w", sample_rate, 1, format=_FORMATS[path.suffix.lower()]
             )
 
     def write(self, wave: Wave) -> None:

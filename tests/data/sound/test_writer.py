@@ -27,7 +27,7 @@ def test_what_is_written_is_read(suffix: str, tmp_path: Path) -> None:
     output.close()
     wave, rate = reader.read_whole(path)
     assert rate == RATE
-    np.testing.assert_allclose(wave, tone(), atol=0.05 if suffix == ".ogg" else 1e-4)
+    np.testing.assert_allclose(wave, tone(), atol=0.05 if suffix in (".ogg", ".mp3") else 1e-4)
     with pytest.raises(OutputError, match="exists"):
         writer.create(path, RATE)
     writer.create(path, RATE, overwrite=True).close()
@@ -90,5 +90,5 @@ def test_a_wav_says_when_it_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_other_endings_are_refused_before_a_file_is_made(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"written as \.wav, \.flac, \.ogg"):
-        writer.create(tmp_path / "a.mp3", RATE)
+        writer.create(tmp_path / "a.m4a", RATE)
     assert not list(tmp_path.iterdir())
