@@ -166,7 +166,7 @@ def _set_up(
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)
     training, validation, _ = corpus.split(config.data.split)
-    training = training_data.with_copies(training, corpus, config, notice, progress)
+    training = training_data.of_sound(training, corpus, config, notice, progress)
     settings = config.train
     shift_seed = config.fixed_seed if settings.shift_lanes else None
     size = settings.batch_size, settings.sequence_length

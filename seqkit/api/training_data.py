@@ -7,7 +7,7 @@ from seqkit import disk
 from seqkit.api import fine_tuning
 from seqkit.config import Config
 from seqkit.console import Progress
-from seqkit.data import copies, pipes
+from seqkit.data import copies, pipes, silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
@@ -78,31 +78,38 @@ def read(
     return corpus, origin
 
 
-def with_copies(
+def of_sound(
     part: Part,
     corpus: Corpus,
     config: Config,
     notice: Callable[[str], None],
     progress: Progress,
 ) -> Part:
-    """The training part, of sound with the copies that `data.copies` asks for.
+    """The training part; of sound without silence and with copies, as `data.*` asks for.
 
     Raises:
-        ConfigError: copies are asked for, and this is text.
+        ConfigError: that is asked for, and this is text.
         DeviceError: the memory does not suffice.
     """
     codec, data = corpus.codec, config.data
     if not isinstance(codec, Quantiser):
-        if data.copies:
-            raise ConfigError(f"data.copies={data.copies}: only of sound are copies made")
+        for key in ("copies", "trim_silence"):
+            if value := getattr(data, key):
+                raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
         return part
-    seconds = len(part) / codec.sample_rate
-    count = copies.count(data, seconds)
-    if count:
-        notice(
-            f"{duration(seconds)} of sound to learn from, and {count} copies of it, up to "
-            f"{data.copy_pitch:g} semitones higher or lower (data.copies)"
+    told, rate = [], codec.sample_rate
+    if data.trim_silence:
+        before = len(part)
+        part = silence.without_silence(part, codec, data.trim_silence)
+        if left_out := before - len(part):
+            told.append(f"{left_out / rate:.1f} s of silence left out (data.trim_silence)")
+    if count := copies.count(data, len(part) / rate):
+        told.append(
+            f"{count} copies beside it, up to {data.copy_pitch:g} semitones higher or lower "
+            "(data.copies)"
         )
+    if told:
+        notice(f"{duration(len(part) / rate)} of sound to learn from: {', '.join(told)}")
     return copies.with_copies(part, codec, data, count, config.fixed_seed, progress)
 
 

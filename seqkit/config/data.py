@@ -54,6 +54,13 @@ class DataConfig:
         "one factor for all sound: none, or the one that makes the peak 1 or the RMS 0.1",
         choices=("none", "peak", "rms"),
     )
+    trim_silence: float = option(
+        0.0,
+        "decibels below its loudest 20 ms at which sound to learn from counts as silence: left out "
+        "at the beginning of a document, and elsewhere shortened to 0.3 s; 0 leaves all in",
+        minimum=0,
+        maximum=120,
+    )
     copies: int | None = option(
         0,
         "copies of the training part of sound to learn from beside it, each changed as data.copy_* "

@@ -270,7 +270,9 @@ def test_copies_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_th
         count = "data.copies=0" if name == "none" else "data.copies=2"
         result = run(*words, count, *more, f"run_dir={tmp_path / name}")
         assert result.code == 0, result.err
-        assert (", and 2 copies of it, up to 3 semitones" in result.err) == (name != "none")
+        assert ("of sound to learn from: 2 copies beside it, up to 3 semitones" in result.err) == (
+            name != "none"
+        )
     result = run(f"run_dir={tmp_path / 'parts'}", "resume=auto", "train.max_steps=6", "device=cpu")
     assert result.code == 0, result.err
     whole, parts, none = (weights(tmp_path / name) for name in ("whole", "parts", "none"))
@@ -283,7 +285,7 @@ def test_copies_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_th
     )
 
 
-def test_copies_are_made_of_sound_only(run: Run, tmp_path: Path) -> None:
+def test_only_sound_is_copied_and_trimmed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(SENTENCE * 20)
     result = run(
         *TEXT, f"data.path={tmp_path / 'a.txt'}", "data.copies=2", f"run_dir={tmp_path / 'run'}"
@@ -301,3 +303,13 @@ def test_a_model_that_is_worse_than_flac_is_told_so_and_why(run: Run, tmp_path: 
     assert "which needs no training: 7." in few.err
     assert "not learnt enough yet: give it more time (train.max_minutes)\n" in few.err
     assert few.code == 0
+
+
+def test_silence_is_left_out_of_what_is_learnt_from(folder: Path, run: Run, tmp_path: Path) -> None:
+    samples, _ = soundfile.read(folder / "étude.wav")
+    quiet = np.zeros(4 * 16000)
+    soundfile.write(tmp_path / "a.wav", np.concatenate([quiet, samples[: 8 * 16000]]), 16000)
+    words = (*TINY, f"data.path={tmp_path / 'a.wav'}", "model.hidden_size=16", "train.max_steps=2")
+    result = run(*words, "data.trim_silence=40", f"run_dir={tmp_path / 'run'}")
+    assert result.code == 0, result.err
+    assert "0:07 of sound to learn from: 4.0 s of silence left out" in result.err

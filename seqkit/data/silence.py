@@ -1,0 +1,54 @@
+"""Silence left out of a training part: at the beginning of documents, and of long pauses the most.
+
+A network cannot count the samples of a silence. It learns that silence follows silence, and once
+its own output is silent, as it is at the start, it stays so.
+"""
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Part
+
+_FRAME = 0.02  # seconds over which loudness is taken
+_PAUSE = 0.3  # seconds of a pause that are kept
+_BLOCK = 1 << 12  # frames at a time
+
+
+def without_silence(part: Part, codec: Quantiser, decibels: float) -> Part:
+    """The part without what is so many decibels below its loudest 20 ms, but for short pauses.
+
+    A document begins with its first frame that is louder. Of a later pause 0.3 s are kept. A part
+    that is silent altogether stays as it is.
+    """
+    size = max(1, round(_FRAME * codec.sample_rate))
+    levels = _levels(part, codec, size)
+    quiet = levels <= levels.max() * 10 ** (-decibels / 10)
+    if not levels.max():
+        return part
+    begins = np.zeros(len(quiet), bool)
+    begins[part.starts // size] = True
+    keep = np.ones(len(quiet), bool)
+    edges = np.flatnonzero(np.diff(quiet.astype(np.int8), prepend=0, append=0))
+    for begin, end in edges.reshape(-1, 2).tolist():
+        cuts = [begin, *(begin + np.flatnonzero(begins[begin:end])).tolist(), end]
+        for first, last in itertools.pairwise(cuts):
+            kept = 0 if begins[first] else round(_PAUSE / _FRAME)
+            keep[first + (kept + 1) // 2 : max(last - kept // 2, first + (kept + 1) // 2)] = False
+    chosen = np.repeat(keep, size)[: len(part)]
+    moved = np.concatenate([[0], np.cumsum(chosen)])[part.starts]
+    symbols = part.symbols[chosen]
+    return Part(symbols, np.unique(moved[moved < len(symbols)]).astype(np.int64))
+
+
+def _levels(part: Part, codec: Quantiser, size: int) -> npt.NDArray[np.float64]:
+    """The mean power (frames,) of frames of so many samples; the last one may be shorter."""
+    found = []
+    for begin in range(0, len(part), _BLOCK * size):
+        wave = codec.decode(part.symbols[begin : begin + _BLOCK * size])
+        power = np.square(wave, dtype=np.float64)
+        starts = np.arange(0, len(power), size)
+        found.append(np.add.reduceat(power, starts) / size)
+    return np.concatenate(found)
