@@ -30,6 +30,7 @@ def test_what_is_known_by_heart_is_told_when_the_loss_rises() -> None:
     (notice,) = told(*rising, validated(6.0, 4.0), Finished(2, 1.0, 4.0, Path("run")))
     assert "worse than a table of what follows any two samples" in notice
     assert "5.77 bits a sample, and 4.00. It knows its 0:09 of sound by heart (0.72" in notice
+    assert told(*rising) == [notice]
     assert not told(*rising[:2])
 
 

@@ -313,3 +313,15 @@ def test_silence_is_left_out_of_what_is_learnt_from(folder: Path, run: Run, tmp_
     result = run(*words, "data.trim_silence=40", f"run_dir={tmp_path / 'run'}")
     assert result.code == 0, result.err
     assert "0:07 of sound to learn from: 4.0 s of silence left out" in result.err
+
+
+def test_my_sound_learns_from_a_recording_and_ends_with_a_sample(
+    folder: Path, run: Run, tmp_path: Path
+) -> None:
+    words = ("recipe=my_sound", f"data.path={folder / 'étude.wav'}", f"run_dir={tmp_path / 'run'}")
+    small = ("model.hidden_size=16", "train.max_minutes=0.02", "seconds=0.2", "device=cpu")
+    result = run(*words, *small)
+    assert result.code == 0, result.err
+    assert " copies beside it, up to 3 semitones higher or lower (data.copies)" in result.err
+    assert result.out.decode() == f"{tmp_path / 'run' / 'samples' / 'final.wav'}\n"
+    assert soundfile.info(result.out.decode().strip()).frames == 1600

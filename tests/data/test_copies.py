@@ -48,6 +48,9 @@ def test_documents_stay_apart_in_every_copy() -> None:
     part = Part.of(first.symbols, second.symbols)
     made = documents(copies.with_copies(part, CODEC, DataConfig(copy_pitch=1), 3, seed=0))
     assert len(made) == 8
+    assert [len(a) / len(b) for a, b in zip(made[::2], made[1::2], strict=True)] == pytest.approx(
+        [2] * 4, abs=0.002
+    )
     found = [float(np.median(pitches(wave, RATE, 0.0625))) for wave in made]
     assert found[::2] == pytest.approx([300] * 4, rel=0.07)
     assert found[1::2] == pytest.approx([600] * 4, rel=0.07)
