@@ -265,8 +265,8 @@ def test_copies_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_th
     folder: Path, run: Run, tmp_path: Path
 ) -> None:
     short = ("train.max_steps=6", "train.validate_every=3", "train.deterministic=true")
-    short += ("optimizer.schedule=constant", "model.hidden_size=16")
-    words = (*TINY, f"data.path={folder / 'étude.wav'}", *short)
+    steady = ("optimizer.schedule=constant", "model.hidden_size=16")
+    words = (*TINY, f"data.path={folder / 'étude.wav'}", *short, *steady)
     for name, more in (("whole", ()), ("parts", ("train.max_steps=3",)), ("none", ())):
         count = "data.copies=0" if name == "none" else "data.copies=2"
         result = run(*words, count, *more, f"run_dir={tmp_path / name}")
