@@ -13,6 +13,7 @@ def of(path: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: there is no run, or the folder cannot be read.
     """
+    record.require_run(path)
     found = record.read(path)
     verdict, metrics = judge(found), found.metrics
     losses = metrics.validation
