@@ -24,6 +24,7 @@ from seqkit import disk
 from seqkit.cli import main
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
+from tests.warm_python import python
 
 # The gate draws the same examples every time; --hypothesis-profile=default draws others.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -127,7 +128,7 @@ def install(write: Write, package: str, groups: str) -> None:
 def process(*arguments: str, cwd: Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     """Run `python -m seqkit` as a process of its own; the timeout only ends one that hangs."""
     return subprocess.run(
-        [sys.executable, "-m", "seqkit", *arguments],
+        [python(), "-m", "seqkit", *arguments],
         cwd=cwd,
         env=environment(),
         capture_output=True,
@@ -163,7 +164,7 @@ def start(run: Path, text: Path, *more: str) -> "subprocess.Popen[str]":
     """Start a training in a process of its own."""
     arguments = [*TINY, f"data.path={text}", f"run_dir={run}", *more]
     return subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *arguments],
+        [python(), "-m", "seqkit", *arguments],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

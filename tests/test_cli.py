@@ -8,6 +8,7 @@ import pytest
 
 import seqkit
 from tests.conftest import TINY, Run, Write, environment, process
+from tests.warm_python import python
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
@@ -80,7 +81,7 @@ def test_the_console_script_and_the_module_are_one_program(tmp_path: Path) -> No
 
 def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
     words = f'generate checkpoint="{trained}" seed=1 length=5000'
-    command = f'"{sys.executable}" -m seqkit {words} | head -c 9'
+    command = f'"{python()}" -m seqkit {words} | head -c 9'
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"],
         env=environment(),
@@ -133,7 +134,7 @@ def test_a_closed_stdout_does_not_end_a_sweep(text_file: Path, tmp_path: Path) -
         "seed=1,2,3",
     ]
     with subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *arguments], cwd=tmp_path, env=environment(),
+        [python(), "-m", "seqkit", *arguments], cwd=tmp_path, env=environment(),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as sweep:  # fmt: skip
         assert sweep.stdout is not None
@@ -161,7 +162,7 @@ def test_sweeps_of_the_same_second_get_folders_of_their_own(
 
 def test_a_sweep_needs_no_stdout(text_file: Path, tmp_path: Path) -> None:
     keys = " ".join([*TINY, f"data.path={text_file}", "train.max_steps=2", "run_dir=sweep"])
-    seqkit_ = f'"{sys.executable}" -m seqkit'
+    seqkit_ = f'"{python()}" -m seqkit'
     script = (
         f"{seqkit_} --multirun {keys} seed=1,2 >&- && "
         f"{seqkit_} generate checkpoint=sweep/0 length=9 out=a.txt >&-"
@@ -187,7 +188,7 @@ def test_an_empty_path_of_data_is_refused(run: Run, tmp_path: Path) -> None:
 
 
 def test_errors_never_go_to_stdout(tmp_path: Path) -> None:
-    script = f'"{sys.executable}" -m seqkit generate checkpoint=nowhere 2>&-'
+    script = f'"{python()}" -m seqkit generate checkpoint=nowhere 2>&-'
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=environment(), capture_output=True, check=False
     )

@@ -1,7 +1,6 @@
 """What is free is known in control groups, too, and what cannot fit is refused in words."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from seqkit import memory
 from seqkit.errors import DeviceError
 from tests.conftest import TINY, Run, environment
+from tests.warm_python import python
 
 GB = 10**9
 
@@ -157,7 +157,7 @@ def test_a_limit_on_the_address_space_counts(text_file: Path, tmp_path: Path) ->
     limit = 16 * GB
     arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
     done = subprocess.run(
-        [sys.executable, "-m", "seqkit", *arguments, "model.hidden_size=10000"],
+        [python(), "-m", "seqkit", *arguments, "model.hidden_size=10000"],
         env=environment(),
         capture_output=True,
         text=True,

@@ -1,7 +1,6 @@
 """The line fits, at every width and with every text, and tells a time left that comes true."""
 
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from seqkit.progress_line import ProgressLine, Reading, columns_of, counted, duration, rounded
 from tests.conftest import SENTENCE, TINY, environment
 from tests.terminal import Screen, on_terminal
+from tests.warm_python import python
 
 
 class Clock:
@@ -132,7 +132,7 @@ def test_the_bar_of_a_training_keeps_to_its_row_at_every_width(
     text_file: Path, tmp_path: Path
 ) -> None:
     words = [*TINY, f"data.path={text_file}", "run_dir=run", "train.max_steps=90000"]
-    program = [sys.executable, "-m", "seqkit", *words, "train.validate_every=0"]
+    program = [python(), "-m", "seqkit", *words, "train.validate_every=0"]
     seen: dict[int, str] = {}
     with on_terminal(program, 120, tmp_path) as terminal:
         for columns in (120, 60, 40, 80, 30, 120, 40):
@@ -172,7 +172,7 @@ def test_every_bar_keeps_to_its_row(
         words = [f"checkpoint={trained}", "data.path=long.txt"]
     else:
         words = [f"checkpoint={trained}", "length=9000000", "out=long.txt", "seed=1"]
-    program = [sys.executable, "-m", "seqkit", command, "device=cpu", *words]
+    program = [python(), "-m", "seqkit", command, "device=cpu", *words]
     with on_terminal(program, columns, tmp_path) as terminal:
         last = ""
         while "/s" not in last or "left" not in last:
@@ -190,7 +190,7 @@ def test_wide_characters_and_codes_are_counted_as_they_are_shown(tmp_path: Path)
         "        bar.update(step, '日本語のとても長い名前' * (step % 5))\n"
         "        console.notice(f'{step} ☃')\n"
     )
-    with on_terminal([sys.executable, "-c", program], 40, tmp_path) as terminal:
+    with on_terminal([python(), "-c", program], 40, tmp_path) as terminal:
         while terminal.read():
             assert all(columns_of(row) <= 40 for row in terminal.screen.rows)
         assert terminal.screen.rows == [f"{step} ☃" for step in range(50)]
@@ -212,7 +212,7 @@ def test_without_a_terminal_lines_are_told_now_and_then(tmp_path: Path) -> None:
         "        bar.update(step, 'loss 1', important=step == 3)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment(), capture_output=True,
+        [python(), "-c", program], cwd=tmp_path, env=environment(), capture_output=True,
         text=True, check=True,
     )  # fmt: skip
     assert done.stderr == "step 3/50  loss 1\n"

@@ -1,12 +1,12 @@
 """stdout that is full, and streams that are closed: no traceback, and the code that fits."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import TINY, environment
+from tests.warm_python import python
 
 COMMANDS = {
     "help": "--help",
@@ -28,7 +28,7 @@ def shell(
 ) -> subprocess.CompletedProcess[str]:
     words = COMMANDS[name].format(run=trained, text=text_file, new=tmp_path / "new")
     return subprocess.run(
-        ["bash", "-c", f'"{sys.executable}" -m seqkit {words} {redirection}'],
+        ["bash", "-c", f'"{python()}" -m seqkit {words} {redirection}'],
         env=environment(),
         capture_output=True,
         text=True,

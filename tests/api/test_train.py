@@ -16,6 +16,7 @@ from seqkit.runs import events
 from seqkit.runs.events import Event
 from seqkit.training.events import CheckpointDue
 from tests.conftest import SMALL, TINY, Run, Write, environment
+from tests.warm_python import python
 
 
 def test_a_run_is_that_of_the_command(run: Run, text_file: Path, tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_hydra_of_the_callers_own_is_left_as_it_was(text_file: Path, tmp_path: P
         "    assert GlobalHydra.instance().hydra is before\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True,
+        [python(), "-c", code], cwd=tmp_path, env=environment(), capture_output=True,
         text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from tests.conftest import EARLIER_RUNS, TINY, Run, environment
 from tests.terminal import set_size
+from tests.warm_python import python
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
 def test_a_narrow_terminal_gets_paragraphs(columns: int, paragraphs: bool, trained: Path) -> None:
     side, other = os.openpty()
     set_size(side, columns)
-    program = [sys.executable, "-m", "seqkit", "compare", "runs=run", "quiet=true"]
+    program = [python(), "-m", "seqkit", "compare", "runs=run", "quiet=true"]
     subprocess.run(program, cwd=trained.parent, env=environment(), stdout=other, check=True)
     os.close(other)
     lines = os.read(side, 1 << 16).decode().split("\r\n")[:-1]

@@ -1,7 +1,6 @@
 """`compress` and `decompress` as programs: files, pipes, sound, and what is wrong with them."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import soundfile
 
 from seqkit import disk
 from tests.conftest import SENTENCE, SMALL, Run, environment, fill_disk
+from tests.warm_python import python
 
 CONTENT = SENTENCE.encode() * 20 + "naïve \u2603\r\n".encode() + b"\0\xff\xfe" + b"thin"
 
@@ -50,7 +50,7 @@ def test_a_file_comes_back_to_the_byte(run: Run, trained: Path, packed: Path) ->
 
 
 def test_a_pipe_compresses_and_decompresses(trained: Path, tmp_path: Path) -> None:
-    program = [sys.executable, "-m", "seqkit"]
+    program = [python(), "-m", "seqkit"]
     words = [f"checkpoint={trained}", "data.path=-", "out=-", "device=cpu"]
     content = CONTENT
     for command in ("compress", "decompress"):

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from seqkit import disk
 from tests.conftest import TINY, Run, environment
+from tests.warm_python import python
 
 
 def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
@@ -171,7 +171,7 @@ def test_missing_and_damaged_checkpoints_exit_with_4(
 
 
 def test_a_terminal_shows_what_stdout_holds(run: Run, trained: Path) -> None:
-    program = f'"{sys.executable}" -m seqkit generate checkpoint="{trained}" length=15 seed=2'
+    program = f'"{python()}" -m seqkit generate checkpoint="{trained}" length=15 seed=2'
     shown = subprocess.run(
         ["script", "-qec", program, "/dev/null"],
         env=environment(),
@@ -188,7 +188,7 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
     terminal, side = os.openpty()
     more = ["streams=2", "length=10000000", "out=long.txt"]
     with subprocess.Popen(
-        [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
+        [python(), "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
         cwd=tmp_path, env=environment(), stderr=side,
     ) as making:  # fmt: skip
         try:
@@ -212,7 +212,7 @@ def test_a_signal_ends_text_on_stdout_in_a_line(
 ) -> None:
     words = ["generate", f"checkpoint={trained}", "length=10000000", "seed=1"]
     with subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *words],
+        [python(), "-m", "seqkit", *words],
         cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as making:  # fmt: skip
         try:

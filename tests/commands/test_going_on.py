@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from tests.conftest import (
     wait_for_steps,
     weights,
 )
+from tests.warm_python import python
 
 
 def begin(run: Run, text: Path, into: Path, *more: str) -> None:
@@ -83,7 +83,7 @@ def test_the_line_that_a_stop_tells_goes_on(
     line = told.partition("go on with: ")[2]
     assert line.startswith("python -m seqkit $'run_dir=")
     assert line.endswith(" resume=auto")
-    script = line.replace("python", f'"{sys.executable}"', 1)
+    script = line.replace("python", f'"{python()}"', 1)
     done = subprocess.run(
         ["bash", "-c", script], cwd="/", env=environment(), capture_output=True, text=True,
         check=False,

@@ -4,7 +4,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 import soundfile
 
 from tests.conftest import SENTENCE, TINY, Run, environment, wait_for_steps
+from tests.warm_python import python
 
 
 def sweep(folder: Path, *more: str) -> list[str]:
@@ -58,7 +58,7 @@ def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_
     keys = ("seed=1,2,3", "train.max_steps=90", "data.split=[0.8,0.2,0]")
     words = sweep(tmp_path / "it's", texts[0], *keys)
     with subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *words, "resume=never"], env=environment(), text=True,
+        [python(), "-m", "seqkit", *words, "resume=never"], env=environment(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as stopped:  # fmt: skip
         wait_for_steps(tmp_path / "it's" / "1", 1)
@@ -68,7 +68,7 @@ def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_
     assert [row[3] for row in table(err)] == ["finished", "stopped", "not started"]
     line = err.splitlines()[-1].partition("go on with the whole sweep: ")[2]
     assert line.startswith("python -m seqkit --multirun ")
-    script = line.replace("python", f'"{sys.executable}"', 1)
+    script = line.replace("python", f'"{python()}"', 1)
     done = subprocess.run(
         ["bash", "-c", script], env=environment(), capture_output=True, text=True, check=False
     )
@@ -137,7 +137,7 @@ def test_names_of_sound_stand_one_a_line(run: Run, tmp_path: Path) -> None:
 def test_a_reader_who_leaves_ends_no_sweep(texts: list[str], tmp_path: Path) -> None:
     words = sweep(tmp_path / "s", texts[0], "seed=1,2,3", "length=20")
     with subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *words], env=environment(), text=True,
+        [python(), "-m", "seqkit", *words], env=environment(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as running:  # fmt: skip
         assert running.stdout and running.stderr

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from seqkit.errors import OutputError
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
 from tests.conftest import Run, environment
+from tests.warm_python import python
 
 CODEC = Characters("abcdé€", 0)
 
@@ -210,7 +210,7 @@ def test_streams_beyond_the_limit_of_open_files_are_refused_before_any_is_made(
     resource = pytest.importorskip("resource")
     arguments = [f"checkpoint={trained}", "out=a.txt", "length=5", "device=cpu"]
     done = subprocess.run(
-        [sys.executable, "-m", "seqkit", "generate", *arguments, "streams=100"],
+        [python(), "-m", "seqkit", "generate", *arguments, "streams=100"],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 import soundfile
 
 from tests.conftest import SENTENCE, SMALL, TINY, Run, environment
+from tests.warm_python import python
 
 SOUND = [key for key in SMALL if not key.startswith("length=")]
 
@@ -20,7 +20,7 @@ SOUND = [key for key in SMALL if not key.startswith("length=")]
 def piped(content: bytes, *words: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     """Run `python -m seqkit` with a content on its stdin."""
     return subprocess.run(
-        [sys.executable, "-m", "seqkit", *words], cwd=cwd, env=environment(), input=content,
+        [python(), "-m", "seqkit", *words], cwd=cwd, env=environment(), input=content,
         capture_output=True, check=False, timeout=600,
     )  # fmt: skip
 
@@ -129,7 +129,7 @@ def test_ctrl_c_while_a_stream_is_read_leaves_nothing(tmp_path: Path) -> None:
     words = [*TINY, "data.path=-", "run_dir=run"]
     cache = tmp_path / "cache"
     started = subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *words], cwd=tmp_path, stdin=subprocess.PIPE,
+        [python(), "-m", "seqkit", *words], cwd=tmp_path, stdin=subprocess.PIPE,
         stderr=subprocess.PIPE, env={**environment(), "SEQKIT_CACHE_DIR": str(cache)},
     )  # fmt: skip
     assert started.stdin and started.stderr

@@ -1,7 +1,6 @@
 """The estimates of generation and evaluation, beside what they really take."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from seqkit.errors import DeviceError
 from seqkit.evaluation import scoring
 from seqkit.generation import footprint
 from tests.conftest import environment
+from tests.warm_python import python
 
 _MEASURE = """
 import sys
@@ -48,7 +48,7 @@ def test_streams_take_what_is_estimated_or_a_little_more(
     engine: str, shape: tuple[int, int, int, int]
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, engine, *map(str, shape)],
+        [python(), "-c", _MEASURE, engine, *map(str, shape)],
         env=environment(),
         capture_output=True,
         text=True,

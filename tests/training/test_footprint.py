@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.plugins import Catalogue
 from seqkit.training.footprint import TrainingShape, advice, shape_of
 from tests.conftest import environment
+from tests.warm_python import python
 
 GB = 10**9
 _MEASURE = """
@@ -43,7 +43,7 @@ def growth(folder: Path, *keys: str) -> int:
     text = folder / "text.txt"
     text.write_text("to be or not to be\n" * 15_000)
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, str(text), *keys],
+        [python(), "-c", _MEASURE, str(text), *keys],
         cwd=folder,
         env=environment(),
         capture_output=True,

@@ -1,7 +1,6 @@
 """A torchaudio that cannot be imported is none, and what it computes stays the same."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from seqkit.data.codecs import MuLaw
 from seqkit.data.sound import resample
 from seqkit.data.sound.torchaudio_import import torchaudio
 from tests.conftest import environment
+from tests.warm_python import python
 
 RATE = 8000
 _ENCODE = """
@@ -63,7 +63,7 @@ def test_a_package_that_fails_gives_the_same_symbols_and_one_notice(
     soundfile.write(tmp_path / "a.wav", wave, 44100, "FLOAT")
     paths = f"{tmp_path / 'site'}:{environment()['PYTHONPATH']}"
     done = subprocess.run(
-        [sys.executable, "-c", _ENCODE, str(tmp_path / "a.wav"), str(tmp_path / "found.npy")],
+        [python(), "-c", _ENCODE, str(tmp_path / "a.wav"), str(tmp_path / "found.npy")],
         env={**environment(), "PYTHONPATH": paths, "SEQKIT_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True,
         text=True,

@@ -1,0 +1,203 @@
+"""A `python` whose programs find PyTorch and seqkit imported: those that tests start need not wait.
+
+`python()` names a stand-in for `sys.executable`. It hands its arguments, environment, folder and
+streams to a server that has imported everything, and the server's fork runs the program. Signals
+and exit codes pass through. Programs that are about starting (imports, locales, signals in the
+first second) or that are stopped (SIGSTOP) want `sys.executable` itself.
+"""
+
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import json
+import os
+import resource
+import runpy
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import types
+from pathlib import Path
+from typing import Any
+
+_PASSED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+_CLIENT = """\
+import fcntl, json, os, resource, signal, socket, sys
+streams = []
+for number in range(3):
+    try:
+        os.fstat(number)
+        streams.append(number)
+    except OSError:  # closed
+        pass
+ignored, waiting, program = [], [], None
+def forward(number, frame):
+    waiting.append(number)
+    while program and waiting:
+        os.kill(program, waiting.pop())
+for number in map(int, sys.argv[2].split(",")):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        ignored.append(number)
+    else:
+        signal.signal(number, forward)
+link = socket.socket(socket.AF_UNIX)
+link = socket.socket(fileno=fcntl.fcntl(link.detach(), fcntl.F_DUPFD_CLOEXEC, 3))
+link.connect(sys.argv[1])
+folder = os.open(".", os.O_RDONLY)
+limits = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
+told = {
+    "streams": streams,
+    "ignored": ignored,
+    "limits": [(limit, resource.getrlimit(limit)) for limit in limits],
+    "words": sys.argv[3:],
+    "env": dict(os.environ),
+}
+socket.send_fds(link, [b"."], [folder, *streams])
+link.sendall(json.dumps(told).encode() + b"\\n")
+answers = link.makefile()
+program = int(answers.readline())
+if waiting:
+    forward(waiting.pop(), None)
+code = int(answers.readline())
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
+    os.kill(os.getpid(), -code)
+os._exit(code)
+"""
+
+
+@functools.cache
+def python() -> str:
+    """The path of the stand-in, whose server runs until this process ends."""
+    if not sys.platform.startswith("linux"):
+        return sys.executable
+    folder = Path(tempfile.mkdtemp(prefix="seqkit_"))
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.warm_python", str(folder / "socket")],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        stdin=subprocess.PIPE,  # closed when this process ends, however it does
+        stdout=subprocess.PIPE,
+    )
+    assert server.stdin and server.stdout
+    assert server.stdout.readline() == b"ready\n"
+    (folder / "client.py").write_text(_CLIENT)
+    numbers = ",".join(str(int(getattr(signal, name))) for name in _PASSED)
+    stand_in = folder / "python"
+    stand_in.write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" -IS "{folder}/client.py" "{folder}/socket" '
+        f'{numbers} "$@"\n'
+    )
+    stand_in.chmod(0o700)
+
+    def end() -> None:
+        for stream in (server.stdin, server.stdout):
+            stream.close()  # type: ignore[union-attr]
+        server.wait()
+        shutil.rmtree(folder)
+
+    atexit.register(end)
+    return str(stand_in)
+
+
+def _serve(place: str) -> list[str]:
+    """Wait for programs; returns, in a fork for each, with the words after `python`."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(place)
+        listening.listen(64)
+        os.write(1, b"ready\n")
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers need no wait
+        while True:
+            ready, _, _ = select.select([listening, 0], [], [])
+            if 0 in ready:
+                os._exit(0)
+            link, _ = listening.accept()
+            if os.fork() == 0:
+                listening.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                return _keep(link)
+            link.close()
+
+
+def _keep(link: socket.socket) -> list[str]:
+    """Fork the program, in which this returns; tell its number and how it ended, or end it."""
+    _, handles, _, _ = socket.recv_fds(link, 1, 4)
+    with link.makefile() as lines:
+        told = json.loads(lines.readline())
+    program = os.fork()
+    if program == 0:
+        link.close()
+        _become(told, handles)
+        return list(told["words"])
+    for handle in handles:
+        os.close(handle)
+    with contextlib.suppress(BrokenPipeError):
+        link.sendall(b"%d\n" % program)
+    ended = os.pidfd_open(program)
+    if link in select.select([link, ended], [], [])[0]:  # nobody waits for it any more
+        os.kill(program, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
+    with contextlib.suppress(BrokenPipeError):
+        link.sendall(b"%d\n" % code)
+    os._exit(0)
+
+
+def _become(told: dict[str, Any], handles: list[int]) -> None:
+    """Take the client's streams, folder, environment, signals and limits."""
+    folder, *streams = handles
+    os.fchdir(folder)
+    os.close(folder)
+    for name in _PASSED:
+        number = getattr(signal, name)
+        usual = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+        signal.signal(number, signal.SIG_IGN if number in told["ignored"] else usual)
+    for number in range(3):
+        os.close(number)
+    for number, handle in zip(told["streams"], streams, strict=True):
+        os.dup2(handle, number)
+        os.close(handle)
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        usual_stream = getattr(sys, f"__{name}__")
+        stream = None
+        if number in told["streams"]:
+            stream = open(  # noqa: SIM115
+                number, mode, encoding=usual_stream.encoding, errors=usual_stream.errors,
+                closefd=False, buffering=1 if number == 2 else -1,
+            )  # fmt: skip
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    os.environ.clear()
+    os.environ.update(told["env"])
+    for limit, values in told["limits"]:
+        resource.setrlimit(limit, values)
+
+
+def _run(words: list[str]) -> None:
+    """Run `-m MODULE …` or `-c CODE …` as the interpreter does."""
+    option, what, *rest = words
+    given = os.environ.get("PYTHONPATH", "")
+    sys.path[:0] = [str(Path.cwd()), *filter(None, given.split(os.pathsep))]
+    sys.argv = [option, *rest]
+    importlib.invalidate_caches()
+    if option == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        sys.modules["__main__"] = main = types.ModuleType("__main__")
+        exec(compile(what, "<string>", "exec"), vars(main))
+
+
+if __name__ == "__main__":
+    for name in (  # without ONNX Runtime, which starts a thread: no fork has that
+        *("seqkit.api.train", "seqkit.commands.train", "seqkit.commands.generate"),
+        *("seqkit.commands.evaluate", "torch._dynamo", "torch.onnx", "matplotlib.figure"),
+        *("matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg"),
+    ):
+        importlib.import_module(name)
+    gc.freeze()  # what is imported is not looked through again at the end of each program
+    words = _serve(sys.argv[1])
+    _run(words)
