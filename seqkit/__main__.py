@@ -1,10 +1,36 @@
-"""`python -m seqkit`."""
+"""`python -m seqkit`, and the console script `seqkit`."""
 
+import contextlib
+import os
+import signal
 import sys
+from types import FrameType
+
+_CODES = {"SIGINT": 130, "SIGTERM": 75, "SIGHUP": 75, "SIGUSR1": 75}
+
+
+def main() -> None:
+    """Hear signals from here on, also while the program is being loaded, and run it."""
+    for name in _CODES:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end)
+    from seqkit.cli import entry
+
+    entry()
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End in a line: nothing was begun, and an exception within an import may come out as any."""
+    name = signal.Signals(number).name
+    said = "interrupted" if name == "SIGINT" else f"stopped by {name}"
+    with contextlib.suppress(OSError):  # closed
+        os.write(2, f"seqkit: error: {said}\n".encode())
+    os._exit(_CODES[name])
+
 
 if __name__ == "__main__":
     try:
-        from seqkit.cli import entry
-    except KeyboardInterrupt:  # before there is anything that could say it
+        main()
+    except KeyboardInterrupt:  # a Ctrl-C before there was anything that could say it
         sys.exit(130)
-    entry()

@@ -14,7 +14,7 @@ import seqkit
 from seqkit import commands, disk, plugins, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
-from seqkit.commands.interrupts import ended_by_signals
+from seqkit.commands.interrupts import asking, ended_by_signals
 from seqkit.config import options
 from seqkit.errors import ConfigError, SeqkitError, shows_tracebacks
 from seqkit.plugins import Catalogue
@@ -93,7 +93,8 @@ def entry() -> None:
     except KeyboardInterrupt:  # while the handlers of the last command were put back
         code = 130
     with contextlib.suppress(KeyboardInterrupt):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key that bounces disturbs no exit
+        for number in asking():
+            signal.signal(number, signal.SIG_IGN)  # one that comes now changes no exit code
     sys.exit(code)
 
 

@@ -11,8 +11,14 @@ from typing import Any, TypeVar
 from seqkit.errors import StoppedError
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
-_BOUNCE = 1.0  # seconds; a Ctrl-C sooner after the first is the same one, not a second
+_BOUNCE = 1.0  # seconds; a signal sooner after the first is the same wish, not a second one
+_LOOK_AGAIN = 0.02  # seconds
 _Item = TypeVar("_Item")
+
+
+def asking() -> list[signal.Signals]:
+    """The signals that ask a command to end, as far as this system has them."""
+    return [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
 
 
 @contextmanager
@@ -34,37 +40,41 @@ def ended_by_signals() -> "Iterator[Interrupts]":
 
 
 class Interrupts:
-    """Raises KeyboardInterrupt for the first signal, only where the work can be interrupted.
+    """Raises KeyboardInterrupt for a signal, only where the work can be interrupted.
 
-    Signals are heard inside its `with` block. Those that come after the first change nothing: what
-    is saved because of it is not disturbed. Signals that this system lacks, and those that are
-    ignored (nohup means it), stay as they are; so do all of them outside the main thread.
+    Signals are heard inside its `with` block. Those within a second of the first change nothing: a
+    key bounces, and schedulers send several. A later one insists, and raises at once. Signals that
+    this system lacks, and those that are ignored (nohup means it), stay as they are; so do all of
+    them outside the main thread.
     """
 
     def __init__(self, at_once: bool = True) -> None:
-        """Without `at_once` a signal is only noted in `received`, until a Ctrl-C insists.
-
-        One within a second of the first Ctrl-C does not: it may be a key that bounced.
-        """
+        """Without `at_once` the first signal is only noted in `received`."""
         self.received: signal.Signals | None = None
         """The first signal."""
+        self.insisted = False
+        """Whether another came a second or more after it."""
         self._at_once = at_once
-        self._first_ctrl_c: float | None = None
+        self._insisting_from = 0.0  # on the monotonic clock
         self._held = 0
-        self._due = False  # a signal is to be raised when `held` is left
-        self._raised = False
+        self._due = False  # a signal is to be raised when `held`, or an import, is left
+        self._importing = False  # when it came
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Interrupts":
         if threading.current_thread() is threading.main_thread():
-            for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
+            for number in asking():
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
                     self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *error: object) -> None:
+        if signal.SIGALRM in self._before:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._due and self._importing:
+            raise KeyboardInterrupt
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -75,6 +85,7 @@ class Interrupts:
         finally:
             self._held -= 1
         if self._due and not self._held:
+            self._due = False
             raise KeyboardInterrupt
 
     def each(self, items: Iterator[_Item]) -> Iterator[_Item]:
@@ -105,20 +116,30 @@ class Interrupts:
             yield item
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        first = self.received is None
-        if first:
+        if self.received is None:
             self.received = signal.Signals(number)
-        insists = not first and number == signal.SIGINT and not self._bounced()
-        if number == signal.SIGINT and self._first_ctrl_c is None:
-            self._first_ctrl_c = time.monotonic()
-        if self._raised or not (first if self._at_once else insists):
+            self._insisting_from = time.monotonic() + _BOUNCE
+            if not self._at_once:
+                return
+        elif time.monotonic() < self._insisting_from:
             return
-        if self._held:
-            self._due = True
         else:
-            self._raised = True
+            self.insisted = True
+        self._raise(number, frame)
+
+    def _raise(self, number: int, frame: FrameType | None) -> None:
+        self._due = True
+        if not self._held and not self._put_off(frame):
+            self._due = False
             raise KeyboardInterrupt
 
-    def _bounced(self) -> bool:
-        """Whether a Ctrl-C came just before, as when a key bounces or is held down."""
-        return self._first_ctrl_c is not None and time.monotonic() < self._first_ctrl_c + _BOUNCE
+    def _put_off(self, frame: FrameType | None) -> bool:
+        """Look again soon, if this is within an import: what is raised there comes out as any."""
+        while frame is not None and "importlib" not in frame.f_code.co_filename:
+            frame = frame.f_back
+        if frame is None or not hasattr(signal, "setitimer"):
+            return False
+        self._before.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._raise))
+        signal.setitimer(signal.ITIMER_REAL, _LOOK_AGAIN)
+        self._importing = True
+        return True

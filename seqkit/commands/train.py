@@ -1,6 +1,5 @@
 """`train`: data in, checkpoints, metrics and a sample out."""
 
-import contextlib
 import signal
 
 from seqkit import device, stdout
@@ -15,7 +14,7 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console
-from seqkit.errors import InterruptedRunError, StoppedError
+from seqkit.errors import InterruptedRunError, SeqkitError, StoppedError
 from seqkit.plugins import Catalogue
 from seqkit.runs.observers import ProgressBar
 
@@ -33,26 +32,29 @@ def _train(training: Training, console: Console) -> None:
     trainer = training.trainer
     bar = console.progress("step", trainer.total_steps, trainer.progress.step)
     slow = training.execution.precision == "fp32" and training.config.train.precision == "auto"
-    with contextlib.ExitStack() as saving, Interrupts(at_once=False) as interrupts, bar as shown:
+    with Interrupts(at_once=False) as interrupts, bar as shown:
 
         def reason() -> str | None:
-            if interrupts.received is None:
-                return None
-            saving.enter_context(interrupts.held())  # a second Ctrl-C does not disturb the saving
-            return interrupts.received.name
+            return interrupts.received and interrupts.received.name
 
         follower = ProgressBar(console, shown, slow_precision=slow)
         try:
             run_training(training, [follower], console.notice, stop=reason)
         except StoppedError as error:
-            if interrupts.received is signal.SIGINT:
-                raise InterruptedRunError(str(error)) from error
-            raise
+            raise _stopped(interrupts, str(error)) from error
+        except KeyboardInterrupt as error:
+            if interrupts.received is None:  # it came while the training was set up
+                raise
+            again = f"another signal after {reason()} ended the training at once"
+            raise _stopped(interrupts, f"{again}; the last checkpoint is whole") from error
         if interrupts.received is not None:  # after the last step
-            message = f"stopped by {interrupts.received.name}; the run is finished and saved"
-            if interrupts.received is signal.SIGINT:
-                raise InterruptedRunError(message)
-            raise StoppedError(message)
+            raise _stopped(interrupts, f"stopped by {reason()}; the run is finished and saved")
+
+
+def _stopped(interrupts: Interrupts, message: str) -> SeqkitError:
+    """The failure that a first signal means."""
+    of_key = interrupts.received is signal.SIGINT
+    return InterruptedRunError(message) if of_key else StoppedError(message)
 
 
 def _print_sample(training: Training, console: Console) -> None:

@@ -1,5 +1,6 @@
 """Signals come through where the work can be interrupted, and nowhere else."""
 
+import importlib
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.commands.interrupts import Interrupts
-from tests.conftest import environment, start, wait_for_steps
+from tests.conftest import Write, environment, start, wait_for_steps
 
 ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1]
 
@@ -89,23 +90,33 @@ def test_an_iterator_ends_as_well() -> None:
     assert seen == [0, 1, 2, 3]
 
 
-def test_a_training_notes_the_first_and_gives_in_to_a_second_ctrl_c() -> None:
+@pytest.mark.parametrize("number", ASKING)
+def test_a_training_notes_the_first_and_gives_in_to_one_a_second_later(
+    number: signal.Signals,
+) -> None:
     with Interrupts(at_once=False) as interrupts:
-        signal.raise_signal(signal.SIGTERM)
-        signal.raise_signal(signal.SIGHUP)
-        assert interrupts.received == signal.SIGTERM
-        with pytest.raises(KeyboardInterrupt), interrupts.held():
-            signal.raise_signal(signal.SIGINT)
-
-
-def test_a_ctrl_c_that_bounces_is_one_ctrl_c() -> None:
-    with Interrupts(at_once=False) as interrupts:
-        for _ in range(3):
-            signal.raise_signal(signal.SIGINT)
+        for _ in range(3):  # a key that bounces, a scheduler that sends several
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(number)
+        assert (interrupts.received, interrupts.insisted) == (signal.SIGTERM, False)
         time.sleep(1.05)
         with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        assert interrupts.received == signal.SIGINT
+            signal.raise_signal(number)
+        assert interrupts.insisted
+
+
+def test_a_signal_within_an_import_is_raised_after_it(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("signals_in_import.py", "import signal\nsignal.raise_signal(signal.SIGTERM)\nX = 5\n")
+    found = []
+    with pytest.raises(KeyboardInterrupt), Interrupts():
+        found.append(importlib.import_module("signals_in_import").X)
+        time.sleep(5)
+        found.append(6)
+    assert found == [5]
+    with pytest.raises(KeyboardInterrupt), Interrupts():  # before the next look
+        importlib.reload(sys.modules["signals_in_import"])
 
 
 def test_two_ctrl_c_in_a_moment_still_save(text_file: Path, tmp_path: Path) -> None:
