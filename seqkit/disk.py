@@ -101,11 +101,27 @@ class OutputFile:
         self.close()
 
 
+def require_room(path: Path, size: int) -> None:
+    """Refuse a file of so many bytes for which its disk has no room. Raises OutputError."""
+    with _failures(path):
+        free = shutil.disk_usage(path.parent).free
+    if free < size:
+        raise OutputError(
+            f"cannot write {path}: it takes {size / 1e6:,.1f} MB, and {free / 1e6:,.1f} MB are "
+            "free on its disk"
+        )
+
+
 @contextlib.contextmanager
-def atomic_write(path: Path, overwrite: bool = True) -> Iterator[OutputFile]:
+def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[OutputFile]:
     """Open a temporary file beside `path` that takes its place, synced, when the block ends well.
 
     Readers see the old file or the whole new one, whatever happens in between.
+
+    Args:
+        path: the file; folders above it are made.
+        overwrite: whether it may take the place of another.
+        size: how many bytes it will have, if that is known: they have to be free.
 
     Raises:
         OutputError: the file cannot be written; or it is there at the end, and `overwrite` is
@@ -114,6 +130,9 @@ def atomic_write(path: Path, overwrite: bool = True) -> Iterator[OutputFile]:
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
     with _failures(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+    if size:
+        require_room(path, size)
+    with _failures(path):
         stream = OutputFile(open_file(temporary, "xb"), path)
     try:
         with stream:
@@ -141,6 +160,18 @@ def create(path: Path, overwrite: bool = False) -> OutputFile:
             return OutputFile(open_file(path, "wb" if overwrite else "xb"), path)
         except FileExistsError as error:
             raise exists_error(path) from error
+
+
+def reopen(path: Path) -> OutputFile:
+    """A file to be written anew or left as it is, made if it is not there. Raises OutputError."""
+    with _failures(path):
+        return OutputFile(open_file(path, "ab"), path)
+
+
+def renew(path: Path) -> None:
+    """Give a file the time stamp of now. Raises OutputError."""
+    with _failures(path):
+        os.utime(path)
 
 
 def claim(paths: Sequence[Path]) -> bool:

@@ -45,7 +45,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         difference = _difference(onnx.open_session(content), network, saved.codec.size, bar.update)
     if not difference < _TOLERANCE:
         raise OutputError(f"{out}: not written, its logits differ by {difference} from PyTorch's")
-    with disk.atomic_write(out, config.overwrite) as stream:
+    with disk.atomic_write(out, config.overwrite, len(content)) as stream:
         stream.write(content)
     console.notice(
         f"written: {out}; over {_STEPS} steps its logits differ from PyTorch's by at most "

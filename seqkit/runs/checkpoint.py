@@ -31,6 +31,7 @@ from seqkit.renamed_keys import upgrade
 FORMAT = 1
 _ZEROS = "0" * 64
 _WEIGHTS = "model."
+_LARGEST_HEADER = 1 << 26  # bytes: a vocabulary of all characters takes a quarter
 _NOT_OURS = (
     *(struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError),
     RecursionError,  # thousands of brackets
@@ -84,7 +85,7 @@ class Checkpoint:
         )
         place = _digest_place(content)
         digest = hashlib.sha256(content).hexdigest().encode()
-        with disk.atomic_write(path) as stream:
+        with disk.atomic_write(path, size=len(content)) as stream:
             for part in _with_digest(content, place, digest):
                 stream.write(part)
 
@@ -224,6 +225,8 @@ def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
     foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
     try:
         length = struct.unpack("<Q", content[:8])[0]
+        if length > _LARGEST_HEADER:
+            raise foreign
         metadata = json.loads(content[8 : 8 + length])["__metadata__"]
         digest, header = metadata["digest"], json.loads(metadata["seqkit"])
     except _NOT_OURS as error:

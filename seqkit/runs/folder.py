@@ -12,11 +12,11 @@ from typing import Any
 from seqkit import disk
 from seqkit.config import Config
 from seqkit.config_file import to_yaml
-from seqkit.disk import OutputFile
 from seqkit.errors import CheckpointError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.claim import Claim, is_claimed
 from seqkit.runs.layout import RunFiles
 
 _SHOWN = 3  # names of what else is in a folder
@@ -29,7 +29,7 @@ class RunFolder:
         """The folder `path`; a `timed` one gets a number when it is made, if it is taken."""
         self.files = RunFiles(path)
         self._timed = timed
-        self._lock: OutputFile | None = None
+        self._claim = Claim(self.files.lock)
         self._held_run = False
 
     @classmethod
@@ -62,17 +62,8 @@ class RunFolder:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether a training writes to this folder now; False where nothing is locked."""
-        if os.name != "posix" or not self.files.lock.is_file():
-            return False
-        import fcntl
-
-        try:
-            with self.files.lock.open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:  # held, or not ours to read
-            return True
-        return False
+        """Whether a training writes to this folder now."""
+        return is_claimed(self.files.lock)
 
     def check_writable(self) -> None:
         """Raises OutputError where no folder can be: before any work is done in vain."""
@@ -114,9 +105,7 @@ class RunFolder:
                 self._acquire()
             yield
         finally:
-            if self._lock is not None:
-                self._lock.close()
-                self._lock = None
+            self._claim.release()
 
     def make(self) -> None:
         """Make the folder, within `claimed`.
@@ -132,27 +121,17 @@ class RunFolder:
                 disk.make_folder(folder)
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error
-        if self._lock is None:
+        if not self._claim.held:
             self._acquire()
         if self.holds_run != self._held_run:
             raise OutputError(f"run_dir={self.path}: another training was here: start again")
 
     def _acquire(self) -> None:
-        """Hold an advisory lock; elsewhere than on POSIX nothing is locked."""
         try:
-            self._lock = disk.create(self.files.lock, overwrite=True)
+            self._claim = Claim(self.files.lock)
+            self._claim.take()
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error
-        if os.name != "posix":
-            return
-        import fcntl
-
-        try:
-            fcntl.flock(self._lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise OutputError(
-                f"run_dir={self.path}: another training writes to this folder"
-            ) from error
 
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""
@@ -205,7 +184,11 @@ class RunFolder:
         """Make `saved` the last checkpoint and keep the one before it.
 
         The new file is whole before the others are touched.
+
+        Raises:
+            OutputError: it cannot be written, or another host took this folder over.
         """
+        self._claim.check()
         new, last = self.files.checkpoint("next"), self.files.checkpoint("last")
         saved.save(new)
         if last.exists():

@@ -1,0 +1,170 @@
+"""Who trains in a folder: one process at a time, on this host and on all that share the folder.
+
+The lock file names its owner. On one host the operating system's lock decides, which ends with its
+process. Over a network file system such a lock may count on its own host only, so that the owner
+also renews the file's time stamp: another host takes over a file that was not renewed for a minute.
+"""
+
+import contextlib
+import json
+import os
+import platform
+import secrets
+import threading
+from pathlib import Path
+from typing import Any
+
+from seqkit import disk
+from seqkit.disk import OutputFile
+from seqkit.errors import OutputError
+
+_BEAT = 15.0  # seconds between two renewals
+_LEASE = 60.0  # seconds without one after which the owner counts as dead on other hosts
+_LARGEST = 1000  # bytes of an owner
+
+
+class Claim:
+    """The claim of this process to the folder of a lock file, from `take` to `release`."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._file: OutputFile | None = None
+        self._own: dict[str, Any] = {}
+        self._ended = threading.Event()
+        self._renewing: threading.Thread | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether it was taken."""
+        return self._file is not None
+
+    def take(self) -> None:
+        """Own the folder. Raises OutputError if another process does, or none can."""
+        file = disk.reopen(self._place)
+        try:
+            locks = _lock(file, self._place)
+            owner = _owner(self._place)
+            if owner is not None:
+                _refuse_living(owner, self._place, locks=locks)
+            self._own = {"host": platform.node(), "pid": os.getpid(), "of": secrets.token_hex(8)}
+            file.seek(0)
+            file.truncate()
+            file.write(json.dumps(self._own).encode() + b"\n")
+            file.sync()
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        self._ended.clear()
+        self._renewing = threading.Thread(target=self._renew, daemon=True)
+        self._renewing.start()
+
+    def check(self) -> None:
+        """Raises OutputError if another host took over, as after this process was suspended."""
+        owner = _owner(self._place)
+        if self.held and owner is not None and owner["of"] != self._own["of"]:
+            raise OutputError(
+                f"another training took this folder over, {_described(owner)}: this one ends, so "
+                "that they do not mix"
+            )
+
+    def release(self) -> None:
+        """Leave the folder to others."""
+        if self._file is None:
+            return
+        self._ended.set()
+        if self._renewing is not None:
+            self._renewing.join()
+        with contextlib.suppress(OutputError):
+            self.check()
+            self._file.seek(0)
+            self._file.truncate()
+        with contextlib.suppress(OutputError):
+            self._file.close()
+        self._file = None
+
+    def _renew(self) -> None:
+        while not self._ended.wait(_BEAT):
+            with contextlib.suppress(OutputError):
+                disk.renew(self._place)
+
+
+def is_claimed(place: Path) -> bool:
+    """Whether a living process owns the folder of this lock file, as far as can be told."""
+    try:
+        with place.open("rb") as file:
+            if os.name == "posix":
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        owner = _owner(place)
+        return owner is not None and owner["host"] != platform.node() and _is_recent(place)
+    except FileNotFoundError:
+        return False
+    except OSError:  # held, or not ours to read
+        return True
+
+
+def _lock(file: OutputFile, place: Path) -> bool:
+    """Hold the operating system's lock; False where there is none."""
+    if os.name != "posix":
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        owner = _owner(place)
+        raise _busy(owner) from error
+    except OSError:  # a file system without locks
+        return False
+    return True
+
+
+def _refuse_living(owner: dict[str, Any], place: Path, *, locks: bool) -> None:
+    """Raise OutputError unless the owner that a lock file names is dead."""
+    if owner["host"] == platform.node():
+        if not locks and _lives(owner["pid"]):
+            raise _busy(owner)
+    elif _is_recent(place):
+        raise OutputError(f"{_busy(owner)}; if that has ended, try again in {_LEASE:.0f} seconds")
+
+
+def _is_recent(place: Path) -> bool:
+    """Whether the file was renewed within the lease, by the clock of its file system."""
+    probe = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
+    disk.create(probe).close()
+    try:
+        return probe.stat().st_mtime < place.stat().st_mtime + _LEASE
+    finally:
+        disk.remove(probe)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        return True
+    return True
+
+
+def _owner(place: Path) -> dict[str, Any] | None:
+    """Who a lock file names; None for nobody, and for what an earlier seqkit left."""
+    try:
+        with place.open("rb") as file:
+            owner = json.loads(file.read(_LARGEST))
+        known = {"host": str(owner["host"]), "pid": int(owner["pid"]), "of": str(owner["of"])}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return known if known["pid"] > 0 else None
+
+
+def _described(owner: dict[str, Any]) -> str:
+    return f"process {owner['pid']} on {disk.shown(owner['host'])[:100]!r}"
+
+
+def _busy(owner: dict[str, Any] | None) -> OutputError:
+    who = f": {_described(owner)}" if owner else ""
+    return OutputError(f"another training writes to this folder{who}")
