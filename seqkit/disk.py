@@ -14,6 +14,10 @@ from typing import IO, Self
 
 from seqkit.errors import OutputError
 
+_RANDOM = 4  # bytes in the name of a temporary file
+HALF = f".*.{'[0-9a-f]' * 2 * _RANDOM}.tmp"
+"""The pattern of files that were being written when their process was killed."""
+
 
 def cache_dir() -> Path:
     """The folder for downloads and encoded data: SEQKIT_CACHE_DIR, or the user's cache."""
@@ -127,7 +131,7 @@ def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[
         OutputError: the file cannot be written; or it is there at the end, and `overwrite` is
             false.
     """
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(_RANDOM)}.tmp")
     with _failures(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     if size:

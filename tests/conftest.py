@@ -12,9 +12,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -217,3 +219,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(missing)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many faults of each kind were withstood: docs/reliability.md has these figures."""
+    counts: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "faults":
+                counts[value[0]] += value[1]
+    if counts:
+        terminalreporter.section("faults withstood")
+        for kind, count in counts.items():
+            terminalreporter.line(f"{count:6,} {kind}")

@@ -154,7 +154,7 @@ def _become(told: dict[str, Any], handles: list[int]) -> None:
     os.close(folder)
     for name in _PASSED:
         number = getattr(signal, name)
-        usual = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+        usual: Any = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
         signal.signal(number, signal.SIG_IGN if number in told["ignored"] else usual)
     for number in range(3):
         os.close(number)

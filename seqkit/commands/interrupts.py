@@ -129,7 +129,7 @@ class Interrupts:
 
     def _raise(self, number: int, frame: FrameType | None) -> None:
         self._due = True
-        if not self._held and not self._put_off(frame):
+        if not self._held and (self.insisted or not self._put_off(frame)):
             self._due = False
             raise KeyboardInterrupt
 

@@ -35,7 +35,7 @@ def _train(training: Training, console: Console) -> None:
     with Interrupts(at_once=False) as interrupts, bar as shown:
 
         def reason() -> str | None:
-            return interrupts.received and interrupts.received.name
+            return interrupts.received.name if interrupts.received else None
 
         follower = ProgressBar(console, shown, slow_precision=slow)
         try:

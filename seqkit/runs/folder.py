@@ -127,11 +127,15 @@ class RunFolder:
             raise OutputError(f"run_dir={self.path}: another training was here: start again")
 
     def _acquire(self) -> None:
+        """Own the folder, and clear half files away."""
         try:
             self._claim = Claim(self.files.lock)
             self._claim.take()
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error
+        for folder in (self.path, self.files.checkpoints, self.files.samples):
+            for half in folder.glob(disk.HALF):  # of a run that was killed
+                disk.remove(half)
 
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""
@@ -155,11 +159,8 @@ class RunFolder:
             stream.write((json.dumps(summary, indent=2) + "\n").encode())
 
     def reopen(self, step: int) -> None:
-        """Take back what was recorded after `step`, to go on from there; clear away half files."""
+        """Take back what was recorded after `step`, to go on from there."""
         disk.remove(self.files.summary)
-        for folder in (self.path, self.files.checkpoints, self.files.samples):
-            for half in folder.glob(".*.tmp"):
-                disk.remove(half)
         if not self.files.metrics.exists():
             return
         kept = []
@@ -189,11 +190,15 @@ class RunFolder:
             OutputError: it cannot be written, or another host took this folder over.
         """
         self._claim.check()
-        new, last = self.files.checkpoint("next"), self.files.checkpoint("last")
-        saved.save(new)
+        saved.save(self.files.checkpoint("next"))
+        self._take_next()
+
+    def _take_next(self) -> None:
+        """Make `next` the last checkpoint."""
+        last = self.files.checkpoint("last")
         if last.exists():
             disk.rename(last, self.files.checkpoint("previous"))
-        disk.rename(new, last)
+        disk.rename(self.files.checkpoint("next"), last)
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint."""
@@ -224,6 +229,8 @@ class RunFolder:
             for other, reason in damaged:
                 notice(f"{reason}; going on from {file.name}")
                 disk.rename(other, other.with_suffix(".damaged"))
+            if name == "next":  # the run may be finished, and never save again
+                self._take_next()
             return found
         if damaged:
             first = str(damaged[0][1]).partition(": use another")[0]

@@ -13,7 +13,7 @@ from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.conftest import SENTENCE, TINY, Run, same, start, wait_for_steps, weights
 
-LONG = ("train.max_steps=800", "train.checkpoint_every=25", "train.validate_every=300")
+LONG = ("train.max_steps=500", "train.checkpoint_every=25", "train.validate_every=300")
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,14 @@
 """Lanes: every symbol is a target once, state and input go on where they should."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes, Window
@@ -26,11 +29,8 @@ def column(window: Window, name: str) -> torch.Tensor:
     return torch.zeros_like(window.inputs, dtype=torch.bool) if value is None else value
 
 
-@pytest.mark.parametrize("lengths", [(60,), (61,), (7, 23, 1, 30), (10, 20, 30), (5,) * 9])
-@pytest.mark.parametrize(("batch", "steps"), [(1, 5), (3, 4), (4, 10), (50, 5)])
-def test_every_symbol_is_a_target_exactly_once(
-    lengths: tuple[int, ...], batch: int, steps: int
-) -> None:
+def read_once(lengths: Sequence[int], batch: int, steps: int) -> None:
+    """Whether every symbol of these documents is a target once in an epoch."""
     data = part(*lengths)
     lanes = Lanes(data, START, batch, steps)
     windows = [lanes.window(step) for step in range(lanes.steps)]
@@ -39,6 +39,20 @@ def test_every_symbol_is_a_target_exactly_once(
     assert [lanes.count(step) for step in range(lanes.steps)] == [
         int((window.targets != IGNORED).sum()) for window in windows
     ]
+
+
+@pytest.mark.parametrize("lengths", [(60,), (61,), (7, 23, 1, 30), (10, 20, 30), (5,) * 9])
+@pytest.mark.parametrize(("batch", "steps"), [(1, 5), (3, 4), (4, 10), (50, 5)])
+def test_every_symbol_is_a_target_exactly_once(
+    lengths: tuple[int, ...], batch: int, steps: int
+) -> None:
+    read_once(lengths, batch, steps)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.integers(1, 20), st.integers(1, 9))
+def test_any_documents_are_read_once(lengths: list[int], batch: int, steps: int) -> None:
+    assume(sum(lengths) >= 2 * steps)
+    read_once(lengths, batch, steps)
 
 
 @pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30), (1,) * 60])

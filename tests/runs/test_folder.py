@@ -15,6 +15,7 @@ from seqkit.errors import CheckpointError, OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
 from tests.conftest import fill_disk
 
@@ -179,6 +180,8 @@ def test_a_kill_between_the_renames_loses_nothing(
         found = folder.load_last(Catalogue(), names.append)
         assert found is not None
         assert found.metrics["step"] == 3
+        last = read_checkpoint(folder.files.checkpoint("last"), Catalogue())
+        assert last.metrics["step"] == 3  # a finished run saves no other
         folder.save(checkpoint(4))
         found = folder.load_last(Catalogue(), names.append)
         assert found is not None

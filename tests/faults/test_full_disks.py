@@ -1,0 +1,88 @@
+"""A disk that is full: exit code 6 in a line, what was whole stays whole, nothing half is left."""
+
+import os
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from seqkit import disk
+from seqkit.errors import OutputError
+from seqkit.plugins import Catalogue
+from seqkit.runs import checkpoint
+from tests.conftest import SENTENCE, TINY, environment
+from tests.faults.conftest import Tell
+from tests.warm_python import python
+
+pytestmark = pytest.mark.faults
+COMMANDS = {
+    "train": [*TINY, "data.path=a.txt", "run_dir=run", "train.max_steps=9", "resume=auto"],
+    "generate": ["generate", "checkpoint={run}", "length=500000", "out=out.txt", "device=cpu"],
+    "compress": ["compress", "checkpoint={run}", "data.path=a.txt", "out=out.sq", "device=cpu"],
+    "export": ["export", "checkpoint={run}", "out=out.onnx"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_file_that_may_not_grow_is_named_and_removed(
+    name: str, trained: Path, tmp_path: Path, tell: Tell
+) -> None:
+    (tmp_path / "a.txt").write_text(SENTENCE * 40)
+    room = 60 if name == "compress" else 20_000
+    done = subprocess.run(
+        [python(), "-m", "seqkit", *(word.format(run=trained) for word in COMMANDS[name])],
+        cwd=tmp_path, env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / "cache")}, text=True,
+        capture_output=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+    )  # fmt: skip
+    assert done.returncode == 6, done.stderr
+    assert "file too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.rglob("*.tmp"))
+    assert not list(tmp_path.glob("out.*"))
+    tell("files that may not grow", 1)
+
+
+def test_the_megabytes_are_told_before_anything_is_written(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
+) -> None:
+    whole = checkpoint.load(trained / "checkpoints" / "last.safetensors", Catalogue())
+    whole.save(tmp_path / "a.safetensors")
+    before = (tmp_path / "a.safetensors").read_bytes()
+    usage = shutil.disk_usage
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda path: usage(path)._replace(free=len(before) - 1)
+    )
+    opened: list[Path] = []
+    monkeypatch.setattr(disk, "open_file", lambda path, mode: opened.append(path))
+    with pytest.raises(OutputError, match=r"it takes 0\.\d MB, and 0\.\d MB are free on its disk"):
+        whole.save(tmp_path / "a.safetensors")
+    assert not opened
+    assert (tmp_path / "a.safetensors").read_bytes() == before
+    tell("saves for which a disk has no room", 1)
+
+
+def test_a_file_is_synced_renamed_and_its_folder_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
+) -> None:
+    done: list[str] = []
+    sync, replace = os.fsync, Path.replace
+
+    def synced(handle: int) -> None:
+        done.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+        sync(handle)
+
+    def replaced(source: Path, target: Path) -> Path:
+        done.append(f"rename to {target.name}")
+        return replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    with disk.atomic_write(tmp_path / "a.txt") as stream:
+        stream.write(b"content")
+    assert [name.partition(".tmp")[1] or name for name in done] == [
+        *(".tmp", "rename to a.txt", tmp_path.name),
+    ]
+    tell("orders of writes", 1)

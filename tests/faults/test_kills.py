@@ -1,0 +1,118 @@
+"""Killed at any moment, also in the middle of a save, a training ends as if it never had been."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors
+import soundfile
+import torch
+
+from tests.conftest import SENTENCE, SMALL, environment, wait_for_steps
+from tests.faults.conftest import Amount, Tell
+from tests.warm_python import python
+
+pytestmark = pytest.mark.faults
+RUN = (
+    *("train.max_steps=60", "train.checkpoint_every=7", "train.validate_every=20"),
+    *("train.average=0.9", "train.deterministic=true", "resume=auto", "seconds=0.01"),
+)
+# The process kills itself at one of the calls that write: before, within or after a save.
+KILLED = """
+import os, signal, sys
+from seqkit import disk
+from seqkit.cli import main
+left = int(sys.argv.pop(1))
+def counted(call):
+    def wrapper(*given):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*given)
+    return wrapper
+for place, names in ((disk.OutputFile, "write sync"), (disk, "rename append _sync_folder")):
+    for name in names.split():
+        setattr(place, name, counted(getattr(place, name)))
+code = main(sys.argv[1:])
+print(left, file=sys.stderr)
+sys.exit(code)
+"""
+LEAST = 10**6  # more calls than a run makes
+
+
+def words(kind: str, folder: Path, run: str) -> list[str]:
+    """The command line of a training on text or sound, which are made if need be."""
+    if kind == "text":
+        data, recipe = folder / "a.txt", "shakespeare"
+        data.write_text(SENTENCE * 40)
+        sizes = list(SMALL)
+    else:
+        data, recipe = folder / "a.wav", "wav_generation"
+        wave = 0.4 * np.sin(np.arange(4000) * 0.3)
+        soundfile.write(data, wave, 4000)
+        sizes = [*(key for key in SMALL if not key.startswith("length=")), "data.sample_rate=4000"]
+    steps = [key for key in RUN if kind == "sound" or not key.startswith("seconds=")]
+    return [f"recipe={recipe}", *sizes, *steps, f"data.path={data}", f"run_dir={folder / run}"]
+
+
+def start(given: list[str], killed_at: int = LEAST) -> "subprocess.Popen[str]":
+    """A training that kills itself at one of its calls to the disk."""
+    return subprocess.Popen(
+        [python(), "-c", KILLED, str(killed_at), *given], env=environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def finish(given: list[str]) -> int:
+    """Train to the end; how many calls to the disk that took."""
+    running = start(given)
+    _, said = running.communicate()
+    assert running.returncode == 0, said
+    assert "Traceback" not in said
+    return LEAST - int(said.splitlines()[-1])
+
+
+def state(run: Path) -> tuple[dict[str, object], dict[str, torch.Tensor]]:
+    """All that the last checkpoint holds of a training, but for times and places."""
+    file = run / "checkpoints" / "last.safetensors"
+    with safetensors.safe_open(file, framework="pt") as opened:
+        header = json.loads(opened.metadata()["seqkit"])
+        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    progress = header["training"]["progress"]
+    return {key: value for key, value in progress.items() if "seconds" not in key}, tensors
+
+
+@pytest.mark.parametrize("kind", ["text", "sound"])
+def test_a_killed_training_ends_as_if_it_never_had_been(
+    kind: str, amount: Amount, tell: Tell, chance: random.Random, tmp_path: Path
+) -> None:
+    calls = finish(words(kind, tmp_path, "straight"))
+    expected, tensors = state(tmp_path / "straight")
+    few, every = (3, 25) if kind == "text" else (2, 25)
+    numbers = amount(few, every)
+    for number in numbers:
+        name = f"run_{number}"
+        given = words(kind, tmp_path, name)
+        if number % 2:
+            killed = start(given)
+            wait_for_steps(tmp_path / name, 1)
+            time.sleep(chance.uniform(0, 0.4))
+            os.kill(killed.pid, signal.SIGKILL)
+        else:
+            killed = start(given, chance.randrange(calls))
+        _, said = killed.communicate()
+        assert killed.returncode in (-signal.SIGKILL, 0), said
+        finish(given)
+        found, values = state(tmp_path / name)
+        assert found == expected
+        assert values.keys() == tensors.keys()
+        assert all(torch.equal(values[key], own) for key, own in tensors.items())
+        assert not list((tmp_path / name).rglob("*.tmp"))
+    tell(f"kill -9 while training on {kind}", len(numbers))
