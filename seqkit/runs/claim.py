@@ -40,6 +40,8 @@ class Claim:
 
     def take(self) -> None:
         """Own the folder. Raises OutputError if another process does, or none can."""
+        if self._place.exists() and not self._place.is_file():  # opening a pipe waits for ever
+            raise OutputError(f"{self._place} is not a regular file: remove it")
         file = disk.reopen(self._place)
         try:
             locks = _lock(file, self._place)
@@ -91,6 +93,8 @@ class Claim:
 
 def is_claimed(place: Path) -> bool:
     """Whether a living process owns the folder of this lock file, as far as can be told."""
+    if not place.is_file():
+        return False
     try:
         with place.open("rb") as file:
             if os.name == "posix":
@@ -99,9 +103,7 @@ def is_claimed(place: Path) -> bool:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         owner = _owner(place)
         return owner is not None and owner["host"] != platform.node() and _is_recent(place)
-    except FileNotFoundError:
-        return False
-    except OSError:  # held, or not ours to read
+    except (OSError, OutputError):  # held, or not ours to read
         return True
 
 

@@ -1,6 +1,7 @@
 """Training as a user runs it: what comes out, and what is refused."""
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -234,6 +235,9 @@ def test_a_divergence_exits_with_7(run: Run, text_file: Path, tmp_path: Path) ->
     )  # fmt: skip
     assert result.code == 7
     assert "optimizer.lr" in result.err
+    found = re.search(r"at step (\d+): the training diverged", result.err)
+    assert found
+    assert int(found[1]) <= 10
 
 
 @pytest.mark.gpu

@@ -75,6 +75,13 @@ def test_an_owner_renews_its_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     claim.release()
 
 
+def test_a_pipe_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".lock")
+    assert not is_claimed(tmp_path / ".lock")
+    with pytest.raises(OutputError, match="not a regular file"):
+        Claim(tmp_path / ".lock").take()
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"host": 1}', b"7" * 5000])
 def test_what_names_nobody_is_nobodys(content: bytes, tmp_path: Path) -> None:
     (tmp_path / ".lock").write_bytes(content)
