@@ -113,7 +113,7 @@ def _serve(place: str) -> list[str]:
         os.write(1, b"ready\n")
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers need no wait
         while True:
-            ready, _, _ = select.select([listening, 0], [], [])
+            ready, _, _ = select.select([listening.fileno(), 0], [], [])
             if 0 in ready:
                 os._exit(0)
             link, _ = listening.accept()
@@ -139,7 +139,9 @@ def _keep(link: socket.socket) -> list[str]:
     with contextlib.suppress(BrokenPipeError):
         link.sendall(b"%d\n" % program)
     ended = os.pidfd_open(program)
-    if link in select.select([link, ended], [], [])[0]:  # nobody waits for it any more
+    if (
+        link.fileno() in select.select([link.fileno(), ended], [], [])[0]
+    ):  # nobody waits for it any more
         os.kill(program, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
     with contextlib.suppress(BrokenPipeError):

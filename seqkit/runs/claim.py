@@ -157,10 +157,11 @@ def _owner(place: Path) -> dict[str, Any] | None:
     try:
         with place.open("rb") as file:
             owner = json.loads(file.read(_LARGEST))
-        known = {"host": str(owner["host"]), "pid": int(owner["pid"]), "of": str(owner["of"])}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        process = int(owner["pid"])
+        known = {"host": str(owner["host"]), "pid": process, "of": str(owner["of"])}
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    return known if known["pid"] > 0 else None
+    return known if process > 0 else None
 
 
 def _described(owner: dict[str, Any]) -> str:
