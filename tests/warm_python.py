@@ -3,7 +3,7 @@
 `python()` names a stand-in for `sys.executable`. It hands its arguments, environment, folder and
 streams to a server that has imported everything, and the server's fork runs the program. Signals
 and exit codes pass through. Programs that are about starting (imports, locales, signals in the
-first second) or that are stopped (SIGSTOP) want `sys.executable` itself.
+first second), that lose their stderr or are stopped want `sys.executable` itself.
 """
 
 import atexit

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import IO, Any
 
@@ -188,7 +189,7 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
     terminal, side = os.openpty()
     more = ["streams=2", "length=10000000", "out=long.txt"]
     with subprocess.Popen(
-        [python(), "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
+        [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
         cwd=tmp_path, env=environment(), stderr=side,
     ) as making:  # fmt: skip
         try:

@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +28,6 @@ from tests.conftest import (
     wait_for_steps,
     weights,
 )
-from tests.warm_python import python
 
 PERSISTENT = (
     *(*TINY, "device=cuda", "train.precision=auto", "model.hidden_size=64"),
@@ -177,7 +177,7 @@ def test_fine_tuning_takes_weights_and_nothing_else(
 def test_nohup_is_respected_and_a_lost_stderr_stops_nothing(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text(SENTENCE * 60)
-    command = [python(), "-m", "seqkit", *TINY, f"data.path={text}", "train.max_steps=160"]
+    command = [sys.executable, "-m", "seqkit", *TINY, f"data.path={text}", "train.max_steps=160"]
     with subprocess.Popen(
         ["nohup", *command, f"run_dir={tmp_path / 'run'}", "train.validate_every=20"],
         env=environment(),
