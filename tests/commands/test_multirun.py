@@ -82,7 +82,7 @@ def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_
 def test_a_run_whose_sample_is_interrupted_is_finished(texts: list[str], tmp_path: Path) -> None:
     words = sweep(tmp_path / "s", texts[0], "seed=1,2", "length=100000000")
     with subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *words], env=environment(), text=True,
+        [python(), "-m", "seqkit", *words], env=environment(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as running:  # fmt: skip
         assert running.stdout
