@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
