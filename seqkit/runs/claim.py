@@ -58,8 +58,9 @@ class Claim:
             raise
         self._file = file
         self._ended.clear()
-        self._renewing = threading.Thread(target=self._renew, daemon=True)
-        self._renewing.start()
+        renewing = threading.Thread(target=self._renew, daemon=True)
+        renewing.start()
+        self._renewing = renewing  # started, if a signal comes in between
 
     def check(self) -> None:
         """Raises OutputError if another host took over, as after this process was suspended."""
