@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from seqkit import device, disk
@@ -40,7 +40,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     with (
         device.memory_errors(lambda: "Try device=cpu."),
         console.progress("compress", size, unit=unit_of(saved.codec)) as bar,
-        _sink(out, overwrite=config.overwrite) as write,
+        outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):
         model = saved.build(chosen)
         learn = config.dynamic if config.learn else None
@@ -110,15 +110,3 @@ def _symbols(recording: Reader, codec: Quantiser, channel: str) -> Iterator[Symb
     blocks = recording.blocks(channel)
     for wave in resampled(blocks, recording.sample_rate, codec.sample_rate):
         yield codec.encode(wave)
-
-
-@contextlib.contextmanager
-def _sink(out: Path | None, *, overwrite: bool) -> Iterator[Callable[[bytes], object]]:
-    """What takes the compressed file part by part; a file is whole or absent."""
-    if out:
-        with disk.atomic_write(out, overwrite) as stream:
-            yield stream.write
-    else:
-        product = Product()
-        yield product.write
-        product.flush()

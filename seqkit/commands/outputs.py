@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from seqkit import disk, stdout
@@ -67,6 +67,18 @@ def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:
             stream.write((text + "\n").encode())
     else:
         print_lines([text])
+
+
+@contextlib.contextmanager
+def result_stream(out: Path | None, *, overwrite: bool) -> Iterator[Callable[[bytes], object]]:
+    """What takes a command's result part by part; a file is whole or absent."""
+    if out:
+        with disk.atomic_write(out, overwrite) as stream:
+            yield stream.write
+    else:
+        product = Product()
+        yield product.write
+        product.flush()
 
 
 def print_lines(lines: Iterable[str]) -> None:

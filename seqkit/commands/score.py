@@ -1,13 +1,12 @@
 """`score`: how surprising a model finds every symbol, as lines of JSON or as a page."""
 
-import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from seqkit import device, disk, stdout
+from seqkit import device, stdout
 from seqkit.api import own_data
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
@@ -45,7 +44,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     names = Names(corpus.name, str(find_checkpoint(Path(config.checkpoint or ""))), shown)
     with (
         device.memory_errors(lambda: "Try device=cpu."),
-        _product(out, overwrite=config.overwrite) as write,
+        outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):
         model, codec = saved.build(chosen), saved.codec
         if config.neuron == SEARCH:
@@ -125,15 +124,3 @@ def _is_page(out: Path | None) -> bool:
 def _alternatives(codec: Codec, out: Path | None) -> int:
     """How many other symbols are told of: those of a text, on its page."""
     return _ALTERNATIVES if _is_page(out) and not isinstance(codec, Quantiser) else 0
-
-
-@contextlib.contextmanager
-def _product(out: Path | None, *, overwrite: bool) -> Iterator[Write]:
-    """What takes the result part by part; a file is whole or absent."""
-    if out:
-        with disk.atomic_write(out, overwrite) as stream:
-            yield stream.write
-    else:
-        product = Product()
-        yield product.write
-        product.flush()
