@@ -47,18 +47,27 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):
         model, codec = saved.build(chosen), saved.codec
+        places: Sequence[object] = ()
         if config.neuron == SEARCH:
-            search(model, codec, part, names, _is_page(out), write, console)
-            return
-        wanted = Wanted(codec.size, _alternatives(codec, out), cell)
-        lines = None if _is_page(out) else write
-        scored = _score(model, codec, part, wanted, lines, console)
-        if _is_page(out):
-            write(scored.page(names))
-    for place in scored.places()[:_TOLD]:
+            again = _again(config, names) if _is_page(out) else None
+            search(model, codec, part, names, again, write, console)
+        else:
+            wanted = Wanted(codec.size, _alternatives(codec, out), cell)
+            lines = None if _is_page(out) else write
+            scored = _score(model, codec, part, wanted, lines, console)
+            places = scored.places()[:_TOLD]
+            if _is_page(out):
+                write(scored.page(names))
+    for place in places:
         console.notice(f"most surprising: {place}")
     if out:
         console.notice(f"written: {out}")
+
+
+def _again(config: Config, names: Names) -> tuple[str, ...]:
+    """The words of a command that scores the same data with the same model."""
+    data = [f"data.path={path}" for path in config.data.path] or [f"part={config.part}"]
+    return "score", f"checkpoint={names.model}", *data
 
 
 def _score(

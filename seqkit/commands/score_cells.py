@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from seqkit.command_line import command_line
 from seqkit.commands.scored import Names, contents_of, text_of
@@ -46,11 +46,14 @@ def search(
     codec: Codec,
     part: Part,
     names: Names,
-    as_page: bool,
+    again: Sequence[str] | None,
     write: Callable[[bytes], object],
     console: Console,
 ) -> None:
-    """Write the cells that best follow each trait: lines of JSON, or a page."""
+    """Write the cells that best follow each trait.
+
+    They are lines of JSON, or a page if the words of the command are given that scores the same.
+    """
     if len(part) > MOST:
         console.notice(f"the search reads the first {MOST:,} of {len(part):,} symbols")
         part = Part(part.symbols[:MOST], part.starts[part.starts < MOST])
@@ -59,12 +62,12 @@ def search(
         followers = cell_search.search(model, part, found, start=codec.start, watch=bar.update)
     if not found:
         console.notice("nothing in this data changes that a cell could follow")
-    if not as_page:
+    if again is None:
         for trait, cell, correlation in followers:
             line = {"trait": trait, "cell": str(cell), "correlation": round(correlation, 4)}
             write(f"{json.dumps(line)}\n".encode())
         return
-    words = [("score", f"checkpoint={names.model}", f"neuron={one.cell}") for one in followers]
+    words = [(*again, f"neuron={one.cell}", "out=cell.html") for one in followers]
     values = {
         "name": visible(names.data),
         "model": visible(names.model),

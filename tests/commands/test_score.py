@@ -187,8 +187,9 @@ def test_a_search_lists_the_cells_that_follow_something(
     assert sizes == sorted(sizes, reverse=True)
     assert 0.3 < sizes[0] <= 1
     out = tmp_path / "page.html"
-    score(run, f"checkpoint={trained}", "neuron=search", f"out={out}")
-    assert f"neuron={lines[0]['cell']}" in out.read_text()
+    _, notices = score(run, f"checkpoint={trained}", "neuron=search", f"out={out}")
+    assert f"part=validation neuron={lines[0]['cell']} out=cell.html" in out.read_text()
+    assert f"written: {out}" in notices
 
 
 def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: Path) -> None:
