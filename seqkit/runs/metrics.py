@@ -11,7 +11,8 @@ import numpy as np
 from seqkit.symbols import Floats
 
 _LONGEST = 1 << 16  # bytes of a line; those of a run have about 200
-_LARGEST = 1e15  # of a number; sums of such stay finite, and steps up to it are exact
+LARGEST = 1e15
+"""Of a number; sums of such stay finite, and steps up to it are exact."""
 _TRAIN = ("loss", "learning_rate", "gradient_norm", "symbols_per_second")
 
 
@@ -88,7 +89,7 @@ def _parsed(content: bytes) -> tuple[str, dict[str, float]] | None:
         numbers = {
             name: float(value)
             for name, value in line.items()
-            if isinstance(value, int | float) and abs(value) <= _LARGEST
+            if isinstance(value, int | float) and abs(value) <= LARGEST
         }
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None

@@ -89,9 +89,11 @@ class Record:
         return (known, *(repr(keys.get(key)) for key in DATA_KEYS))
 
     def number(self, *names: str) -> float | None:
-        """A number among the facts; None if there is none."""
+        """A number among the facts; None if there is none that a run could have written."""
         found = self._fact(names)
-        return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+        if not isinstance(found, int | float) or isinstance(found, bool):
+            return None
+        return found if abs(found) <= metrics.LARGEST else None  # NaN is not, either
 
     def text(self, *names: str) -> str:
         """A text among the facts; empty if there is none."""

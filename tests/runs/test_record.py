@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from seqkit.runs.record import read
-from tests.conftest import EARLIER_RUNS
+from tests.conftest import EARLIER_RUNS, Run
 
 
 @pytest.fixture
@@ -74,6 +75,21 @@ def test_damaged_files_are_told_and_the_rest_is_read(copy: Path) -> None:
     assert record.keys == {}
     assert record.state == "ended"
     assert record.text("data", "sha256")
+
+
+@pytest.mark.parametrize("odd", ["NaN", "1e400", "-Infinity", "7" * 400, "true", "[]", '"7"'])
+def test_numbers_that_no_run_wrote_are_left_out(odd: str, copy: Path, run: Run) -> None:
+    for name in ("about.json", "summary.json"):
+        text = (copy / name).read_text()
+        (copy / name).write_text(re.sub(r": -?\d[\d.e+-]*", f": {odd}", text))
+    (copy / "metrics.jsonl").write_text("")  # which would tell the time
+    record = read(copy)
+    assert record.problems == []
+    assert (record.number("parameters"), record.number("data", "symbols")) == (None, None)
+    assert record.seconds is None
+    for words in (["report", f"run_dir={copy}"], ["compare", f"runs={copy}"]):
+        done = run(*words)
+        assert done.code == 0, done.err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
