@@ -149,12 +149,14 @@ class RunFolder:
             stream.write(to_yaml(config).encode("utf-8", "surrogateescape"))
 
     def write_about(self, about: dict[str, Any]) -> None:
-        """Write about.json."""
+        """Write about.json. Raises as `save`."""
+        self._claim.check()
         with disk.atomic_write(self.files.about) as stream:
             stream.write((json.dumps(about, indent=2) + "\n").encode())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
-        """Write summary.json, which also marks the run as finished."""
+        """Write summary.json, which also marks the run as finished. Raises as `save`."""
+        self._claim.check()
         with disk.atomic_write(self.files.summary) as stream:
             stream.write((json.dumps(summary, indent=2) + "\n").encode())
 
@@ -174,7 +176,8 @@ class RunFolder:
             stream.write(b"".join(kept))
 
     def record(self, event: str, values: dict[str, Any]) -> None:
-        """Append one line to metrics.jsonl."""
+        """Append one line to metrics.jsonl. Raises as `save`."""
+        self._claim.check()
         disk.append(self.files.metrics, json.dumps({"event": event, **values}) + "\n")
 
     def note(self, text: str) -> None:
@@ -201,7 +204,8 @@ class RunFolder:
         disk.rename(self.files.checkpoint("next"), last)
 
     def save_best(self, saved: Checkpoint) -> None:
-        """Keep what generation needs of the best checkpoint."""
+        """Keep what generation needs of the best checkpoint. Raises as `save`."""
+        self._claim.check()
         best = dataclasses.replace(saved, training=None, training_tensors={})
         best.save(self.files.checkpoint("best"))
 

@@ -63,6 +63,24 @@ def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
         folder.make()
 
 
+def test_a_training_that_lost_its_folder_writes_nothing_more(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.claimed():
+        folder.make()
+        folder.files.lock.write_text(json.dumps({"host": "elsewhere", "pid": 7, "of": "x"}))
+        writes: list[Callable[[], None]] = [
+            lambda: folder.save_best(checkpoint(1)),
+            lambda: folder.save(checkpoint(1)),
+            lambda: folder.record("train", {"step": 1}),
+            lambda: folder.write_about({}),
+            lambda: folder.write_summary({}),
+        ]
+        for write in writes:
+            with pytest.raises(OutputError, match="took this folder over, process 7 on 'else"):
+                write()
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [".lock"]
+
+
 def test_a_run_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     folder, quicker = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "run")
     with folder.claimed():
