@@ -11,6 +11,7 @@ import os
 import platform
 import secrets
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from seqkit.errors import OutputError
 
 _BEAT = 15.0  # seconds between two renewals
 _LEASE = 60.0  # seconds without one after which the owner counts as dead on other hosts
+_PATIENCE = 0.2  # seconds for which a reader may hold the lock, to see whether another does
+_LOOK_AGAIN = 0.01  # seconds
 _LARGEST = 1000  # bytes of an owner
 
 
@@ -96,16 +99,27 @@ def is_claimed(place: Path) -> bool:
     """Whether a living process owns the folder of this lock file, as far as can be told."""
     if not place.is_file():
         return False
-    try:
-        with place.open("rb") as file:
-            if os.name == "posix":
-                import fcntl
+    locks = False
+    if os.name == "posix":
+        import fcntl
 
+        try:
+            with place.open("rb") as file:  # closing it ends the lock, which others wait for
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        owner = _owner(place)
-        return owner is not None and owner["host"] != platform.node() and _is_recent(place)
-    except (OSError, OutputError):  # held, or not ours to read
-        return True
+            locks = True
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system without locks, or not ours to read: the owner decides
+            pass
+    owner = _owner(place)
+    if owner is None:
+        return False
+    if owner["host"] == platform.node():
+        return not locks and _lives(owner["pid"])
+    # Nothing is written to a run that is only read: this host's clock has to do.
+    with contextlib.suppress(FileNotFoundError):
+        return place.stat().st_mtime + _LEASE > time.time()
+    return False
 
 
 def _lock(file: OutputFile, place: Path) -> bool:
@@ -114,14 +128,17 @@ def _lock(file: OutputFile, place: Path) -> bool:
         return False
     import fcntl
 
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        owner = _owner(place)
-        raise _busy(owner) from error
-    except OSError:  # a file system without locks
-        return False
-    return True
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError as error:
+            if time.monotonic() > until:
+                raise _busy(_owner(place)) from error
+        except OSError:  # a file system without locks
+            return False
+        time.sleep(_LOOK_AGAIN)
 
 
 def _refuse_living(owner: dict[str, Any], place: Path, *, locks: bool) -> None:
@@ -144,6 +161,8 @@ def _is_recent(place: Path) -> bool:
 
 
 def _lives(process: int) -> bool:
+    if os.name != "posix":  # a signal of 0 is Ctrl-C on Windows
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,14 +1,21 @@
 """One training a folder, on one host and across hosts; the dead hold nothing."""
 
+import contextlib
+import errno
+import fcntl
 import json
 import os
+import platform
 import signal
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from seqkit.errors import OutputError
-from seqkit.runs.claim import Claim, is_claimed
+from seqkit.runs.claim import Claim, _lives, is_claimed
 from tests.conftest import start, wait_for_steps
 
 
@@ -17,6 +24,11 @@ def leave(place: Path, age: float, **owner: object) -> None:
     place.write_text(json.dumps({"host": "elsewhere", "pid": 7, "of": "x", **owner}))
     now = place.stat().st_mtime
     os.utime(place, (now - age, now - age))
+
+
+def no_locks(*_: object) -> None:
+    """`flock` on a file system that has none."""
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
 
 def test_a_living_owner_is_named_and_a_dead_one_is_followed(
@@ -52,6 +64,50 @@ def test_another_host_keeps_its_claim_for_a_minute(age: float, taken: bool, tmp_
         claim.take()
         claim.release()
     assert [file.name for file in tmp_path.iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("age", [5, 70])
+@pytest.mark.parametrize("locks", [True, False])
+@pytest.mark.parametrize("host", ["here", "elsewhere"])
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_reader_sees_what_a_training_would(
+    age: float, locks: bool, host: str, lives: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    owner = {"host": platform.node() if host == "here" else host}
+    leave(tmp_path / ".lock", age, **owner, pid=os.getpid() if lives else ended.pid)
+    if not locks:
+        monkeypatch.setattr(fcntl, "flock", no_locks)
+    folder = tmp_path.stat().st_mtime_ns
+    claimed = is_claimed(tmp_path / ".lock")
+    assert claimed is (age < 60 if host == "elsewhere" else lives and not locks)
+    assert tmp_path.stat().st_mtime_ns == folder  # it wrote nothing
+    claim = Claim(tmp_path / ".lock")
+    with pytest.raises(OutputError) if claimed else contextlib.nullcontext():
+        claim.take()
+    claim.release()
+
+
+def test_a_training_that_starts_waits_for_a_reader(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()
+    with (tmp_path / ".lock").open("rb") as reader:
+        fcntl.flock(reader, fcntl.LOCK_SH)
+        ending = threading.Timer(0.02, lambda: fcntl.flock(reader, fcntl.LOCK_UN))
+        ending.start()
+        claim = Claim(tmp_path / ".lock")
+        claim.take()
+        claim.release()
+        ending.join()
+
+
+def test_without_signals_to_ask_with_every_process_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda *_: sent.append(1))
+    with monkeypatch.context() as windows:
+        windows.setattr(os, "name", "nt")
+        assert _lives(7)
+    assert not sent
 
 
 def test_a_claim_that_was_taken_over_is_noticed(tmp_path: Path) -> None:
