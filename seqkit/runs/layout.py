@@ -103,7 +103,7 @@ class RunFiles:
         """What no training left here; of hidden files nothing is told."""
         own = {
             *(self.config, self.metrics, self.summary, self.about, self.report, self.log),
-            *(self.samples, self.checkpoints),
+            *(self.samples, self.checkpoints, self.tensorboard),
         }
         try:
             return sorted(

@@ -36,7 +36,7 @@ def test_a_folder_that_cannot_be_made_is_named_as_it_was_given() -> None:
 def test_a_folder_of_other_things_is_no_runs(tmp_path: Path) -> None:
     place = tmp_path / "project"
     RunFolder(place).check_no_others()  # it is not there
-    for name in ("samples", "checkpoints", ".git"):
+    for name in ("samples", "checkpoints", "tensorboard", ".git"):
         (place / name).mkdir(parents=True)
     (place / ".lock").touch()
     RunFolder(place).check_no_others()  # what a start that failed left
