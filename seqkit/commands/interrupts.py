@@ -69,7 +69,7 @@ class Interrupts:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if signal.SIGALRM in self._before:
+        if getattr(signal, "SIGALRM", None) in self._before:  # Windows has none
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
