@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, TextIO
 
 from seqkit import disk
@@ -68,8 +69,11 @@ def failures() -> Iterator[None]:
 
 def discard() -> None:
     """Send nowhere what is still to come, and what Python flushes at its exit."""
-    with contextlib.suppress(OSError, OutputError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), existing().fileno())
+    with (
+        contextlib.suppress(OSError, OutputError, ValueError),
+        Path(os.devnull).open("wb") as nowhere,
+    ):
+        os.dup2(nowhere.fileno(), existing().fileno())
 
 
 def existing() -> TextIO:

@@ -1,10 +1,12 @@
 """stdout that is full, and streams that are closed: no traceback, and the code that fits."""
 
+import contextlib
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from seqkit import stdout
 from tests.conftest import TINY, environment
 from tests.warm_python import python
 
@@ -66,6 +68,16 @@ def test_streams_that_are_closed_from_the_start(
         assert done.stderr.count(told) == 1
     if name == "train":
         assert (tmp_path / "new" / "summary.json").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="Linux only")
+def test_what_is_discarded_leaves_no_file_open(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as out, contextlib.redirect_stdout(out):
+        before = len([*Path("/proc/self/fd").iterdir()])
+        stdout.discard()
+        assert len([*Path("/proc/self/fd").iterdir()]) == before
+        print("more", flush=True)
+    assert (tmp_path / "out").read_text() == ""
 
 
 def test_a_result_file_needs_no_stdout(trained: Path, text_file: Path, tmp_path: Path) -> None:

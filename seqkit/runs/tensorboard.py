@@ -125,8 +125,13 @@ class _EventFile:
         self._writer = RecordWriter(self._stream)
         self._record = Record
         first = {"step": step + 1, "wall_time": time.time()}
-        self._write(Record(file_version="brain.Event:2", **first))
-        self._write(Record(session_log=SessionLog(status=SessionLog.START), **first))
+        try:
+            self._write(Record(file_version="brain.Event:2", **first))
+            self._write(Record(session_log=SessionLog(status=SessionLog.START), **first))
+        except BaseException:
+            with contextlib.suppress(OutputError):
+                self.close()
+            raise
 
     def add(self, summary: Any, step: int) -> None:
         """Append a summary of a step. Raises OutputError."""
