@@ -152,7 +152,7 @@ class ScoredSound:
             middle, half = place - stretch.begin + size // 2, int(_HALF * rate)
             around = wave[max(middle - half, 0) : middle + half]
             value = float(means[(place - stretch.begin) // size])
-            return Excerpt(self._when(place), value, around)
+            return Excerpt(self._when(place), value, around.copy())  # of a whole stretch
 
         self._peaks.add(stretch.begin, means, keep, spacing=size)
         self._nats += float(stretch.nats.sum(dtype=np.float64))
