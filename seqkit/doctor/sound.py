@@ -71,18 +71,22 @@ def facts(
 
 
 def _read(file: Path, channel: str, found: SoundFacts, noise: "_Noise", every: int) -> None:
-    """Take one file in. Raises BadFileError."""
+    """Take one file in, or nothing of it. Raises BadFileError."""
     reader = Reader(file)
+    reader.require_channel(channel)
+    levels, own_noise = Levels(), _Noise(noise.gain)
     count = 0
     clipped, loudest = 0, np.zeros(reader.channels, np.float32)
     for number, frames in enumerate(reader.all_channels()):
         mono = _mono(frames, channel)
-        found.levels.add(mono, reader.sample_rate)
+        levels.add(mono, reader.sample_rate)
         count += len(frames)
         clipped += _clipped(frames)
         loudest = np.maximum(loudest, np.ptp(frames, axis=0))
         if number % every == 0:
-            noise.add(mono)
+            own_noise.add(mono)
+    found.levels.include(levels)
+    noise.include(own_noise)
     found.seconds.append(count / reader.sample_rate)
     found.rates[reader.sample_rate] += 1
     found.channels[reader.channels] += 1
@@ -112,6 +116,7 @@ class _Noise:
     """The signal, and what quantisers add to it."""
 
     def __init__(self, gain: float) -> None:
+        self.gain = gain
         self._codecs = {kind.name: kind(_LEVELS, 1, gain) for kind in (MuLaw, Linear)}
         self._signal = 0.0
         self._noise = dict.fromkeys(self._codecs, 0.0)
@@ -123,6 +128,13 @@ class _Noise:
         for name, codec in self._codecs.items():
             error = codec.decode(codec.encode(wave)) - wave
             self._noise[name] += float(np.square(error, dtype=np.float64).sum())
+
+    def include(self, other: "_Noise") -> None:
+        """Take in all that was measured of other waves with the same gain."""
+        self.samples += other.samples
+        self._signal += other._signal
+        for name, noise in other._noise.items():
+            self._noise[name] += noise
 
     def snr(self) -> dict[str, float | None]:
         """Decibels by codec; None without signal or noise."""

@@ -39,6 +39,21 @@ def test_rates_channels_clipping_and_an_empty_channel(tmp_path: Path) -> None:
     assert found.levels.peak == 1
 
 
+def test_of_a_file_that_cannot_be_read_nothing_is_told(tmp_path: Path) -> None:
+    damaged = 2 * NOISE
+    damaged[-1] = np.nan
+    stereo = np.stack([NOISE, 0.2 * NOISE], 1)
+    files = [
+        leave(tmp_path / "damaged.wav", np.stack([damaged, damaged], 1)),
+        leave(tmp_path / "mono.wav", NOISE),
+        leave(tmp_path / "stereo.wav", stereo),
+    ]
+    found = sound.facts(files, "1", 1.0, lambda done: None)
+    assert (found.seconds, found.channels) == ([12], {2: 1})
+    assert (found.levels.samples, found.quantised) == (len(NOISE), len(NOISE))
+    assert found.levels.peak == pytest.approx(0.1, rel=0.01)
+
+
 def test_the_noise_of_256_levels_is_that_of_theory(tmp_path: Path) -> None:
     loud = sound.facts([leave(tmp_path / "a.wav", 2 * NOISE)], "mix", 1.0, lambda done: None)
     assert loud.snr["linear"] == pytest.approx(10 * np.log10(256**2), abs=0.1)

@@ -39,6 +39,14 @@ class Levels:
         below = np.clip(-np.rint(loud), 0, -_LOWEST).astype(np.int64)
         self._frames += np.bincount(below, minlength=len(self._frames))
 
+    def include(self, other: "Levels") -> None:
+        """Take in all that another wave's levels have."""
+        self._low = min(self._low, other._low)
+        self._high = max(self._high, other._high)
+        self._sum += other._sum
+        self.samples += other.samples
+        self._frames += other._frames
+
     @property
     def peak(self) -> float:
         """The largest distance from 0."""

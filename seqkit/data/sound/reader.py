@@ -63,6 +63,13 @@ class Reader:
         self.channels: int = self._file.channels
         self.frames: int = self._file.frames
 
+    def require_channel(self, channel: str) -> None:
+        """Raise BadFileError if a channel, a number from 0 or mix, is not there."""
+        if channel != "mix" and int(channel) >= self.channels:
+            raise BadFileError(
+                self.path, f"data.channel={channel}: it has {self.channels} channel(s), from 0"
+            )
+
     def blocks(self, channel: str = "mix") -> Iterator[Wave]:
         """The samples of one channel, or the mean of all, in blocks (n,).
 
@@ -73,10 +80,7 @@ class Reader:
             BadFileError: no such channel, a sample that is not finite, or fewer samples than the
                 header promises.
         """
-        if channel != "mix" and int(channel) >= self.channels:
-            raise BadFileError(
-                self.path, f"data.channel={channel}: it has {self.channels} channel(s), from 0"
-            )
+        self.require_channel(channel)
         weights = np.full(self.channels, 1 / self.channels, np.float32)
         for frames in self.all_channels(None if channel == "mix" else int(channel)):
             yield frames @ weights if channel == "mix" else frames[:, 0].copy()
