@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,9 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     with device.memory_errors(lambda: "Try device=cpu."):
         examined = examine(config, corpus, console.progress)
         with console.progress("timing", 1) as bar:
-            recommended = advice.advise(config, examined, corpus.codec, chosen)
+            recommended = advice.advise(
+                config, examined, corpus.codec, chosen, partial(_composed, catalogue)
+            )
             bar.update(1)
     return {
         **examined.facts,
@@ -65,8 +68,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     sound = is_sound(
         config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
     )
-    words = [f"recipe={_RECIPES[sound]}", *(f"plugins={name}" for name in catalogue.modules)]
-    base = compose.compose(words, []).config
+    base = _composed(catalogue, _RECIPES[sound])
     given = {
         item.name: value
         for item in dataclasses.fields(DataConfig)
@@ -78,3 +80,12 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
         train=dataclasses.replace(base.train, max_minutes=config.train.max_minutes),
         device=config.device,
     )
+
+
+def _composed(catalogue: Catalogue, recipe: str) -> Config:
+    """The config of a recipe as it is; of one in a `--config-dir`, unknown here, the defaults."""
+    plugins = [f"plugins={name}" for name in catalogue.modules]
+    try:
+        return compose.compose([f"recipe={recipe}", *plugins], []).config
+    except ConfigError:
+        return compose.compose(plugins, []).config

@@ -1,5 +1,6 @@
 """The command line to copy, and what it promises."""
 
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -21,11 +22,22 @@ _LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the tw
 
 
 def advise(
-    config: Config, examined: Examined, codec: Codec, chosen: torch.device
+    config: Config,
+    examined: Examined,
+    codec: Codec,
+    chosen: torch.device,
+    composed: Callable[[str], Config],
 ) -> dict[str, Any] | None:
     """What to train with this config's data on a device; None where there is nothing to learn.
 
     On a GPU that is a recipe made for one, of which docs/results.md tells the losses.
+
+    Args:
+        config: with which the data were read.
+        examined: the data.
+        codec: theirs.
+        chosen: the device to train on.
+        composed: gives the config of a recipe as it is.
     """
     if examined.constant:
         return None
@@ -34,7 +46,7 @@ def advise(
         recipe = _LARGE[codec.kind]
         if codec.kind == "text" and len(examined.training) > _LARGE_TEXT:
             recipe = "text_large"
-        line = command_line(f"recipe={recipe}", *_data_words(config))
+        line = command_line(f"recipe={recipe}", *_data_words(config.data, composed(recipe).data))
         return {"command": line, "recipe": recipe, "expected_loss": None, "seconds": None}
     precision = device.candidate_precisions(config.train.precision, chosen)[0]
     network = recommendation.network(codec.size)
@@ -49,17 +61,19 @@ def advise(
         free=memory.free_bytes(chosen),
     )
     found = recommendation.recommend(task, measured)
-    return _as_values(config, found, measured)
+    return _as_values(config, composed(config.recipe or ""), found)
 
 
-def _as_values(config: Config, found: Recommendation, measured: speed.Speed) -> dict[str, Any]:
+def _as_values(config: Config, base: Config, found: Recommendation) -> dict[str, Any]:
     keys = {key: value for key, value in found.keys.items() if value is not None}
-    keys = {key: value for key, value in keys.items() if value != _value(config, key)}
+    keys = {key: value for key, value in keys.items() if value != _value(base, key)}
     words = [f"{key}={_written(value)}" for key, value in keys.items()]
     expected = found.expected
     told = expected.loss > _LEAST_LOSS
     return {
-        "command": command_line(f"recipe={config.recipe}", *_data_words(config), *words),
+        "command": command_line(
+            f"recipe={config.recipe}", *_data_words(config.data, base.data), *words
+        ),
         "recipe": config.recipe,
         "keys": keys,
         "parameters": count_parameters(found.model),
@@ -74,14 +88,14 @@ def _as_values(config: Config, found: Recommendation, measured: speed.Speed) -> 
     }
 
 
-def _data_words(config: Config) -> list[str]:
-    """The keys that say what the data are and how they are read, but for defaults."""
-    words = [f"data.path={path}" for path in config.data.path]
+def _data_words(data: DataConfig, base: DataConfig) -> list[str]:
+    """The keys that say what the data are, and how they are read where a recipe does otherwise."""
+    words = [f"data.path={path}" for path in data.path]
     for item in fields(DataConfig):
-        value = getattr(config.data, item.name)
-        if value == getattr(DataConfig(), item.name) or item.name in ("kind", "path"):
+        value = getattr(data, item.name)
+        if value == getattr(base, item.name) or item.name == "path":
             continue
-        if item.name == "dataset" and words:
+        if item.name == "dataset" and data.path:  # which comes before it
             continue
         words.append(f"data.{item.name}={_written(value)}")
     return words
@@ -91,8 +105,8 @@ def _written(value: object) -> str:
     """A value as the command line takes it."""
     if isinstance(value, list):
         return ",".join(map(_written, value))
-    if isinstance(value, float):
-        return f"{value:g}"
+    if value is None:
+        return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
