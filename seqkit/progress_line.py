@@ -116,9 +116,9 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def counted(count: int, noun: str) -> str:
-    """A count with its noun, as 1 file or 3 files."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A count with its noun, as 1 file or 3 files; a `plural` of its own as in 2 copies."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
 def rounded(number: float) -> str:

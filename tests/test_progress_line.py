@@ -231,3 +231,4 @@ def test_wide_characters_take_two_columns() -> None:
 
 def test_a_count_has_the_noun_that_fits() -> None:
     assert [counted(n, "file") for n in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
+    assert [counted(n, "copy", "copies") for n in (1, 2)] == ["1 copy", "2 copies"]

@@ -13,7 +13,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
-from seqkit.progress_line import duration
+from seqkit.progress_line import counted, duration
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -105,8 +105,8 @@ def of_sound(
             told.append(f"{left_out / rate:.1f} s of silence left out (data.trim_silence)")
     if count := copies.count(data, len(part) / rate):
         told.append(
-            f"{count} copies beside it, up to {data.copy_pitch:g} semitones higher or lower "
-            "(data.copies)"
+            f"{counted(count, 'copy', 'copies')} beside it, up to {data.copy_pitch:g} semitones "
+            "higher or lower (data.copies)"
         )
     if told:
         notice(f"{duration(len(part) / rate)} of sound to learn from: {', '.join(told)}")

@@ -5,7 +5,7 @@ from typing import Any
 
 from seqkit import disk, memory
 from seqkit.data.sound.levels import decibels
-from seqkit.progress_line import duration, rounded
+from seqkit.progress_line import counted, duration, rounded
 
 _COUNTS = 12  # symbols that are listed with their counts
 _ODD = 8
@@ -53,9 +53,9 @@ def _data(found: Mapping[str, Any]) -> Iterator[str]:
     shares = ", ".join(f"{name} {size:,}" for name, size in split.items() if size)
     yield _row("split", shares)
     if twice := len(files["duplicates"]):
-        yield _row("there twice", f"{twice:,} files")
+        yield _row("there twice", counted(twice, "file"))
     if empty := len(files["nearly_empty"]):
-        yield _row("nearly empty", f"{empty:,} files")
+        yield _row("nearly empty", counted(empty, "file"))
 
 
 def _text(found: Mapping[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from seqkit.doctor.text import TextFacts
+from seqkit.progress_line import counted
 
 _SHORT = 50_000  # symbols from which a model learns more than words
 _LONG_LINE = 10_000  # symbols
@@ -34,13 +35,14 @@ def of(found: TextFacts, odd: Sequence[dict[str, Any]], symbols: int) -> Iterato
         first = odd[0]
         name = " ".join(filter(None, (first["code_point"], first["name"])))
         yield (
-            f"{len(odd)} odd characters, {sum(entry['count'] for entry in odd):,} in all, such as "
+            f"{counted(len(odd), 'odd character')}, "
+            f"{sum(entry['count'] for entry in odd):,} in all, such as "
             f"{name} ({first['kind']}, {first['count']:,}): take them out if they mean nothing"
         )
     rare = int(((found.counts > 0) & (found.counts < 10)).sum())
     if rare > _RARE * occurring:
         yield (
-            f"{rare:,} of {occurring:,} symbols occur less than 10 times, too few to learn: "
+            f"{rare:,} of {occurring:,} symbols occur fewer than 10 times, too few to learn: "
             "data.max_vocabulary with data.unknown=skip leaves the rarest out"
         )
     if found.line_longest > _LONG_LINE:

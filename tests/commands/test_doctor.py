@@ -81,6 +81,7 @@ def test_what_people_read_has_no_character_that_a_terminal_obeys(run: Run, tmp_p
     assert done.code == 0, done.err
     shown = done.out.decode()
     assert "1 of 2 files are there twice" in shown
+    assert re.search(r"^there twice +1 file$", shown, re.MULTILINE)
     assert "\\x1b[31m\\nred.txt" in shown
     assert "U+202E RIGHT-TO-LEFT OVERRIDE" in shown
     assert all(character.isprintable() or character == "\n" for character in shown)
