@@ -16,16 +16,15 @@ def of(path: Path) -> dict[str, Any]:
     record.require_run(path)
     found = record.read(path)
     verdict, metrics = judge(found), found.metrics
-    losses = metrics.validation
-    best = int(losses.values.argmin()) if len(losses.values) else None
+    step, loss = found.best or (None, None)
     return {
         "run_dir": str(path),
         "state": found.state,
         "step": metrics.step,
         "train_seconds": metrics.seconds,
-        "best_validation_loss": None if best is None else float(losses.values[best]),
-        "best_step": None if best is None else int(losses.steps[best]),
-        "last_validation_loss": None if best is None else float(losses.values[-1]),
+        "best_validation_loss": loss,
+        "best_step": step,
+        "last_validation_loss": None if loss is None else float(metrics.validation.values[-1]),
         "baselines": {baseline.brief: baseline.nats for baseline in baselines(found)},
         "finding": verdict.finding,
         "advice": verdict.advice,

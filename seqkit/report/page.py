@@ -130,7 +130,6 @@ def _facts(record: Record) -> list[tuple[str, str]]:
     made_of = f"{symbols:,.0f} {verdict.noun(record)}s" if symbols else ""
     made_of += f", {size:,.0f} distinct" if made_of and size else ""
     steps = f"{metrics.step:,}" + (f" of {total:,.0f}" if total else "")
-    elapsed = record.number("elapsed_seconds") or metrics.seconds
     facts: dict[str, Any] = {
         "recipe": settings.recipe if settings else "",
         "data": record.text("data", "name"),
@@ -142,7 +141,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         "device": record.text("device"),
         "precision": record.text("dtype"),
         "steps": steps,
-        "time": duration(elapsed),
+        "time": duration(record.seconds or 0),
         "versions": ", ".join(
             f"{name} {version}"
             for name in ("seqkit", "torch", "python")
