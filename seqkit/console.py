@@ -20,6 +20,7 @@ _DRAW_EVERY = 0.05  # seconds at least between two drawings of what changed
 _REDRAW_EVERY = 0.5  # seconds; a terminal may be resized at any time
 _FLUSH_EVERY = 0.05  # seconds
 _COLUMNS = 80  # of a terminal that does not say
+_KEPT = "\n\t\u200c\u200d"  # characters that are never escaped
 _ERASE = "\r\x1b[J"  # the row of the cursor, and all below it
 
 
@@ -195,9 +196,12 @@ def _is_file(stream: BinaryIO) -> bool:
 
 
 def escape(text: str) -> str:
-    """A text with its control characters, newline and tab excepted, and stray bytes visible."""
+    """A text with control and format characters, such as U+202E, and stray bytes written out.
+
+    Newline, tab and the joiners, which belong to the spelling of some languages, stay.
+    """
     return "".join(
-        repr(c)[1:-1] if unicodedata.category(c) == "Cc" and c not in "\n\t" else c
+        repr(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cf") and c not in _KEPT else c
         for c in disk.shown(text)
     )
 
