@@ -1,4 +1,6 @@
-"""Silence left out of a training part: at the beginning of documents, and of long pauses the most.
+"""Silence is left out of a training part.
+
+All of it goes at the start of a document, and what exceeds 0.3 s in a pause.
 
 A network cannot count the samples of a silence. It learns that silence follows silence, and once
 its own output is silent, as it is at the start, it stays so.
@@ -37,9 +39,12 @@ def without_silence(part: Part, codec: Quantiser, decibels: float) -> Part:
         for first, last in itertools.pairwise(cuts):
             kept = 0 if begins[first] else round(_PAUSE / _FRAME)
             keep[first + (kept + 1) // 2 : max(last - kept // 2, first + (kept + 1) // 2)] = False
-    chosen = np.repeat(keep, size)[: len(part)]
-    moved = np.concatenate([[0], np.cumsum(chosen)])[part.starts]
-    symbols = part.symbols[chosen]
+    kept_before = np.concatenate([[0], np.cumsum(keep)])
+    frames, within = np.divmod(part.starts, size)
+    moved = kept_before[frames] * size + np.where(keep[frames], within, 0)
+    edges = np.flatnonzero(np.diff(keep.astype(np.int8), prepend=0, append=0)) * size
+    pieces = [part.symbols[begin:end] for begin, end in edges.reshape(-1, 2).tolist()]
+    symbols = np.concatenate(pieces)
     return Part(symbols, np.unique(moved[moved < len(symbols)]).astype(np.int64))
 
 
