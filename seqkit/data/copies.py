@@ -55,24 +55,24 @@ def with_copies(
     """
     if not copies:
         return part
-    each = len(part) * part.symbols.itemsize
+    drawn = [_drawn(config, number, copies, seed) for number in range(copies)]
+    sizes = [-(-len(part) * _STEPS // pitch) for pitch, _ in drawn]  # rounded up: `Resampler`
+    ends = np.cumsum([len(part), *sizes])
     free = memory.free_bytes(memory.HOST)
-    memory.require(copies * each, free, f"data.copies={copies}", str)
-    symbols, starts, length = [part.symbols], [part.starts], len(part)
+    needed = int(ends[-1]) * part.symbols.itemsize
+    memory.require(needed, free, f"data.copies={copies}", str)
+    symbols, starts = np.empty(ends[-1], part.symbols.dtype), [part.starts]
+    symbols[: len(part)] = part.symbols
     with progress("copies", copies) as bar:
-        for number in range(copies):
-            pitch, factor = _drawn(config, number, copies, seed)
-            made = [
-                codec.encode(wave * np.float32(factor))
-                for wave in resampled(_blocks(part, codec), pitch, _STEPS)
-            ]
-            size = sum(map(len, made))
+        for number, (pitch, factor) in enumerate(drawn):
+            done = begin = ends[number]
+            for wave in resampled(_blocks(part, codec), pitch, _STEPS):
+                symbols[done : done + len(wave)] = codec.encode(wave * np.float32(factor))
+                done += len(wave)
             begins = np.unique(-(-part.starts * _STEPS // pitch))
-            starts.append(length + begins[begins < size])
-            symbols += made
-            length += size
+            starts.append(begin + begins[begins < sizes[number]])
             bar.update(number + 1)
-    return Part(np.concatenate(symbols), np.concatenate(starts))
+    return Part(symbols, np.concatenate(starts))
 
 
 def _drawn(config: DataConfig, number: int, copies: int, seed: int) -> tuple[int, float]:

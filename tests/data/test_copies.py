@@ -1,12 +1,16 @@
 """Copies of sound: at other pitches, quieter, turned around, and the same for the same seed."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from seqkit import memory
 from seqkit.config import DataConfig
 from seqkit.data import copies
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
+from seqkit.errors import DeviceError
 from seqkit.evaluation.pitch import pitches
 
 RATE = 8000
@@ -88,3 +92,16 @@ def test_how_many_copies_follows_from_how_much_sound_there_is() -> None:
     assert found == [64, 64, 20, 4, 1, 0]
     assert copies.count(DataConfig(), 10) == 0
     assert copies.count(DataConfig(copies=7), 3600) == 7
+
+
+def test_no_more_memory_is_taken_than_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    part, size = Part.of(np.tile(tone().symbols, 100)), 800_000
+    monkeypatch.setattr(copies, "_BLOCK", 1 << 12)
+    tracemalloc.start()
+    made = copies.with_copies(part, CODEC, DataConfig(), 8, seed=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.2 * len(made)
+    monkeypatch.setattr(memory, "free_bytes", lambda device: 8 * size)  # the copies alone
+    with pytest.raises(DeviceError, match=r"data\.copies=8 needs at least 7\.[0-9] MB"):
+        copies.with_copies(part, CODEC, DataConfig(), 8, seed=1)
