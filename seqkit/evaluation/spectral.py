@@ -19,6 +19,7 @@ neither rhythm nor melody nor words, nor a pitch to less than the width of a ban
 as good: compare sounds of the same length, and see the yardsticks.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,21 +85,25 @@ class Recording:
         scaled = resample(wave, sample_rate, RATE) * np.float32(self._factor)
         return self._to(frames_of(scaled))
 
+    @functools.cached_property
+    def _pitches(self) -> pitch.Pitches:
+        return pitch.Pitches(self._wave, RATE)
+
     def on_pitch(self, wave: Wave, sample_rate: int) -> float:
         """The share of the frames of a sound (N,) on the recording's pitches: see `pitch`."""
-        return pitch.share_on(resample(wave, sample_rate, RATE), self._wave, RATE)
+        return self._pitches.share(resample(wave, sample_rate, RATE))
 
     def halves(self) -> tuple[float, float]:
         """The measure, and the share on pitch, of its second half held against the first."""
         middle = len(self._wave) // 2
         first, second = self._wave[:middle], self._wave[middle:]
         apart = distance(frames_of(first), frames_of(second)) / self._unit
-        return apart, pitch.share_on(second, first, RATE)
+        return apart, pitch.Pitches(first, RATE).share(second)
 
     def shuffled(self) -> tuple[float, float]:
         """The measure, and the share on pitch, of its own samples in a random order."""
         mixed = np.random.default_rng(1).permutation(self._wave)
-        return self._to(frames_of(mixed)), pitch.share_on(mixed, self._wave, RATE)
+        return self._to(frames_of(mixed)), self._pitches.share(mixed)
 
     def pieces(self, seconds: float) -> float:
         """The mean measure of pieces of the recording of so many seconds, spread over it."""
