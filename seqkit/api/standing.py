@@ -1,4 +1,4 @@
-"""A training on sound that predicts worse than what needs no training is told so, and why."""
+"""Where a training on sound predicts worse than what needs no training, seqkit says so, and why."""
 
 import math
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def standing_of(training: Training, notice: Callable[[str], None]) -> list[Obser
     if not isinstance(codec, Quantiser) or not len(training.validation):
         return []
     seconds = len(training.corpus.whole) / codec.sample_rate
-    return [Standing(training.baselines, seconds, codec.sample_rate, notice)]
+    return [Standing(lambda: training.baselines, seconds, codec.sample_rate, notice)]
 
 
 class Standing:
@@ -33,20 +33,19 @@ class Standing:
 
     def __init__(
         self,
-        baselines: dict[str, float],
+        baselines: Callable[[], dict[str, float]],
         seconds: float,
         sample_rate: int,
         notice: Callable[[str], None],
     ) -> None:
         """Args:
-        baselines: bits a sample, as in about.json.
+        baselines: bits a sample, as in about.json; asked for at the first validation.
         seconds: of sound that there are.
         sample_rate: in hertz.
         notice: told where the model stands, if it stands badly.
         """
-        known = {name: baselines[name] for name in _NAMES if name in baselines}
-        self._best = min(known, key=lambda name: known[name])
-        self._bits = known[self._best]
+        self._baselines = baselines
+        self._best: tuple[float, str] | None = None  # bits of the best baseline, and its name
         self._seconds = seconds
         self._rate = sample_rate
         self._notice = notice
@@ -55,25 +54,37 @@ class Standing:
         self._told = False
 
     def __call__(self, event: Event) -> None:
-        """Follow the losses."""
+        """Follow the losses; baselines that fail are told, and end no training."""
         match event:
             case Trained():
                 self._training = event.loss
             case Validated():
                 self._last = event.bits_per_symbol
+                self._find_best()
                 if not event.improved:
                     self._judge(event.best_loss / math.log(2))
             case Finished() if event.best_loss is not None:
                 self._judge(event.best_loss / math.log(2))
 
+    def _find_best(self) -> None:
+        if self._best is not None or self._told:
+            return
+        try:
+            found = self._baselines()
+            self._best = min((found[key], name) for key, name in _NAMES.items() if key in found)
+        except Exception as error:
+            self._told = True
+            self._notice(f"nothing to compare the model with: {error}")
+
     def _judge(self, bits: float) -> None:
         """Tell, if the best validation so far had more bits than a baseline."""
-        if self._told or bits <= self._bits:
+        if self._told or self._best is None or bits <= self._best[0]:
             return
         self._told = True
+        best, name = self._best
         self._notice(
-            f"on the validation part the model is worse than {_NAMES[self._best]}, which needs no "
-            f"training: {bits:.2f} bits a sample, and {self._bits:.2f}. {self._reason()}"
+            f"on the validation part the model is worse than {name}, which needs no "
+            f"training: {bits:.2f} bits a sample, and {best:.2f}. {self._reason()}"
         )
 
     def _reason(self) -> str:

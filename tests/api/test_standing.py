@@ -1,4 +1,4 @@
-"""A training that stands badly is told so once, with the reason that its losses show."""
+"""Where a training stands badly, seqkit says so once, with the reason that its losses show."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def validated(loss: float, best: float) -> Validated:
 
 def told(*events: Trained | Validated | Finished, rate: int = 8000) -> list[str]:
     notices: list[str] = []
-    standing = Standing(BASELINES, 9.0, rate, notices.append)
+    standing = Standing(lambda: BASELINES, 9.0, rate, notices.append)
     for event in events:
         standing(event)
     return notices
@@ -45,3 +45,17 @@ def test_too_short_a_training_is_told_at_its_end() -> None:
 def test_a_model_that_beats_them_all_is_not_told_anything() -> None:
     good = (trained(0.1), validated(2.0, 2.0), validated(6.0, 2.0))
     assert not told(*good, Finished(2, 1.0, 2.0, Path("run")))
+
+
+def test_baselines_are_computed_at_the_first_validation_and_their_failure_is_told_once() -> None:
+    notices: list[str] = []
+
+    def failing() -> dict[str, float]:
+        raise MemoryError("no room")
+
+    standing = Standing(failing, 9.0, 8000, notices.append)
+    standing(trained(4.0))
+    assert not notices
+    for event in (validated(4.0, 4.0), validated(5.0, 4.0), Finished(2, 1.0, 4.0, Path("run"))):
+        standing(event)
+    assert notices == ["nothing to compare the model with: no room"]
