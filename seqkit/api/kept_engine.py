@@ -27,6 +27,7 @@ class KeptEngine:
         kept, self._kept = self._kept, None
         if kept is not None and kept[0] == self._key(request):
             return kept[1]
+        kept = None  # its memory first
         return choose_engine(self._network, self._size, request, _LOG.info)
 
     def until_free(self, blocks: Blocks, request: Request, engine: Engine) -> Iterator[Integers]:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ import soundfile
 import torch
 
 import seqkit
+from seqkit.api import kept_engine
 from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
 from seqkit.errors import DeviceError
+from seqkit.generation.engine import Engine
+from seqkit.generation.engines.choose import choose_engine
 from tests.conftest import EARLIER_RUNS, SENTENCE, Run
 
 SMALL = np.zeros((1, 3), np.float32)
@@ -245,6 +249,25 @@ def test_a_kept_engine_is_not_used_with_other_weights() -> None:
         each.char_rnn.load_state_dict(changed)
     after = model.generate("a ", length=30, seed=4)
     assert after == other.generate("a ", length=30, seed=4) != before
+
+
+def test_an_engine_that_does_not_fit_goes_before_another_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = seqkit.load(EARLIER_RUNS / "characters", device="cpu")
+    last: list[weakref.ref[Engine]] = []
+    gone: list[bool] = []
+
+    def watched(*arguments: Any) -> Any:
+        gone.extend(engine() is None for engine in last)
+        engine = choose_engine(*arguments)
+        last[:] = [weakref.ref(engine)]
+        return engine
+
+    monkeypatch.setattr(kept_engine, "choose_engine", watched)
+    for top_k in (1, 2):
+        model.generate("a ", length=5, top_k=top_k)
+    assert gone == [True]
 
 
 @pytest.mark.parametrize("change", [lambda h: h.astype(">f4"), lambda h: h[:, ::-1][:, ::-1]])
