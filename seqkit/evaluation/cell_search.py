@@ -65,33 +65,30 @@ class _Sums:
     def __init__(self, model: CharRNN, traits: torch.Tensor) -> None:
         self._network = model.network(dtype=torch.float32)
         self._traits = (traits - traits.mean(0)) / traits.std(0, correction=0)
-        cells = model.config.num_layers * model.config.hidden_size
+        layers, size = model.config.num_layers, model.config.hidden_size
         self._count = 0
-        self._cells, self._squares = torch.zeros(2, cells, dtype=torch.float64)
-        self._products = torch.zeros(cells, traits.shape[1], dtype=torch.float64)
+        self._cells, self._squares = torch.zeros(2, layers, size, dtype=torch.float64)
+        self._products = torch.zeros(layers, size, traits.shape[1], dtype=torch.float64)
 
     def add(self, chunk: Chunk) -> int:
         """Count a chunk's symbols; how many they are."""
         counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
         traits = self._traits[torch.from_numpy(chunk.places[chunk.counted])]
-        layers = [
-            activations(self._network, chunk.trace, layer, slice(None))[
-                counted.to(chunk.nats.device)
-            ]
-            for layer in range(self._network.config.num_layers)
-        ]
-        values = torch.cat(layers, -1).cpu().double()  # (n, C)
-        self._count += len(values)
-        self._cells += values.sum(0)
-        self._squares += values.square().sum(0)
-        self._products += values.T @ traits
-        return len(values)
+        for layer in range(len(self._cells)):  # one at a time, for the memory
+            values = activations(self._network, chunk.trace, layer, slice(None))[counted]
+            values = values.cpu().double()  # (n, H)
+            self._cells[layer] += values.sum(0)
+            self._squares[layer] += values.square().sum(0)
+            self._products[layer] += values.T @ traits
+        self._count += len(traits)
+        return len(traits)
 
     def correlations(self) -> Floats:
         """(C, K); 0 for a cell that does not move."""
-        mean = self._cells / self._count
-        deviation = (self._squares / self._count - mean.square()).clamp(min=0).sqrt()
-        products = self._products / self._count  # the traits have mean 0 and deviation 1
+        mean = self._cells.flatten() / self._count
+        deviation = (self._squares.flatten() / self._count - mean.square()).clamp(min=0).sqrt()
+        # The traits have mean 0 and deviation 1.
+        products = self._products.flatten(0, 1) / self._count
         moving = deviation > 1e-6
         found = torch.where(moving[:, None], products / deviation.clamp(min=1e-6)[:, None], 0.0)
         values: Floats = found.numpy()
