@@ -2,8 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
+
+from seqkit.data.codecs import MuLaw
+from seqkit.generation.medium import medium_of
 from seqkit.runs.events import Event, Finished, Sampled, Started, Stopped, describe
-from seqkit.runs.observers import Observer, Observers
+from seqkit.runs.folder import RunFolder
+from seqkit.runs.observers import Observer, Observers, Samples
+from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Validated
 
 FINISHED = Finished(step=9, seconds=62.0, best_loss=1.5, run_dir=Path("runs/a"))
@@ -53,3 +59,20 @@ def test_events_that_a_person_is_told_of_have_a_line() -> None:
     assert describe(CheckpointDue(4)) is None
     with_plug_in = Stopped(4, "SIGTERM", Path("runs/a"), plugins=("mine", "yours"))
     assert str(describe(with_plug_in)).endswith("run_dir=runs/a resume=auto plugins=mine,yours")
+
+
+def test_a_sample_whose_judge_fails_is_there_all_the_same(tmp_path: Path) -> None:
+    def failing(symbols: Integers) -> str:
+        raise MemoryError("no room")
+
+    told: list[Event] = []
+    notices: list[str] = []
+    folder = RunFolder(tmp_path / "run")
+    folder.make()
+    made = np.full(8000, 128)
+    medium = medium_of(MuLaw(256, 8000))
+    Samples(folder, medium, lambda: made, told.append, notices.append, failing)(SampleDue(3))
+    (sampled,) = told
+    assert isinstance(sampled, Sampled)
+    assert sampled.file.stat().st_size > 8000
+    assert notices == [f"no judgement of {sampled.file}: no room"]
