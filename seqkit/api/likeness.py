@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from seqkit.api.prepare_training import Training
 from seqkit.data.codecs import Quantiser
@@ -11,10 +12,48 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.sound import Wave
 from seqkit.errors import DataError
 from seqkit.evaluation.spectral import Recording
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.medium import medium_of
+from seqkit.generation.request import Prompt, Request
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers
 
 _MOST = 600  # seconds of a corpus that are compared with
 _STRETCHES = 20  # that these are taken from, where it is longer
+
+
+def of_model(
+    saved: Checkpoint,
+    request: Request,
+    recording: Recording,
+    chosen: torch.device,
+    notice: Callable[[str], None],
+    watch: Callable[[int], None],
+) -> dict[str, Any]:
+    """How much sounds that a model makes are like a recording: `evaluate protocol=spectral`.
+
+    Args:
+        saved: the model, of sound.
+        request: for as many sounds as are to be measured.
+        recording: see `recording_of`.
+        chosen: where the model runs.
+        notice: told what the engine is.
+        watch: told how many samples of each sound there are by now.
+
+    Raises:
+        DataError: the sounds are too short.
+    """
+    codec = saved.codec
+    assert isinstance(codec, Quantiser)
+    medium = medium_of(codec)
+    prompt = medium.read_prompt(Prompt(), notice)
+    blocks, done = [], 0
+    for block in continue_prompt(saved.build(chosen), codec, prompt, request, notice=notice):
+        blocks.append(block)
+        done += len(block)
+        watch(done)
+    waves = [medium.decode(symbols) for symbols in np.concatenate(blocks).T]
+    return _compare(waves, codec.sample_rate, recording)
 
 
 def recording_of(corpus: Corpus) -> Recording:
@@ -34,32 +73,6 @@ def recording_of(corpus: Corpus) -> Recording:
         return Recording(codec.decode(symbols), codec.sample_rate)
     except ValueError as error:
         raise DataError(f"{corpus.name}: nothing to compare a sound with: {error}") from error
-
-
-def compare(waves: list[Wave], corpus: Corpus) -> dict[str, Any]:
-    """The fields of `evaluate protocol=spectral`: some sounds (N,) beside their recording.
-
-    Raises:
-        DataError: sounds or recording are too short, or the recording is silent.
-    """
-    assert isinstance(corpus.codec, Quantiser)
-    rate, recording = corpus.codec.sample_rate, recording_of(corpus)
-    try:
-        found = [recording.measure(wave, rate) for wave in waves]
-    except ValueError as error:
-        raise DataError(f"seconds is too small to compare: {error}") from error
-    halves, pitch_halves = recording.halves()
-    shuffled, pitch_shuffled = recording.shuffled()
-    return {
-        "spectral": float(np.mean(found)),
-        "spectral_spread": max(found) - min(found),
-        "spectral_sounds": found,
-        "spectral_halves": halves,
-        "spectral_shuffled": shuffled,
-        "pitch": float(np.mean([recording.on_pitch(wave, rate) for wave in waves])),
-        "pitch_halves": pitch_halves,
-        "pitch_shuffled": pitch_shuffled,
-    }
 
 
 def judge_of(training: Training) -> Callable[[Integers], str]:
@@ -84,3 +97,27 @@ def judge_of(training: Training) -> Callable[[Integers], str]:
         )
 
     return judge
+
+
+def _compare(waves: list[Wave], rate: int, recording: Recording) -> dict[str, Any]:
+    """The fields of `evaluate protocol=spectral`: some sounds (N,) beside their recording.
+
+    Raises:
+        DataError: the sounds are too short.
+    """
+    try:
+        found = [recording.measure(wave, rate) for wave in waves]
+    except ValueError as error:
+        raise DataError(f"seconds is too small to compare: {error}") from error
+    halves, pitch_halves = recording.halves()
+    shuffled, pitch_shuffled = recording.shuffled()
+    return {
+        "spectral": float(np.mean(found)),
+        "spectral_spread": max(found) - min(found),
+        "spectral_sounds": found,
+        "spectral_halves": halves,
+        "spectral_shuffled": shuffled,
+        "pitch": float(np.mean([recording.on_pitch(wave, rate) for wave in waves])),
+        "pitch_halves": pitch_halves,
+        "pitch_shuffled": pitch_shuffled,
+    }

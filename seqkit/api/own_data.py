@@ -28,16 +28,39 @@ def asked_for(
     That is all of `data.path`, or else `part` of the checkpoint's own data.
 
     Raises:
-        DataError: the data cannot be read.
+        DataError: the data cannot be read, is not found, is another, or has no such part.
+        ConfigError: keys that do not fit the checkpoint.
+    """
+    corpus = corpus_asked_for(config, saved, catalogue, notice, progress)
+    if config.data.path:
+        return corpus.whole, corpus
+    _, validation, test = corpus.split(_recorded_config(saved).split)
+    part = validation if config.part == "validation" else test
+    if not len(part):
+        raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
+    return part, corpus
+
+
+def corpus_asked_for(
+    config: Config,
+    saved: Checkpoint,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    progress: Progress = unseen,
+) -> Corpus:
+    """`data.path`, or else all of a checkpoint's own data.
+
+    Raises:
+        DataError: the data cannot be read, is not found, or is another.
         ConfigError: keys that do not fit the checkpoint.
     """
     if not config.data.path:
         if config.data != DataConfig():
             notice("without data.path the data are read as the checkpoint's own were")
-        return own_part(saved, config.part, catalogue, notice, progress)
+        return _own_corpus(saved, catalogue, notice, progress)
     paths = pipes.settled(config.data.path, disk.cache_dir(), notice, progress)
     data = dataclasses.replace(config.data, path=paths, max_vocabulary=0)
-    corpus = load_corpus(
+    return load_corpus(
         saved.as_read(data),
         catalogue=catalogue,
         notice=notice,
@@ -45,23 +68,21 @@ def asked_for(
         trained=saved.config,
         progress=progress,
     )
-    return corpus.whole, corpus
 
 
-def own_part(
+def _own_corpus(
     saved: Checkpoint,
-    name: str,
     catalogue: Catalogue,
     notice: Callable[[str], None],
-    progress: Progress = unseen,
-) -> tuple[Part, Corpus]:
-    """The validation or test part of a checkpoint's own data, and the corpus it is a part of.
+    progress: Progress,
+) -> Corpus:
+    """A checkpoint's own data.
 
     A data set is looked for in the catalogue, and a path is opened only if what lies there can be
     the data that was recorded: a checkpoint is somebody else's word.
 
     Raises:
-        DataError: the data is not found, is another, or has no such part.
+        DataError: the data is not found, or is another.
     """
     data = _recorded_config(saved)
     if data.path:
@@ -79,11 +100,7 @@ def own_part(
             f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
             "(another sha256): give data.path to evaluate other data"
         )
-    _, validation, test = corpus.split(data.split)
-    part = validation if name == "validation" else test
-    if not len(part):
-        raise DataError(f"the checkpoint was trained without a {name} part: give data.path")
-    return part, corpus
+    return corpus
 
 
 def _unknown_dataset(name: str, config: Mapping[str, Any]) -> str:

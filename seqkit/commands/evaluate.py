@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from seqkit import device, stdout
@@ -22,9 +21,8 @@ from seqkit.errors import ConfigError
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming, text_baselines
 from seqkit.evaluation.bootstrap import interval
 from seqkit.evaluation.score import Score
-from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
-from seqkit.generation.request import Prompt, request_of
+from seqkit.generation.request import request_of
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.runs.layout import find_checkpoint
@@ -43,11 +41,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         stdout.existing()
     saved = load_checkpoint(config.checkpoint, catalogue)
     chosen = device.choose_device(config.device)
-    part, corpus = own_data.asked_for(config, saved, catalogue, console.notice, console.progress)
     if config.protocol == "spectral":
-        result = _likeness(config, saved, corpus, chosen, console)
+        result = _likeness(config, saved, catalogue, chosen, console)
     else:
-        result = _prediction(config, saved, part, corpus, chosen, console)
+        result = _prediction(config, saved, catalogue, chosen, console)
     text = json.dumps(result) if config.json else _table(result)
     outputs.write_result(out, text, overwrite=config.overwrite)
 
@@ -55,12 +52,13 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _prediction(
     config: Config,
     saved: Checkpoint,
-    part: Part,
-    corpus: Corpus,
+    catalogue: Catalogue,
     chosen: torch.device,
     console: Console,
 ) -> dict[str, Any]:
     """How well the part is predicted, and the baselines beside it."""
+    read = console.notice, console.progress
+    part, corpus = own_data.asked_for(config, saved, catalogue, *read)
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
@@ -84,30 +82,27 @@ def _prediction(
 
 
 def _likeness(
-    config: Config, saved: Checkpoint, corpus: Corpus, chosen: torch.device, console: Console
+    config: Config,
+    saved: Checkpoint,
+    catalogue: Catalogue,
+    chosen: torch.device,
+    console: Console,
 ) -> dict[str, Any]:
     """How much some sounds that the model makes are like the whole recording."""
     if not isinstance(saved.codec, Quantiser):
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
+    read = console.notice, console.progress
+    corpus = own_data.corpus_asked_for(config, saved, catalogue, *read)
+    recording = likeness.recording_of(corpus)  # refused before anything is made
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved)
-    medium = medium_of(saved.codec)
-    length = medium.length(config.length, config.seconds or _SECONDS)
+    length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."
     with device.memory_errors(lambda: advice), console.progress("generate", length) as bar:
-        blocks, done = [], 0
-        for block in continue_prompt(
-            *(saved.build(chosen), saved.codec, medium.read_prompt(Prompt(), console.notice)),
-            *(request,),
-            notice=console.notice,
-        ):
-            blocks.append(block)
-            done += len(block)
-            bar.update(done)
-    waves = [medium.decode(symbols) for symbols in np.concatenate(blocks).T]
+        found = likeness.of_model(saved, request, recording, chosen, console.notice, bar.update)
     sampling = request.sampling
     return {
-        **likeness.compare(waves, corpus),
+        **found,
         "seconds": length / saved.codec.sample_rate,
         "seed": sampling.seed,
         "temperature": sampling.temperature,

@@ -258,6 +258,23 @@ def test_the_spectral_measure_ranks_etude_trained_untrained_and_noise(
     assert (refused.code, "seconds is too small" in refused.err) == (3, True)
 
 
+def test_the_spectral_measure_needs_a_recording_but_no_validation_part(
+    folder: Path, run: Run, tmp_path: Path
+) -> None:
+    words = ("train.max_steps=1", "data.split=[1,0,0]", f"run_dir={tmp_path / 'run'}")
+    result = run(*TINY, f"data.path={folder / 'étude.wav'}", *words)
+    assert result.code == 0, result.err
+    spectral = (f"checkpoint={tmp_path / 'run'}", "protocol=spectral", "seconds=1", "device=cpu")
+    result = run("evaluate", *spectral, "json=true")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["spectral"] > 0
+    soundfile.write(tmp_path / "short.wav", 0.5 * np.sin(np.arange(RATE // 5)), RATE)
+    refused = run("evaluate", *spectral, f"data.path={tmp_path / 'short.wav'}")
+    assert refused.code == 3
+    assert "nothing to compare a sound with: a recording of at least 0.224 s" in refused.err
+    assert "generate" not in refused.err  # nothing was made for it
+
+
 def test_training_tells_how_much_it_sounds_like_the_recording(folder: Path) -> None:
     log = (folder / "run" / "log").read_text()
     assert log.count("spectral measure 0.") + log.count("spectral measure 1.") == 2
