@@ -1,12 +1,12 @@
 """How much what a model makes sounds like its recording: `seqkit.evaluation.spectral`, applied."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
-from seqkit.api.prepare_training import Training
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.sound import Wave
@@ -75,23 +75,33 @@ def recording_of(corpus: Corpus) -> Recording:
         raise DataError(f"{corpus.name}: nothing to compare a sound with: {error}") from error
 
 
-def judge_of(training: Training) -> Callable[[Integers], str]:
-    """What is said of a training's samples, symbols (N,): of sound, how much like it they are."""
-    corpus, codec = training.corpus, training.corpus.codec
+def judge_of(corpus: Corpus, prompt: int) -> Callable[[Integers], str]:
+    """What is said of samples, symbols (N,): of sound, how much like the corpus they are.
+
+    The first `prompt` symbols of a sample are left out.
+    """
+    codec = corpus.codec
     if not isinstance(codec, Quantiser):
         return lambda symbols: ""
     rate = codec.sample_rate
-    kept: list[Recording] = []  # made when it is first needed
+
+    @functools.cache  # made when it is first needed, and once, also where it cannot be
+    def recording() -> Recording | None:
+        try:
+            return recording_of(corpus)
+        except DataError:
+            return None  # too short, or silent
 
     def judge(symbols: Integers) -> str:
-        made = codec.decode(symbols[training.prompt.size :])
+        whole = recording()
+        if whole is None:
+            return ""
+        made = codec.decode(symbols[prompt:])
         try:
-            recording = kept[0] if kept else recording_of(corpus)
-            kept[:] = [recording]
-            found = recording.measure(made, rate)
-        except (DataError, ValueError):
+            found = whole.measure(made, rate)
+        except ValueError:
             return ""  # too short to compare
-        own = recording.pieces(len(made) / rate)
+        own = whole.pieces(len(made) / rate)
         return (
             f"spectral measure {found:.3f} (a piece of the recording as long: {own:.3f}; noise: 1)"
         )

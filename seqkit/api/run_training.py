@@ -185,6 +185,7 @@ def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observe
         made = [block[:, 0] for block in blocks]
         return np.concatenate([training.prompt.astype(np.int64), *made])
 
+    judge = judge_of(training.corpus, training.prompt.size)
     return [
         Metrics(folder),
         Checkpoints(
@@ -194,7 +195,7 @@ def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observe
             validates=len(training.validation) > 0,
         ),
         Log(folder),
-        Samples(folder, medium, glimpse, tell, notice, judge_of(training)),
+        Samples(folder, medium, glimpse, tell, notice, judge),
         *([Pictures(notice)] if training.corpus.codec.kind == "audio" else []),
         *(
             [TensorBoard(folder, training.config, notice)]
