@@ -6,6 +6,7 @@ HEAD = 1 << 15
 """Bytes that are looked at."""
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 _HIGH_BYTES = bytes(range(7))  # of UTF-16: NUL for Latin letters, up to 6 for Greek to Arabic
 _NO_TEXT = {*map(chr, range(0x20))} - {*"\a\b\t\n\v\f\r\x1a\x1b"} | {"\ufffd"}
@@ -37,11 +38,13 @@ def container(begin: bytes) -> str:
     return next((what for mark, what in _CONTAINERS.items() if begin.startswith(mark)), "")
 
 
-def utf16(begin: bytes) -> str:
-    """The encoding of text in UTF-16; empty for all else.
+def wide_encoding(begin: bytes) -> str:
+    """The encoding of text in UTF-16 or UTF-32; empty for all else.
 
-    Without a byte order mark it is known where every other byte is NUL, or nearly so.
+    Without a byte order mark UTF-16 is known where every other byte is NUL, or nearly so.
     """
+    if begin.startswith(_UTF32_MARKS):  # the one of little end begins with that of UTF-16
+        return "utf-32"
     if begin.startswith(_UTF16_MARKS):
         return "utf-16"
     pairs = len(begin) // 2
@@ -63,4 +66,4 @@ def is_text(begin: bytes, encoding: str) -> bool:
     except UnicodeError:
         if not begin.translate(None, _TEXT_BYTES):
             return True
-    return bool(utf16(begin))
+    return bool(wide_encoding(begin))

@@ -73,7 +73,8 @@ def is_text(file: Path, encoding: str) -> bool:
 def check_plain(file: Path, encoding: str) -> None:
     """Raise BadFileError for what may happen to be text, too, but is meant to be something else.
 
-    That is sound (silence is text), documents, archives and pictures, and UTF-16 read otherwise.
+    That is sound (silence is text), documents, archives and pictures, and UTF-16 or UTF-32 that is
+    read otherwise.
     """
     begin = head(file)
     if content.container(begin):
@@ -82,7 +83,8 @@ def check_plain(file: Path, encoding: str) -> None:
         return
     if reader.is_sound(file):
         raise BadFileError(file, "sound, not text", SOUND_HINT)
-    if content.utf16(begin) and not codecs.lookup(encoding).name.startswith("utf-16"):
+    wide = content.wide_encoding(begin)
+    if wide and not codecs.lookup(encoding).name.startswith(wide[: len("utf-16")]):
         raise BadFileError(file, f"not {encoding}", _advice(file))
 
 
@@ -97,8 +99,8 @@ def _advice(file: Path) -> str:
     begin = head(file)
     if what := content.container(begin):
         return f"it is {what}: save its text as plain text, or read it as it is: data.kind=bytes"
-    if encoding := content.utf16(begin):
-        return f"it looks like text in UTF-16: give data.encoding={encoding}"
+    if encoding := content.wide_encoding(begin):
+        return f"it looks like text in {encoding[:6].upper()}: give data.encoding={encoding}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
     return "name its encoding, as in data.encoding=latin-1, or read any file with data.kind=bytes"

@@ -39,20 +39,21 @@ def test_a_container_is_known(what: str) -> None:
 )
 def test_utf_16_is_known_without_a_mark(text: str) -> None:
     for encoding in ("utf-16-le", "utf-16-be"):
-        assert content.utf16((text * 9).encode(encoding)) == encoding
+        assert content.wide_encoding((text * 9).encode(encoding)) == encoding
         assert content.is_text((text * 9).encode(encoding), "utf-8")
-    assert content.utf16(text.encode("utf-16")) == "utf-16"
+    for encoding in ("utf-16", "utf-32"):  # with one
+        assert content.wide_encoding(text.encode(encoding)) == encoding
     for encoding in ("utf-8", "utf-8-sig"):
-        assert content.utf16(text.encode(encoding)) == ""
+        assert content.wide_encoding(text.encode(encoding)) == ""
 
 
 def test_numbers_are_not_taken_for_utf_16() -> None:
     small = np.random.default_rng(0).integers(-40, 40, 9999)
     for kind in ("<i2", ">i2", "<i4", "<f4", "u1"):
-        assert content.utf16(small.astype(kind).tobytes()) == ""
-    assert content.utf16(bytes(1000)) == ""
-    assert content.utf16(b"") == ""
-    assert content.utf16(b"a NUL \0 in a text") == ""
+        assert content.wide_encoding(small.astype(kind).tobytes()) == ""
+    assert content.wide_encoding(bytes(1000)) == ""
+    assert content.wide_encoding(b"") == ""
+    assert content.wide_encoding(b"a NUL \0 in a text") == ""
 
 
 def test_text_in_another_encoding_looks_like_text() -> None:

@@ -135,6 +135,15 @@ def test_a_text_that_is_one_line_for_its_line_ends_is_told_about(tmp_path: Path)
     assert load(tmp_path / "mac.txt", tmp_path / "cache", newline="lf").notes == ()
 
 
+def test_text_in_utf_32_is_read_as_such_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a text\n" * 9, "utf-32")
+    read = load(tmp_path / "a.txt", tmp_path / "cache", encoding="utf-32")
+    assert read.codec.decode(read.whole.symbols) == "a text\n" * 9
+    for wrong in ("utf-8", "utf-16"):
+        with pytest.raises(DataError, match=r"text in UTF-32: give data\.encoding=utf-32"):
+            load(tmp_path / "a.txt", tmp_path / "cache", encoding=wrong)
+
+
 @pytest.mark.parametrize(
     ("encoding", "given", "hint"),
     [
