@@ -46,6 +46,8 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     corpus = load_corpus(
         config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
     )
+    if config.data.kind == "auto":  # the command line to copy says what was found
+        config.data.kind = corpus.codec.kind
     with device.memory_errors(lambda: "Try device=cpu."):
         examined = examine(config, corpus, console.progress)
         with console.progress("timing", 1) as bar:
@@ -72,11 +74,12 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     given = {
         item.name: value
         for item in dataclasses.fields(DataConfig)
-        if (value := getattr(config.data, item.name)) != getattr(DataConfig(), item.name)
+        if item.name != "kind"
+        and (value := getattr(config.data, item.name)) != getattr(DataConfig(), item.name)
     }
     return dataclasses.replace(
         base,
-        data=dataclasses.replace(base.data, **given),
+        data=dataclasses.replace(base.data, **given, kind=config.data.kind),
         train=dataclasses.replace(base.train, max_minutes=config.train.max_minutes),
         device=config.device,
     )

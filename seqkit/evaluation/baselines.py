@@ -76,7 +76,7 @@ def histogram_bits(symbols: Symbols, size: int) -> float:
     for begin in range(0, len(symbols), _BLOCK):
         counts += np.bincount(symbols[begin : begin + _BLOCK], minlength=size)
     shares = counts[counts > 0] / len(symbols)
-    return float(-(shares * np.log2(shares)).sum())
+    return abs(float((shares * np.log2(shares)).sum()))  # of a certain symbol 0, not -0
 
 
 def context_bits(
