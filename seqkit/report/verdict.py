@@ -19,10 +19,12 @@ _CERTAIN = 0.05  # nats below which next to nothing is left to choose among
 _RECENT = 0.1  # the share of the training's last reports that are averaged
 _NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
 _MOST_DROPOUT = 0.5
+_FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _HEARD = {
     "silence": "Its last sample is silence: cut the silence out of the recordings, or generate "
     "with temperature=1.",
-    "noise": "Its last sample is noise, which more steps or more sound may mend.",
+    "noise": "Its last sample is noise: more sound may mend that, or more steps while the loss "
+    "still falls.",
 }
 
 
@@ -175,7 +177,7 @@ def _finished(record: Record, finding: str) -> Verdict:
     metrics, settings = record.metrics, record.settings
     train, validation = metrics.train["loss"], metrics.validation
     judged = validation if len(validation.values) > 2 else train
-    if len(judged.values) < 3:
+    if judged is train and len(train.values) < _FEW:
         advice = "It was too short to tell more: train for more steps."
         return Verdict(finding, advice, _more(record))
     lately = validation.values[-2:]

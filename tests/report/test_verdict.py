@@ -22,6 +22,7 @@ FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
         ([3.4] * 100, [3.4, 3.4, 3.4, 3.4], "It has not learned", "levelled off"),
         ([3.4] * 100, [3.4, 3.4, 3.4, 3.4], "It has not learned", "smaller optimizer.lr"),
         ([3.4, 3.3], [3.35], "It has not learned", "too short"),
+        ([3.0, 1.5, 1.5, 1.5], [1.6, 1.59], "It learned", "too short"),
         (DOWN, [1.6, 0.0024, 0.0026], "It learned", "levelled off"),  # easier than the rest
         (FLAT, [4.709, 4.261], "It has not learned", "still falling"),
         (DOWN, [], "There was no validation", "still falling"),
