@@ -7,7 +7,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, TextIO
 
 from seqkit import disk
@@ -69,11 +68,12 @@ def failures() -> Iterator[None]:
 
 def discard() -> None:
     """Send nowhere what is still to come, and what Python flushes at its exit."""
-    with (
-        contextlib.suppress(OSError, OutputError, ValueError),
-        Path(os.devnull).open("wb") as nowhere,
-    ):
-        os.dup2(nowhere.fileno(), existing().fileno())
+    with contextlib.suppress(OSError, OutputError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, existing().fileno())
+        finally:
+            os.close(nowhere)
 
 
 def existing() -> TextIO:
