@@ -118,7 +118,7 @@ def _finding(record: Record) -> str:
     if best < _CERTAIN:
         standing = f"At step {step:,} it is nearly certain of every next {one}"
     known = {baseline.brief: baseline for baseline in baselines(record)}
-    guess = known.get("by frequency", known.get("blind guess"))
+    guess = _guess(record)
     so_far = " so far" if record.state == "running" else ""
     if guess is None:
         learned = best < _BEATEN * float(losses[0] if len(losses) else validation.values[0])
@@ -232,9 +232,14 @@ def _trouble(record: Record) -> str:
 def _learned(record: Record) -> bool:
     """Whether it does better than guessing, as far as that was measured."""
     losses = record.metrics.validation.values
-    known = {baseline.brief: baseline.nats for baseline in baselines(record)}
-    guess = known.get("by frequency", known.get("blind guess"))
-    return guess is None or not len(losses) or float(losses.min()) < _BEATEN * guess
+    guess = _guess(record)
+    return guess is None or not len(losses) or float(losses.min()) < _BEATEN * guess.nats
+
+
+def _guess(record: Record) -> Baseline | None:
+    """What a network has to beat to have learned anything: guessing."""
+    known = {baseline.brief: baseline for baseline in baselines(record)}
+    return known.get("by frequency", known.get("blind guess"))
 
 
 def _still_falling(curve: Curve) -> bool:
