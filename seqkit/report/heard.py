@@ -7,7 +7,7 @@ import numpy as np
 
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound import Wave
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import beginning
 from seqkit.runs.record import Record
 
 Fault = Literal["silence", "noise"]
@@ -35,17 +35,10 @@ def _read(file: Path | None) -> Wave | None:
     """The beginning of a WAV; None if there is none, or it cannot be read."""
     if file is None or file.suffix != ".wav":
         return None
-    blocks, length = list[Wave](), 0
     try:
-        sound = Reader(file)
-        for block in sound.blocks():
-            blocks.append(block)
-            length += len(block)
-            if length >= _LONGEST * sound.sample_rate:
-                break
+        return beginning(file, _LONGEST)[0]
     except BadFileError:
         return None
-    return np.concatenate(blocks)
 
 
 def _flatness(wave: Wave) -> float:

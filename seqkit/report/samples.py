@@ -102,7 +102,7 @@ def _sounds(files: Sequence[tuple[str, Path]], bar: Bar) -> Iterator[Sound]:
         try:
             if not stat.S_ISREG(file.lstat().st_mode):
                 continue
-            wave, rate = _begin(file)
+            wave, rate = reader.beginning(file, _LONGEST_SOUND)
         except (BadFileError, OSError) as error:
             yield Sound(title, error=visible(disk.shown(str(error))))
             continue
@@ -131,18 +131,6 @@ def _spread(items: Sequence[_T], most: int) -> list[_T]:
         return list(items)
     places = np.linspace(0, len(items) - 1, most).round().astype(int)
     return [items[place] for place in places]
-
-
-def _begin(file: Path) -> tuple[Wave, int]:
-    """The first seconds of a file, and its sample rate. Raises BadFileError, OSError."""
-    sound = reader.Reader(file)
-    most, blocks, length = int(_LONGEST_SOUND * sound.sample_rate), list[Wave](), 0
-    for block in sound.blocks():
-        blocks.append(block)
-        length += len(block)
-        if length >= most:
-            break
-    return np.concatenate(blocks)[:most], sound.sample_rate
 
 
 def _picture(decibels: mel.Decibels, top: float) -> bytes:

@@ -175,3 +175,15 @@ def read_whole(path: Path) -> tuple[Wave, int]:
     """A whole file, mixed to mono, and its sample rate. Raises BadFileError."""
     reader = Reader(path)
     return np.concatenate(list(reader.blocks())), reader.sample_rate
+
+
+def beginning(file: Path, seconds: float) -> tuple[Wave, int]:
+    """The first seconds (N,) of a file, and its sample rate. Raises BadFileError, OSError."""
+    sound = Reader(file)
+    most, blocks, length = int(seconds * sound.sample_rate), list[Wave](), 0
+    for block in sound.blocks():
+        blocks.append(block)
+        length += len(block)
+        if length >= most:
+            break
+    return np.concatenate(blocks)[:most], sound.sample_rate
