@@ -4,6 +4,8 @@ A draw of generation is a function of (seed, stream, position), a dropout mask o
 layer): the same in any order, on any device, in any batch and after any restart.
 """
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -36,7 +38,9 @@ def dropout_keys(seed: int, step: int, count: int) -> npt.NDArray[np.int32]:
     return np.array(keys, dtype=np.uint32).view(np.int32)
 
 
-def dropout_masks(keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> Tensor:
+def dropout_masks(
+    keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype, first: int = 0
+) -> Tensor:
     """The factors of inverted dropout: 0 with probability `rate`, else 1 / (1 - rate).
 
     Element i of layer l is a 32-bit integer hash of i, keyed by keys[l], made of the
@@ -48,17 +52,19 @@ def dropout_masks(keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torc
         shape: of one layer's mask.
         rate: the share that is dropped.
         dtype: of the result.
+        first: the row of a taller mask that is the first of this one, which is a part of it.
 
     Returns:
         (L, *shape).
     """
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
+    begin = first * math.prod(shape[1:])
     # One hash serves two elements: 16 bits resolve a rate to 0.00002.
-    counter = torch.arange((count + 1) // 2, dtype=torch.int32, device=keys.device)
+    pairs = begin // 2, (begin + count + 1) // 2
+    counter = torch.arange(*pairs, dtype=torch.int32, device=keys.device)
     hashed = _mix(counter, keys[:, None])
-    halves = hashed.view(torch.int16)[:, :count].view(-1, *shape)
+    skipped = begin % 2
+    halves = hashed.view(torch.int16)[:, skipped : skipped + count].view(-1, *shape)
     keep = halves >= dropout_threshold(rate)
     return keep.to(dtype) * (1 / (1 - rate))
 

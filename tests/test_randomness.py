@@ -80,6 +80,15 @@ def test_a_mask_does_not_depend_on_the_lanes_beyond_its_own() -> None:
     )
 
 
+@pytest.mark.parametrize("shape", [(33, 5), (33, 4), (33,)])
+def test_a_part_of_the_lanes_has_the_masks_that_it_has_among_all(shape: tuple[int, ...]) -> None:
+    keys = torch.from_numpy(dropout_keys(1, 9, 2))
+    whole = dropout_masks(keys, shape, 0.3, torch.float32)
+    for first, last in [(0, 8), (7, 8), (7, 33), (32, 33)]:
+        part = dropout_masks(keys, (last - first, *shape[1:]), 0.3, torch.float32, first)
+        assert torch.equal(part, whole[:, first:last])
+
+
 @pytest.mark.gpu
 def test_a_gpu_makes_the_same_mask() -> None:
     gpu = dropout_mask(1, 7, 2, (33, 65), 0.3, torch.device("cuda"))

@@ -18,27 +18,30 @@ _THREADS = 256
 class _Arguments(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("masks", "keys")),
-        *((name, ctypes.c_int) for name in ("layers", "count", "threshold")),
+        *((name, ctypes.c_int) for name in ("layers", "begin", "count", "threshold")),
         ("factor", ctypes.c_float),
     )
 
 
-def masks(keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> Tensor:
+def masks(
+    keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype, first: int = 0
+) -> Tensor:
     """`randomness.dropout_masks`, to the bit."""
     kernel = _kernel(keys.device, dtype) if keys.is_cuda else None
     if kernel is None:
-        return dropout_masks(keys, shape, rate, dtype)
+        return dropout_masks(keys, shape, rate, dtype, first)
     made = torch.empty((len(keys), *shape), dtype=dtype, device=keys.device)
-    count = math.prod(shape)
+    count, begin = math.prod(shape), first * math.prod(shape[1:])
     arguments = _Arguments(
         masks=made.data_ptr(),
         keys=keys.data_ptr(),
         layers=len(keys),
+        begin=begin,
         count=count,
         threshold=dropout_threshold(rate),
         factor=1 / (1 - rate),
     )
-    threads = len(keys) * ((count + 1) // 2)
+    threads = len(keys) * ((begin + count + 1) // 2 - begin // 2)
     kernel.launch(arguments, blocks=-(-threads // _THREADS), threads=_THREADS)
     return made
 

@@ -16,12 +16,21 @@ _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L laye
 
 
 class Noise:
-    """The masks of one step; each holds for all T steps of its window."""
+    """The masks of one step; each holds for all T steps of its window.
+
+    Those of lanes begin at the lane `first`, so that a lane has the same masks wherever it runs.
+    """
 
     def __init__(
-        self, model: ModelConfig, train: TrainConfig, seed: int, device: torch.device
+        self,
+        model: ModelConfig,
+        train: TrainConfig,
+        seed: int,
+        device: torch.device,
+        first: int = 0,
     ) -> None:
         self._model = model
+        self._first = first
         self._reset = train.reset_state
         self._seed = seed
         rates = (*model.unit_dropout, model.input_dropout, model.weight_drop, self._reset)
@@ -41,17 +50,20 @@ class Noise:
         if not any(rates):
             return None
         top = len(rates) - 1
+        first = self._first
         if rates[0] == rates[top]:
-            return masks(self._keys[: top + 1], shape, rates[top], dtype)
-        below = masks(self._keys[:top], shape, rates[0], dtype)
-        return torch.cat([below, masks(self._keys[top : top + 1], shape, rates[top], dtype)])
+            return masks(self._keys[: top + 1], shape, rates[top], dtype, first)
+        below = masks(self._keys[:top], shape, rates[0], dtype, first)
+        above = masks(self._keys[top : top + 1], shape, rates[top], dtype, first)
+        return torch.cat([below, above])
 
     def inputs(self, lanes: int, dtype: torch.dtype) -> Tensor | None:
         """Factors (B, X) of the embeddings; None: all are 1."""
         if not self._model.input_dropout:
             return None
         shape = lanes, self._model.embedding_size
-        return masks(self._key(_INPUT), shape, self._model.input_dropout, dtype)[0]
+        rate = self._model.input_dropout
+        return masks(self._key(_INPUT), shape, rate, dtype, self._first)[0]
 
     def weights(self) -> Tensor | None:
         """Factors (L, G·H, H) of the recurrent weights u of every layer; None: all are 1.
@@ -69,7 +81,8 @@ class Noise:
         """The lanes (B,) whose state is zeroed before the step (Melis et al., 2018); None: none."""
         if not self._reset:
             return None
-        return masks(self._key(_STATE), (lanes,), self._reset, torch.float32)[0] == 0
+        key = self._key(_STATE)
+        return masks(key, (lanes,), self._reset, torch.float32, self._first)[0] == 0
 
     def _key(self, place: int) -> Tensor:
         return self._keys[self._model.num_layers + place][None]

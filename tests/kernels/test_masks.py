@@ -21,6 +21,17 @@ def test_they_are_the_same_to_the_bit(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(33, 5), (33, 4), (33,)])
+def test_a_part_of_the_lanes_has_the_masks_that_it_has_among_all(shape: tuple[int, ...]) -> None:
+    keys = torch.from_numpy(dropout_keys(5, 3, 3))
+    whole = dropout_masks(keys, shape, 0.3, torch.float32)
+    for first, last in [(0, 8), (7, 8), (7, 33), (32, 33)]:
+        size = last - first, *shape[1:]
+        part = masks.masks(keys.cuda(), size, 0.3, torch.float32, first)
+        assert torch.equal(part.cpu(), whole[:, first:last])
+
+
+@pytest.mark.gpu
 def test_they_are_made_without_nvrtc_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise DeviceError("this PyTorch has no NVRTC")
@@ -38,3 +49,4 @@ def test_a_cpu_makes_them_by_pytorchs_operations() -> None:
     keys = torch.from_numpy(dropout_keys(5, 3, 3))
     expected = dropout_masks(keys, (20, 30), 0.3, torch.float32)
     assert torch.equal(masks.masks(keys, (20, 30), 0.3, torch.float32), expected)
+    assert torch.equal(masks.masks(keys, (12, 30), 0.3, torch.float32, 8), expected[:, 8:])

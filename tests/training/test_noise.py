@@ -10,11 +10,11 @@ from seqkit.training.noise import Noise
 CPU = torch.device("cpu")
 
 
-def noise(step: int = 3, reset: float = 0.0, **model: object) -> Noise:
+def noise(step: int = 3, reset: float = 0.0, first: int = 0, **model: object) -> Noise:
     config = ModelConfig(
         **{"num_layers": 3, "hidden_size": 40, "vocabulary_size": 9, **model}  # type: ignore[arg-type]
     )
-    made = Noise(config, TrainConfig(reset_state=reset), 5, CPU)
+    made = Noise(config, TrainConfig(reset_state=reset), 5, CPU, first)
     made.set_step(step)
     return made
 
@@ -75,3 +75,22 @@ def test_the_masks_are_those_of_the_step() -> None:
     assert again is not None
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
+
+
+def test_a_share_of_the_lanes_has_the_masks_that_it_has_among_all() -> None:
+    rates = {"dropout": 0.3, "output_dropout": 0.6, "input_dropout": 0.4, "weight_drop": 0.5}
+    network = {"input": "embedding", "embedding_size": 7, **rates}
+    whole, share = noise(reset=0.5, **network), noise(reset=0.5, first=5, **network)  # type: ignore[arg-type]
+    pairs = [
+        (whole.units(9, torch.float32), share.units(4, torch.float32), 1),
+        (whole.inputs(9, torch.float32), share.inputs(4, torch.float32), 0),
+        (whole.forgotten(9), share.forgotten(4), 0),
+    ]
+    for of_all, own, axis in pairs:
+        assert of_all is not None
+        assert own is not None
+        assert torch.equal(own, of_all.narrow(axis, 5, 4))
+    both = whole.weights(), share.weights()
+    assert both[0] is not None
+    assert both[1] is not None
+    assert torch.equal(both[0], both[1])
