@@ -1,5 +1,6 @@
 """Lanes: a part of a corpus laid out for training, and the windows that are read from it."""
 
+import itertools
 import warnings
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from seqkit.checking import check_type, check_whole_number
 from seqkit.data.corpus import Part
-from seqkit.errors import DataError
+from seqkit.errors import ConfigError, DataError
 from seqkit.randomness import uniforms
 from seqkit.symbols import IGNORED
 
@@ -22,7 +23,7 @@ _BLOCK = 1 << 24  # symbols copied to a device at a time
 class Window:
     """What one training step sees: inputs and targets (T, B), and where the state is zeroed.
 
-    B counts the idle lanes, too, if there are any (see `Lanes.widen`).
+    B counts the lanes that are shown, and the idle ones if there are any (see `Lanes.widen`).
 
     `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
     lanes that start from the zero state, `resets` (T, B) the separators between documents; it is
@@ -88,6 +89,10 @@ class Lanes:
         """B; less than was asked for where the part is small, so that lanes have state to carry."""
         self.has_separators = len(part.starts) > 1
         """Whether any window has resets."""
+        self.shares = [range(self.batch_size)]
+        """The lanes of each process that trains."""
+        self.own = self.shares[0]
+        """Which of the B lanes the windows show: this process's."""
         self._part = part
         self._symbols = _as_tensor(part)
         self.widen(self.batch_size)
@@ -158,12 +163,34 @@ class Lanes:
         values = self._symbols[index].long()
         return values if size == 1 else values & (2 ** (8 * size) - 1)
 
+    def share_out(self, rank: int, processes: int) -> None:
+        """Show only this process's share of the lanes; counts and steps stay those of all B.
+
+        Raises:
+            ConfigError: there are more processes than lanes.
+        """
+        if processes > self.batch_size:
+            raise ConfigError(
+                f"{processes} processes cannot share {self.batch_size} lane(s): start fewer, or "
+                "give a larger train.batch_size (or more data)"
+            )
+        ends = [self.batch_size * number // processes for number in range(processes + 1)]
+        self.shares = [range(begin, end) for begin, end in itertools.pairwise(ends)]
+        self.own = self.shares[rank]
+        self.widen(len(self.own))
+
+    @property
+    def widest(self) -> int:
+        """The most lanes that a process has."""
+        return max(map(len, self.shares))
+
     def widen(self, width: int) -> None:
         """Make windows of so many lanes, the added ones idle: without targets, always fresh."""
         lane = torch.arange(width, device=self.device)
         offset = torch.arange(-1, self.sequence_length, device=self.device)
-        self._places = lane * self.steps * self.sequence_length + offset[:, None]
-        self._idle = lane >= self.batch_size
+        begins = (lane + self.own.start) * self.steps * self.sequence_length
+        self._places = begins + offset[:, None]
+        self._idle = lane >= len(self.own)
 
     def move(self, device: torch.device) -> None:
         """Keep the symbols on a device, and make the windows there."""

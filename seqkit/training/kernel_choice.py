@@ -63,9 +63,14 @@ def candidates(model: CharRNN, lanes: Lanes, precisions: list[str]) -> list[Exec
         _check_persistent(model, precisions)
     elif "persistent" in kernels and _refusal(model):
         kernels.remove("persistent")
-    count = round_up(lanes.batch_size, TENSOR_CORE if _on_gpu(model) else 1)
+    count = width(model, lanes)
     found = [Execution(kernel, precision, count) for precision in precisions for kernel in kernels]
     return [execution for execution in found if _computes(execution)]
+
+
+def width(model: CharRNN, lanes: Lanes) -> int:
+    """In how many lanes a process runs, for arguments as in `candidates`: all in as many."""
+    return round_up(lanes.widest, TENSOR_CORE if _on_gpu(model) else 1)
 
 
 def supported(
@@ -76,9 +81,9 @@ def supported(
     For the arguments see `candidates`.
     """
     if _on_gpu(model):
-        fits = execution.lanes >= lanes.batch_size and execution.lanes % TENSOR_CORE == 0
+        fits = execution.lanes >= lanes.widest and execution.lanes % TENSOR_CORE == 0
     else:
-        fits = execution.lanes == lanes.batch_size  # idle lanes only cost time on a CPU
+        fits = execution.lanes == lanes.widest  # idle lanes only cost time on a CPU
     kernels = usable_kernels(model.config, separators=lanes.has_separators)
     known = execution.kernel in kernels and execution.precision in precisions
     runs = execution.kernel != "persistent" or not _refusal(model)

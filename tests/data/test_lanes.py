@@ -202,3 +202,37 @@ def test_a_ring_goes_on_as_the_data_does_and_begins_elsewhere_in_every_epoch(
     shift = torch.tensor(lanes.shift(lanes.steps))
     replayed = lanes.window(torch.tensor(lanes.steps), shift)
     assert torch.equal(replayed.inputs, lanes.window(lanes.steps).inputs)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("processes", [1, 2, 4, 5])
+def test_shares_side_by_side_are_the_whole(processes: int, shifted: bool) -> None:
+    def lanes() -> Lanes:
+        return Lanes(part(7, 23, 61, 90), START, 5, 4, shift_seed=3 if shifted else None)
+
+    whole = lanes()
+    shares = [lanes() for _ in range(processes)]
+    for rank, share in enumerate(shares):
+        share.share_out(rank, processes)
+        assert share.steps == whole.steps
+        assert share.widest == -(-5 // processes)
+    for step in (0, 1, whole.steps + 2):
+        assert {share.count(step) for share in shares} == {whole.count(step)}
+        windows = [share.window(step) for share in shares]
+        for name in ("inputs", "targets", "resets", "fresh"):
+            parts = [column(window, name) for window in windows]
+            assert torch.equal(torch.cat(parts, dim=-1), column(whole.window(step), name))
+
+
+def test_an_idle_lane_of_a_share_shows_nothing_of_another() -> None:
+    lanes = Lanes(part(7, 23, 61, 90), START, 5, 4)
+    lanes.share_out(0, 2)
+    lanes.widen(4)
+    window = lanes.window(3)
+    assert (window.targets[:, len(lanes.own) :] == IGNORED).all()
+    assert window.fresh.tolist() == [lane >= len(lanes.own) for lane in range(4)]
+
+
+def test_more_processes_than_lanes_are_refused() -> None:
+    with pytest.raises(ConfigError, match="4 processes cannot share 3"):
+        Lanes(part(200), START, 3, 4).share_out(0, 4)
