@@ -44,6 +44,10 @@ class GaveUpError(DeviceError):
     """The blocks of a kernel waited for each other in vain."""
 
 
+class LostProcessError(DeviceError):
+    """Another process of the same training has ended, or failed."""
+
+
 class OutputError(SeqkitError):
     """A file or folder that cannot be written, or that would be overwritten unasked."""
 

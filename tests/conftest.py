@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,12 @@ def process(*arguments: str, cwd: Path, timeout: float = 600) -> subprocess.Comp
         check=False,
         timeout=timeout,
     )
+
+
+def torchrun(count: int, *words: str, more: Sequence[str] = ()) -> list[str]:
+    """The command line that starts so many processes of `python -m words`."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    return [*launcher, f"--nproc-per-node={count}", *more, "-m", *words]
 
 
 def environment() -> dict[str, str]:

@@ -1,0 +1,72 @@
+"""Where this process stands among those that torchrun started for one training."""
+
+import contextlib
+import os
+import sys
+import time
+from dataclasses import dataclass
+
+_HEARD = 3.0  # seconds after which rank 0, if it had failed alike, would have ended all processes
+_SET_BY_TORCHRUN = (
+    *("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+    *("MASTER_ADDR", "MASTER_PORT"),
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One of `size` processes, numbered by `rank`; the first of them leads.
+
+    `local_rank` numbers the `local_size` ones on this machine.
+    """
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0
+    local_size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process is the one that writes and speaks."""
+        return self.rank == 0
+
+
+def place() -> Place:
+    """As the environment says; alone where it does not say all of it.
+
+    Clusters set some of these variables for programs that know nothing of them.
+    """
+    try:
+        given = [int(os.environ[name]) for name in _SET_BY_TORCHRUN[:4]]
+    except (KeyError, ValueError):
+        return Place()
+    complete = all(name in os.environ for name in _SET_BY_TORCHRUN)
+    return Place(given[0], given[1], given[2], given[3]) if complete else Place()
+
+
+def let_first_speak() -> None:
+    """Wait, before a process that does not lead tells of its failure, whether rank 0 has the same.
+
+    Rank 0 then tells of it and ends, and the launcher ends the others.
+    """
+    time.sleep(_HEARD)
+
+
+def named(message: str) -> str:
+    """A message with the rank that it comes from, where that is not the first."""
+    own = place()
+    return message if own.leads else f"rank {own.rank}: {message}"
+
+
+def end(code: int) -> None:
+    """End this process here, if it is one of several.
+
+    Python's own way out waits for sums on a GPU, even those with processes that have ended.
+    """
+    if place().size == 1:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+    os._exit(code)
