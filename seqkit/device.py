@@ -10,6 +10,7 @@ import torch
 
 import seqkit
 from seqkit.errors import ConfigError, DeviceError
+from seqkit.processes import Place
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 """The names of precisions."""
@@ -45,6 +46,31 @@ def choose_device(name: str) -> torch.device:
         found = f"{count} GPU(s), cuda:0 to cuda:{count - 1}," if count else "no GPU"
         raise DeviceError(f"device={name}: PyTorch finds {found} on this machine; try device=auto")
     return _on(torch.device("cuda", index))
+
+
+def own(name: str, place: Place) -> str:
+    """The name of this process's device, where several processes share the GPUs of a machine.
+
+    Raises:
+        ConfigError: one GPU for all of them.
+        DeviceError: fewer GPUs than processes.
+    """
+    if place.size == 1 or name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
+        return name
+    if name.startswith("cuda:") and place.local_size > 1:
+        raise ConfigError(
+            f"device={name}: {place.local_size} processes on this machine take a GPU each: leave "
+            "it out"
+        )
+    if name not in ("auto", "cuda"):
+        return name
+    count = torch.cuda.device_count()
+    if count < place.local_size:
+        raise DeviceError(
+            f"{place.local_size} processes on this machine and {count} GPU(s): give "
+            f"--nproc-per-node={count}, or device=cpu"
+        )
+    return f"cuda:{place.local_rank}"
 
 
 def _on(device: torch.device) -> torch.device:

@@ -35,7 +35,8 @@ class Recording:
         before.wait_stream(stream)
         gc.collect()  # destroying an older graph during a recording would break the recording
         try:
-            with torch.cuda.graph(self._graph, stream=stream):
+            # What other threads do meanwhile does not matter: NCCL's asks how far it has come.
+            with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
                 run()
         finally:
             torch.cuda.set_stream(before)  # PyTorch does not when a recording fails

@@ -1,6 +1,6 @@
-"""One training step: batch, forward, loss, backward, clip, update; on a GPU one CUDA graph."""
+"""One training step: batch, forward, loss, backward, sum, clip, update; on a GPU one CUDA graph."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -16,6 +16,7 @@ from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.model.persistent import launch
+from seqkit.ranks import ALONE, Ranks
 from seqkit.training.noise import Noise
 from seqkit.training.optimizer import Updater
 from seqkit.training.weights import TrainingWeights
@@ -39,15 +40,19 @@ class TrainingStep:
         train: TrainConfig,
         seed: int,
         execution: Execution,
+        ranks: Ranks = ALONE,
     ) -> None:
         """`model` is on its device; `seed` is that of the dropout masks.
+
+        With several processes, `lanes` shows the share of this one.
 
         Raises:
             ValueError: the execution has fewer lanes than are to be trained on.
         """
-        if execution.lanes < lanes.batch_size:
-            raise ValueError(f"an execution in {execution.lanes} lanes for B = {lanes.batch_size}")
+        if execution.lanes < lanes.widest:
+            raise ValueError(f"an execution in {execution.lanes} lanes for {lanes.widest}")
         self._lanes = lanes
+        self._ranks = ranks
         self._device = device = model.head.weight.device
         self.weights = TrainingWeights(
             model, execution, separators=lanes.has_separators, average=train.average
@@ -65,14 +70,15 @@ class TrainingStep:
         zeros = model.zero_state(execution.lanes)
         self._state = State(*(values.to(execution.dtype) for values in zeros))
         # What a recorded graph reads of the step's number.
-        self._noise = Noise(model.config, train, seed, device)
+        self._noise = Noise(model.config, train, seed, device, lanes.own.start)
         self._clock = torch.zeros((), dtype=torch.int64, device=device)
         self._shift = torch.zeros((), dtype=torch.int64, device=device)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
+        self._learned = self._nats, self._state  # the last step's nats, and the state after it
         self._asked = 0  # steps, and of these were made:
         self._made = torch.zeros((), dtype=torch.int64, device=device)
-        self._recording: Recording | None = None
+        self._recorded: Callable[[], None] | None = None
         self._prefetcher: Prefetcher | None = None
         lanes.widen(execution.lanes)
         if device.type == "cuda":
@@ -93,24 +99,50 @@ class TrainingStep:
         self._count.fill_(max(count, 1))
         if self._prefetcher is not None:
             self._prefetcher.load(step)
-        (self._recording or self._advance)()
+        (self._recorded or self._advance)()
         self._asked += 1
         if self._prefetcher is not None:
             self._prefetcher.prefetch(step + 1)
         return count
 
-    def capture(self) -> None:
+    def capture(self) -> str | None:
         """Record the update as one CUDA graph, which `run` then replays.
 
         It leaves everything that the training depends on as it was.
+
+        Returns:
+            Why these are two graphs, with the sum over the processes between them; None if one.
 
         Raises:
             RuntimeError: an operation of the step cannot be captured.
         """
         with self._untouched():
-            self._recording = Recording(self._advance, self._device, _WARM)
+            try:
+                self._recorded = Recording(self._advance, self._device, _WARM)
+                return None
+            except RuntimeError as error:
+                if self._ranks.alone or isinstance(error, torch.OutOfMemoryError):
+                    raise
+                reason = str(error)
+            before, after = (
+                Recording(part, self._device, _WARM) for part in (self._learn, self._update)
+            )
+
+            def in_parts() -> None:
+                before()
+                self._sum()
+                after()
+
+            self._recorded = in_parts
+        return reason
 
     def _advance(self) -> None:
+        self._learn()
+        self._sum()
+        self._update()
+
+    def _learn(self) -> None:
+        """The gradient of this process's lanes, and their state after the step."""
         weights = self.weights
         window = (
             self._prefetcher.window
@@ -139,11 +171,20 @@ class TrainingStep:
         if self._network.beside is not None:
             self._network.beside.join()
         weights.take_gradients(gradients, dropped)
-        self._updater.update()
-        self._keep(nats.detach(), State(*after).detached())
+        self._learned = nats.detach(), State(*after).detached()
 
-    def _keep(self, nats: Tensor, after: State) -> None:
+    def _sum(self) -> None:
+        self._ranks.sum(self.weights.flat_gradient)
+        if self._gave_up is not None:  # where one kernel gave up, no process makes the step
+            self._ranks.max(self._gave_up)
+
+    def _update(self) -> None:
+        self._updater.update()
+        self._keep()
+
+    def _keep(self) -> None:
         """Count the step, its nats and its state, unless the kernel gave up in it or before it."""
+        nats, after = self._learned
         if self._gave_up is None:
             self._nats += nats
             for own, values in zip(self._state, after, strict=True):
@@ -180,13 +221,21 @@ class TrainingStep:
     def take_nats(self) -> float:
         """The nats of all targets since this was last called; it waits for the device.
 
+        All processes have to call it, and get the same.
+
         Raises:
             GaveUpError: the persistent kernel gave up; no step changed anything from then on.
         """
+        nats = self._nats_of_all()
+        self._ranks.settle(self._device)
         if self._gave_up is not None:
             launch.check(self._device)
-        nats = float(self._nats)
         self._nats.zero_()
+        return float(nats)
+
+    def _nats_of_all(self) -> Tensor:
+        nats = self._nats.clone()
+        self._ranks.sum(nats)
         return nats
 
     def take_missing(self) -> int:
@@ -203,13 +252,16 @@ class TrainingStep:
         return float(self._updater.norm)
 
     def state(self) -> dict[str, Tensor]:
-        """Everything beside the parameters that the next step depends on."""
-        lanes = self._lanes.batch_size
+        """Everything beside the parameters that the next step depends on, of all B lanes.
+
+        All processes have to call it, and get the same.
+        """
+        own, sizes = len(self._lanes.own), [len(share) for share in self._lanes.shares]
         tensors = {
-            "state.h": self._state.h[:, :lanes].float(),
-            "state.c": self._state.c[:, :lanes].float(),
-            "nats": self._nats,
+            f"state.{name}": self._ranks.gathered(values[:, :own].float(), sizes)
+            for name, values in zip("hc", self._state, strict=True)
         }
+        tensors["nats"] = self._nats_of_all()
         if self.weights.average is not None:
             tensors |= self.weights.average.tensors()
         return tensors | self._updater.state()
@@ -223,14 +275,15 @@ class TrainingStep:
         self._updater.restore(tensors)
         if self.weights.average is not None:
             self.weights.average.restore(tensors)
-        lanes = self._lanes.batch_size
+        lanes = self._lanes.own
         for name, own in (("state.h", self._state.h), ("state.c", self._state.c)):
-            expected = (own.shape[0], lanes, own.shape[2])
+            expected = (own.shape[0], self._lanes.batch_size, own.shape[2])
             if tensors[name].shape != expected:
                 raise ValueError(
                     f"carried state (L, B, H) is {tuple(tensors[name].shape)}, "
                     f"this run's {expected}"
                 )
-            own[:, :lanes] = tensors[name]
-        self._nats.copy_(tensors["nats"])
+            own[:, : len(lanes)] = tensors[name][:, lanes.start : lanes.stop]
+        # What was not reported yet is added up over the processes when it is: it counts once.
+        self._nats.copy_(tensors["nats"]) if self._ranks.leads else self._nats.zero_()
         self.weights.renew()

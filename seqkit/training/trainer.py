@@ -14,6 +14,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.errors import CheckpointError, DivergedError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
+from seqkit.ranks import ALONE, Ranks
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.schedule import learning_rate
@@ -43,22 +44,25 @@ class Trainer:
         seed: int,
         execution: Execution,
         clock: Callable[[], float] = time.monotonic,
+        ranks: Ranks = ALONE,
     ) -> None:
         """Args:
         model: on its device.
-        lanes: the training part.
+        lanes: the training part; with several processes, the share of this one.
         validation: the validation part; empty for none.
         start: the codec's start symbol.
         seed: of the dropout masks.
         execution: how the network runs.
         clock: seconds, for train.max_minutes.
+        ranks: the processes that train together; all of them have to call the same methods.
         """
         self.model = model
         self.progress = TrainingProgress()
         self._lanes = lanes
         self._validation = Validation(
-            validation, start, execution.precision, calibrate=train.calibrate
+            validation, start, execution.precision, calibrate=train.calibrate, ranks=ranks
         )
+        self._ranks = ranks
         self._config = train
         self._optimizer = optimizer
         self._execution = execution
@@ -75,6 +79,7 @@ class Trainer:
             train=train,
             seed=seed,
             execution=execution,
+            ranks=ranks,
         )
 
     @property
@@ -178,12 +183,12 @@ class Trainer:
         if self._lanes.has_separators and not self.model.config.resets_in_one_call:
             return "calls that are cut where documents begin run without a CUDA graph"
         try:
-            self._step.capture()
+            reason = self._step.capture()
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
             return f"no CUDA graph, the operations are launched one by one: {error}"
-        return None
+        return reason and f"two CUDA graphs, with the sum of gradients between them: {reason}"
 
     def update(self) -> None:
         """One step: batch, forward, loss, backward, clip, and the update of the weights."""
@@ -252,24 +257,29 @@ class Trainer:
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything beside the weights that the next step depends on: JSON values and tensors.
 
-        Steps that were not made, because the persistent kernel gave up, do not count.
+        All processes have to call it; they get that of all lanes. Steps that were not made, because
+        the persistent kernel gave up, do not count.
 
         Raises:
             DivergedError: the weights are not finite, so not worth keeping.
+            ConfigError: they are not the same in all processes.
         """
         for _ in range(self._step.take_missing()):
             self.progress.step -= 1
             self.progress.symbols -= self._lanes.count(self.progress.step)
-        if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
+        total = sum(float(p.detach().double().sum()) for p in self.model.parameters())
+        if not math.isfinite(total):
             raise DivergedError(
                 f"the weights are not finite at step {self.progress.step}: the training diverged; "
                 "try a smaller optimizer.lr or train.clip_norm"
             )
+        self._ranks.check_same({"the sum of the weights": total})
         self._time.tick()
         values = {
             "progress": vars(self.progress),
             "time": vars(self._time.spent),
             "execution": self._execution.to_record(),
+            "processes": self._ranks.place.size,
         }
         return values, self._step.state()
 

@@ -9,6 +9,7 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
+from seqkit.ranks import ALONE, Ranks
 
 _TEMPERATURES = [n / 20 for n in range(16, 41)]
 """From 0.8 to 2: strong dropout, and many epochs over little data, call for more than 1."""
@@ -30,16 +31,26 @@ class Choice:
 class Validation:
     """The validation part, and how it is scored."""
 
-    def __init__(self, part: Part, start: int, precision: str, *, calibrate: bool) -> None:
+    def __init__(
+        self,
+        part: Part,
+        start: int,
+        precision: str,
+        *,
+        calibrate: bool,
+        ranks: Ranks = ALONE,
+    ) -> None:
         """Args:
         part: the symbols; empty for none.
         start: the codec's start symbol.
         precision: of the matrix products.
         calibrate: whether a temperature is looked for; else it is 1.
+        ranks: the processes that share the work.
         """
         self._part = part
         self._start, self._precision = start, precision
         self._calibrate = calibrate
+        self._ranks = ranks
 
     def __len__(self) -> int:
         """The symbols of the part."""
@@ -71,7 +82,7 @@ class Validation:
     def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:
         """The loss at every temperature that is tried, 1 among them."""
         segments = protocols.warmed(self._part)
-        if not self._calibrate:
+        if not self._calibrate and self._ranks.alone:
             score = scoring.evaluate(
                 model,
                 self._part,
@@ -81,17 +92,24 @@ class Validation:
                 watch=watch,
             )
             return {1.0: score.loss}
-        nats, done = dict.fromkeys(_TEMPERATURES, 0.0), 0
-        for chunk in scoring.chunks(
-            model, self._part, start=self._start, segments=segments, precision=self._precision
+        temperatures = _TEMPERATURES if self._calibrate else [1.0]
+        totals, done, place = [0.0] * len(temperatures), 0, self._ranks.place
+        own = segments[place.rank :: place.size]
+        for chunk in self._ranks.rounds(
+            scoring.chunks(
+                model, self._part, start=self._start, segments=own, precision=self._precision
+            )
         ):
-            logits = chunk.logits.float()
-            sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in nats]
-            for temperature, value in zip(nats, torch.stack(sums).tolist(), strict=True):
-                nats[temperature] += value
-            done += int(chunk.counted.sum())
-            watch(done)
-        return {temperature: total / len(self._part) for temperature, total in nats.items()}
+            if chunk is not None:
+                logits = chunk.logits.float()
+                sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in temperatures]
+                found = torch.stack(sums).tolist()
+                totals = [total + value for total, value in zip(totals, found, strict=True)]
+                done += int(chunk.counted.sum())
+            watch(min(done * place.size, len(self._part)))
+        totals = self._ranks.totals(totals)
+        losses = [total / len(self._part) for total in totals]
+        return dict(zip(temperatures, losses, strict=True))
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ from seqkit.errors import CheckpointError, DivergedError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.network import Network, State
+from seqkit.ranks import ALONE, Ranks
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import candidates, saved_execution
 from seqkit.training.trainer import Trainer
@@ -39,6 +40,7 @@ def trainer(
     clock: Callable[[], float] = time.monotonic,
     model: dict[str, object] | None = None,
     shifted: bool = False,
+    ranks: Ranks = ALONE,
     **train: object,
 ) -> Trainer:
     settings = TrainConfig(
@@ -55,6 +57,7 @@ def trainer(
     network = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
     size = settings.batch_size, settings.sequence_length
     lanes = Lanes(part(900, 1), 0, *size, shift_seed=3 if shifted else None)
+    lanes.share_out(ranks.place.rank, ranks.place.size)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
     execution = candidates(network, lanes, [precision])[0]
@@ -68,6 +71,7 @@ def trainer(
         seed=7,
         execution=execution,
         clock=clock,
+        ranks=ranks,
     )
 
 

@@ -1,0 +1,85 @@
+"""Several processes learn what one learns, and one goes on where several stopped."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from seqkit.ranks import ALONE
+from tests.conftest import environment, torchrun
+from tests.training.together import LANES, STOP, made, outcome, train
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What 1, 2 and 4 processes came to, each also from the states of the others before it."""
+    folder = tmp_path_factory.mktemp("together")
+    states: list[str] = []
+    for count in (1, 2, 4):
+        if count == 1:
+            train(ALONE, folder, states)
+        else:
+            line = torchrun(count, "tests.training.together", "cpu", str(folder), *states)
+            subprocess.run(line, env=environment(), check=True, timeout=600)
+        states.append(str(folder / f"{count}.pt"))
+    train(ALONE, folder, states[1:])
+    return {str(count): json.loads((folder / f"{count}.json").read_text()) for count in (1, 2, 4)}
+
+
+def losses(outcome: dict[str, Any]) -> list[float]:
+    """Those after the stop, of reports and validations."""
+    return [loss for step, loss in outcome["losses"] if step > STOP]
+
+
+@pytest.mark.parametrize("count", ["2", "4"])
+def test_several_processes_learn_what_one_learns(
+    count: str, found: dict[str, dict[str, Any]]
+) -> None:
+    one, several = found["1"]["straight"], found[count]["straight"]
+    assert [step for step, _ in several["losses"]] == [step for step, _ in one["losses"]]
+    for (_, expected), (_, loss) in zip(one["losses"], several["losses"], strict=True):
+        assert loss == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("count", ["1", "2", "4"])
+def test_as_many_processes_go_on_to_the_last_bit(
+    count: str, found: dict[str, dict[str, Any]]
+) -> None:
+    straight, resumed = found[count]["straight"], found[count][count]
+    assert resumed["weights"] == straight["weights"]
+    assert losses(resumed) == losses(straight)
+
+
+@pytest.mark.parametrize(("count", "before"), [("1", "2"), ("1", "4"), ("2", "1"), ("4", "2")])
+def test_another_number_of_processes_goes_on(
+    count: str, before: str, found: dict[str, dict[str, Any]]
+) -> None:
+    expected = losses(found["1"]["straight"])
+    assert losses(found[count][before]) == pytest.approx(expected, rel=1e-5)
+    assert losses(found[count][before])
+
+
+def test_a_state_has_every_lane(tmp_path: Path) -> None:
+    outcome(made(ALONE, "cpu"), tmp_path / "1.pt")
+    assert torch.load(tmp_path / "1.pt")[1]["state.h"].shape[1] == LANES
+
+
+def test_where_one_kernel_gives_up_no_process_makes_the_step() -> None:
+    line = torchrun(2, "tests.training.giving_up")
+    subprocess.run(line, env=environment(), check=True, timeout=600)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs")
+def test_two_gpus_add_up_in_one_graph_and_learn_what_one_learns(tmp_path: Path) -> None:
+    train(ALONE, tmp_path, [], "cuda")
+    line = torchrun(2, "tests.training.together", "cuda", str(tmp_path), str(tmp_path / "1.pt"))
+    subprocess.run(line, env=environment(), check=True, timeout=600)
+    one, two = (json.loads((tmp_path / f"{count}.json").read_text()) for count in (1, 2))
+    for found in (one["straight"], two["straight"], two["2"], two["1"]):
+        assert found["graph"] is None
+        assert losses(found) == pytest.approx(losses(one["straight"]), rel=1e-3)
+    assert losses(two["2"]) == pytest.approx(losses(two["straight"]), rel=1e-4)
