@@ -6,6 +6,8 @@ import signal
 import sys
 from types import FrameType
 
+from seqkit.processes import place
+
 _CODES = {"SIGINT": 130, "SIGTERM": 75, "SIGHUP": 75, "SIGUSR1": 75}
 
 
@@ -24,8 +26,9 @@ def _end(number: int, frame: FrameType | None) -> None:
     """End in a line: nothing was begun, and an exception within an import may come out as any."""
     name = signal.Signals(number).name
     said = "interrupted" if name == "SIGINT" else f"stopped by {name}"
-    with contextlib.suppress(OSError):  # closed
-        os.write(2, f"seqkit: error: {said}\n".encode())
+    if place().leads:  # of several processes one speaks
+        with contextlib.suppress(OSError):  # closed
+            os.write(2, f"seqkit: error: {said}\n".encode())
     os._exit(_CODES[name])
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
-from seqkit import commands, disk, plugins, recipe_files, stdout
+from seqkit import commands, disk, plugins, processes, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import asking, ended_by_signals
 from seqkit.config import options
-from seqkit.errors import ConfigError, SeqkitError, shows_tracebacks
+from seqkit.errors import ConfigError, SeqkitError, StoppedError, shows_tracebacks
 from seqkit.plugins import Catalogue
 
 if TYPE_CHECKING:
@@ -69,12 +69,17 @@ def _exit_code(run: Callable[[], int]) -> int:
         with ended_by_signals():
             return run()
     except SeqkitError as error:
+        if not processes.place().leads:
+            if isinstance(error, StoppedError):
+                return error.exit_code  # the launcher ends it: rank 0 tells
+            processes.let_first_speak()
         if shows_tracebacks() and sys.stderr is not None:
             traceback.print_exception(error)
         _report(str(error))
         return error.exit_code
     except KeyboardInterrupt:
-        _report("interrupted")
+        if processes.place().leads:
+            _report("interrupted")
         return 130
     except BrokenPipeError:
         raise
@@ -92,15 +97,21 @@ def entry() -> None:
         code = main()
     except KeyboardInterrupt:  # while the handlers of the last command were put back
         code = 130
+    except SystemExit as error:  # in silence: another process tells
+        code = int(error.code or 0)
     with contextlib.suppress(KeyboardInterrupt):
         for number in asking():
             signal.signal(number, signal.SIG_IGN)  # one that comes now changes no exit code
+    processes.end(code)
     sys.exit(code)
 
 
 def _main(arguments: list[str]) -> int:
     given = _parser().parse_intermixed_args(arguments)
     words: list[str] = given.words
+    trains = not words or "=" in words[0] or words[0] == "train"
+    if not processes.place().leads and (given.version or given.help or given.cfg or not trains):
+        return 0  # rank 0 does it
     if given.version:
         stdout.write(seqkit.__version__)
         return 0
@@ -159,7 +170,7 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     from seqkit.console import Console
 
     config, catalogue = composed
-    console = Console(config.quiet)
+    console = Console(config.quiet or not processes.place().leads)
     keys = compose.given_keys(words)
     if "shape" in keys and not commands.reads(command, "shape"):
         raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
@@ -173,6 +184,8 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     """Train once for every combination; the exit code is the first failure's."""
     if command != "train":
         raise ConfigError(f"--multirun is for train, not for {command}")
+    if processes.place().size > 1:
+        raise ConfigError("--multirun runs one training after the other: start it without torchrun")
     from seqkit import compose
     from seqkit.commands import multirun
     from seqkit.console import Console
@@ -197,7 +210,7 @@ def _report(message: str) -> None:
     if sys.stderr is None:  # closed before the program began: print would go to stdout
         return
     with contextlib.suppress(OSError):
-        print(f"seqkit: error: {disk.shown(message)}", file=sys.stderr)
+        print(f"seqkit: error: {processes.named(disk.shown(message))}", file=sys.stderr)
 
 
 def _help(config_dirs: list[Path], words: list[str]) -> str:

@@ -45,9 +45,9 @@ class SharedCores:
     _users: ClassVar[int] = 0  # loops that are under way
     _most: ClassVar[int] = 1  # threads that they may take
 
-    def __init__(self, device: torch.device) -> None:
-        """`device` is where the loop computes."""
-        fixed = torch.are_deterministic_algorithms_enabled()
+    def __init__(self, device: torch.device, fixed: bool = False) -> None:
+        """`device` is where the loop computes; `fixed`: the number of threads has to stay."""
+        fixed = fixed or torch.are_deterministic_algorithms_enabled()
         told = any(name in os.environ for name in _OPENMP)
         self._on = device.type == "cpu" and not fixed and not told
         self._last: _Usage | None = None

@@ -24,7 +24,7 @@ def about_run(training: Training) -> dict[str, Any]:
     if corpus.codec.kind == "audio":
         save_sample(training.medium, _excerpt(training, part), training.folder.files.sample("data"))
     return {
-        "device": device.describe(training.device),
+        "device": training.device_words,
         "dtype": training.execution.precision,
         "parameters": training.parameters,
         "total_steps": training.trainer.total_steps,

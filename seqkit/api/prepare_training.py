@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +11,13 @@ from pathlib import Path
 import torch
 
 from seqkit import device, disk
-from seqkit.api import fine_tuning, training_data
+from seqkit.api import fine_tuning, same_training, training_data
+from seqkit.api.claimed_folder import claimed, is_finished
 from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.console import Progress, unseen
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
-from seqkit.data.load import fitting_recipe
-from seqkit.doctor import sound_faults
-from seqkit.errors import CheckpointError, ConfigError, OutputError
+from seqkit.errors import ConfigError
 from seqkit.evaluation import baselines
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
@@ -25,7 +25,9 @@ from seqkit.generation.request import prompt_of, request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.plugins import Catalogue
+from seqkit.processes import Place
 from seqkit.progress_line import counted
+from seqkit.ranks import ALONE, Ranks
 from seqkit.runs import resume, tensorboard
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
@@ -34,7 +36,6 @@ from seqkit.training import footprint, kernel_choice
 from seqkit.training.trainer import Trainer
 
 Notice = Callable[[str], None]
-_MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,19 @@ class Training:
     catalogue: Catalogue
     memory_advice: Callable[[], str]
     """What to try when memory does not suffice."""
+    ranks: Ranks
+    """The processes that train together; rank 0 alone writes."""
 
     @property
     def device(self) -> torch.device:
         """Where the network is."""
         return self.trainer.model.head.weight.device
+
+    @property
+    def device_words(self) -> str:
+        """The devices of all processes, in words."""
+        own = device.describe(self.device)
+        return own if self.ranks.alone else f"{self.ranks.place.size} × {own}"
 
     @property
     def parameters(self) -> int:
@@ -77,48 +86,33 @@ class Training:
 
 @contextlib.contextmanager
 def opened(
-    config: Config, catalogue: Catalogue, notice: Notice, progress: Progress = unseen
+    config: Config,
+    catalogue: Catalogue,
+    notice: Notice,
+    progress: Progress = unseen,
+    ranks: Ranks = ALONE,
 ) -> Iterator[Training | None]:
     """Set a training up, and keep others out of its folder until the block ends.
 
-    Yields None where the run is finished, which `notice` is told.
+    Yields None where the run is finished, which `notice` is told. All of `ranks` have to set the
+    same training up: rank 0 keeps the folder, and the others read the checkpoint that it found.
 
     Raises:
         SeqkitError: the settings, the data, a checkpoint, the device or the folder do not allow it.
     """
-    if config.log.tensorboard:
+    if config.log.tensorboard and ranks.leads:
         tensorboard.require()
     config = dataclasses.replace(config, seed=config.fixed_seed)
-    folder = _run_folder(config)
-    with folder.claimed():
-        if folder.is_used and config.resume == "never" and not config.overwrite:
-            raise OutputError(
-                f"run_dir={folder.path} holds a run: resume=auto goes on with it, "
-                "overwrite=true replaces it"
-                if folder.holds_run
-                else f"run_dir={folder.path} holds checkpoints, but no config.yaml of their run: "
-                "give another run_dir, or overwrite=true"
-            )
-        folder.check_no_others()
-        goes_on = config.resume != "never" and folder.holds_run
-        saved = folder.load_last(catalogue, notice) if goes_on else None
-        if goes_on and saved is None:
-            notice(f"{folder.path}: no checkpoint to go on from is left: the run starts again")
-        if saved is None and config.resume == "force":
-            raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
-        if saved is not None:
-            resume.take_place(config, saved, notice)
-            resume.leave_out_new_keys(config, saved, notice)
-            resume.check_settings(config, saved)
-            config.init_from = saved.config.get("init_from")
-            ended = folder.finished_at == saved.metrics.get("step")
-            if ended and not resume.may_have_more(config, saved):
-                notice(f"{folder.path}: {resume.finished(config, folder.finished_at)}")
-                yield None
-                return
-        chosen = device.choose_device(config.device)
+    same_training.check_settings(config, ranks)
+    with claimed(config, catalogue, notice, ranks) as (folder, saved):
+        if saved is not None and is_finished(config, folder, saved):
+            notice(f"{folder.path}: {resume.finished(config, folder.finished_at)}")
+            yield None
+            return
+        chosen = device.choose_device(device.own(config.device, ranks.place))
+        same_training.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
-            training = _set_up(config, chosen, folder, saved, catalogue, notice, progress)
+            training = _set_up(config, chosen, folder, saved, catalogue, notice, progress, ranks)
             if saved is not None and training.trainer.finished and folder.finished_at is not None:
                 notice(f"{folder.path}: {resume.finished(config, training.trainer.progress.step)}")
                 yield None
@@ -126,24 +120,6 @@ def opened(
                 if said := resume.time_is_up(config, training.trainer.elapsed):
                     notice(said)
                 yield training
-
-
-def _run_folder(config: Config) -> RunFolder:
-    if config.resume != "never" and not config.run_dir:
-        raise ConfigError(f"resume={config.resume}: give run_dir=FOLDER, the run to go on with")
-    if not config.recipe:
-        held = config.run_dir and RunFolder(Path(config.run_dir)).holds_run
-        raise ConfigError(
-            f"no recipe: resume=auto goes on with the run in {config.run_dir}"
-            if held
-            else f"no recipe: give {fitting_recipe(config.data)}; --help lists all"
-        )
-    if config.run_dir:
-        folder = RunFolder(Path(config.run_dir))
-    else:
-        folder = RunFolder.timed(Path(config.runs), config.recipe)
-    folder.check_writable()
-    return folder
 
 
 def _set_up(
@@ -154,30 +130,28 @@ def _set_up(
     catalogue: Catalogue,
     notice: Notice,
     progress: Progress,
+    ranks: Ranks,
 ) -> Training:
     """Data, network and trainer; `saved` is the run to go on with."""
     origin = saved or fine_tuning.initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
-    corpus, origin = training_data.read(config, origin, saved, catalogue, notice, progress)
-    if saved is None:
-        for told in sound_faults.of_corpus(corpus)[:_MOST_FAULTS]:
-            notice(told)
+    with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
+        corpus, origin = training_data.read(config, origin, saved, catalogue, notice, progress)
+    same_training.check_data(corpus, ranks)
     model_config = _model_config(config.model, corpus, origin)
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)
     training, validation, _ = corpus.split(config.data.split)
     training = training_data.of_sound(training, corpus, config, notice, progress)
     settings = config.train
-    shift_seed = config.fixed_seed if settings.shift_lanes else None
-    size = settings.batch_size, settings.sequence_length
-    lanes = Lanes(training, corpus.codec.start, *size, shift_seed)
-    _tell_of_lanes(lanes, settings.batch_size, model_config, notice)
-    shape = footprint.shape_of(config, model_config, lanes.batch_size, precisions[0], chosen)
+    lanes = _lanes(config, training, corpus.codec.start, model_config, ranks.place, notice)
+    shape = footprint.shape_of(config, model_config, lanes.widest, precisions[0], chosen)
     advice = footprint.require(shape, chosen, new=origin is None)
     with device.memory_errors(advice):
         model = _network(config, model_config, origin, chosen, notice)
         config = _with_model(config, model_config)
-        execution = _execution(config, model, lanes, precisions, saved, notice)
+        given = config, model, lanes, precisions, saved, notice, ranks.place.size
+        execution = ranks.shared(lambda: _execution(*given))
         trainer = Trainer(
             model=model,
             lanes=lanes,
@@ -187,6 +161,8 @@ def _set_up(
             train=settings,
             seed=config.fixed_seed,
             execution=execution,
+            clock=ranks.clock if settings.max_minutes else time.monotonic,
+            ranks=ranks,
         )
         if saved is not None:
             trainer.restore(saved.training or {}, saved.training_tensors)
@@ -203,6 +179,7 @@ def _set_up(
         execution=execution,
         catalogue=catalogue,
         memory_advice=advice,
+        ranks=ranks,
     )
 
 
@@ -244,15 +221,23 @@ def _with_model(config: Config, model: ModelConfig) -> Config:
     return dataclasses.replace(config, model=dataclasses.replace(model, vocabulary_size=size))
 
 
-def _tell_of_lanes(lanes: Lanes, wanted: int, model: ModelConfig, notice: Notice) -> None:
-    if lanes.batch_size < wanted:
-        count = counted(lanes.batch_size, "lane")
-        notice(f"the data is short: {count} in place of train.batch_size={wanted}")
+def _lanes(
+    config: Config, part: Part, start: int, model: ModelConfig, place: Place, notice: Notice
+) -> Lanes:
+    """The lanes of this process."""
+    train = config.train
+    shift_seed = config.fixed_seed if train.shift_lanes else None
+    lanes = Lanes(part, start, train.batch_size, train.sequence_length, shift_seed)
+    lanes.share_out(place.rank, place.size)
+    if lanes.batch_size < train.batch_size:
+        wanted = f"train.batch_size={train.batch_size}"
+        notice(f"the data is short: {counted(lanes.batch_size, 'lane')} in place of {wanted}")
     if lanes.has_separators and not model.resets_in_one_call:
         notice(
             f"model.cell={model.cell} cannot start a document inside a fused call: the calls are "
             "cut where documents begin, which takes longer"
         )
+    return lanes
 
 
 def _network(
@@ -278,13 +263,17 @@ def _execution(
     precisions: list[str],
     saved: Checkpoint | None,
     notice: Notice,
+    processes: int,
 ) -> Execution:
     """How the network runs: as the run did before if it can, else as a search finds it fastest."""
     if advice := kernel_choice.width_advice(model):
         notice(advice)
     if reason := kernel_choice.why_not_persistent(model):
         notice(reason)
-    before = kernel_choice.saved_execution(saved.training) if saved is not None else None
+    trained = (saved.training if saved is not None else None) or {}
+    before = kernel_choice.saved_execution(trained)
+    if before is not None and trained.get("processes", 1) != processes:
+        before = dataclasses.replace(before, lanes=kernel_choice.width(model, lanes))
     choice = kernel_choice.choose_execution(
         model,
         lanes,

@@ -23,6 +23,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.events import (
     Diverged,
+    Event,
     Finished,
     Sampled,
     Started,
@@ -43,7 +44,7 @@ from seqkit.runs.observers import (
 from seqkit.runs.tensorboard import TensorBoard
 from seqkit.symbols import Integers
 from seqkit.threads import SharedCores
-from seqkit.training.events import Stepped
+from seqkit.training.events import CheckpointDue, Stepped, Trained
 
 
 def run_training(
@@ -80,47 +81,55 @@ def _run(
     notice: Notice,
     stop: Callable[[], str | None],
 ) -> None:
-    trainer, folder, config = training.trainer, training.folder, training.config
-    folder.make()
-    if config.overwrite and config.resume == "never":
-        folder.clear()
-    folder.reopen(trainer.progress.step)
-    folder.write_config(config)
+    trainer, folder, ranks = training.trainer, training.folder, training.ranks
     followers = Observers()
-    followers.add(_writers(training, followers.tell, notice))
-    followers.add(observers)
-    followers.add(standing_of(training, notice))
-    followers.add([Report(folder, lambda: about_run(training), notice)])
+    if ranks.leads:
+        _open_folder(training)
+        followers.add(_writers(training, followers.tell, notice))
+        followers.add(observers)
+        followers.add(standing_of(training, notice))
+        followers.add([Report(folder, lambda: about_run(training), notice)])
+    else:
+        followers.add([_Contribution(training)])
     followers.tell(_started(training))
 
     def save_and_stop(reason: str) -> str | None:
-        folder.save(_checkpoint(training))
+        saved = _checkpoint(training)
+        if ranks.leads:
+            folder.save(saved)
         step = trainer.progress.step
         stopped = Stopped(step, reason, folder.path, training.catalogue.modules)
         followers.tell(stopped)
         return describe(stopped)
 
     def stop_if_asked() -> None:
-        if reason := stop():
+        if reason := ranks.first(stop()):
             raise StoppedError(save_and_stop(reason))
 
     def watch(scored: int) -> None:
         followers.tell(Validating(trainer.progress.step, scored, len(training.validation)))
         stop_if_asked()
 
-    with SharedCores(training.device) as cores:
+    # Processes ask each other where they wait for each other anyway; a CPU always does.
+    asks = ranks.alone or training.device.type == "cpu"
+    # Processes that computed in other threads would round otherwise, and drift apart.
+    with SharedCores(training.device, fixed=not ranks.alone) as cores:
         try:
+            reported = False
             for event in trainer.run(watch):
                 cores.adapt()
                 followers.tell(event)
-                if isinstance(event, Stepped):
+                reported = reported or isinstance(event, Trained)
+                if isinstance(event, Stepped) and (asks or reported):
                     stop_if_asked()
+                    reported = False
         except DivergedError as error:
             followers.tell(Diverged(trainer.progress.step, str(error)))
             raise
         except GaveUpError as error:
             raise DeviceError(f"{error}\n{save_and_stop('an error of the GPU')}") from error
-    folder.write_summary(_summary(training))
+    if ranks.leads:
+        folder.write_summary(_summary(training))
     progress = trainer.progress
     followers.tell(
         Finished(
@@ -131,6 +140,27 @@ def _run(
             plugins=training.catalogue.modules,
         )
     )
+
+
+def _open_folder(training: Training) -> None:
+    """Make the run's folder, or take back what was recorded there after the last checkpoint."""
+    folder, config = training.folder, training.config
+    folder.make()
+    if config.overwrite and config.resume == "never":
+        folder.clear()
+    folder.reopen(training.trainer.progress.step)
+    folder.write_config(config)
+
+
+class _Contribution:
+    """What a process that does not write does for those files: the state of its lanes."""
+
+    def __init__(self, training: Training) -> None:
+        self._training = training
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, CheckpointDue):
+            self._training.trainer.state()
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
@@ -197,11 +227,7 @@ def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observe
         Log(folder),
         Samples(folder, medium, glimpse, tell, notice, judge),
         *([Pictures(notice)] if training.corpus.codec.kind == "audio" else []),
-        *(
-            [TensorBoard(folder, training.config, notice)]
-            if training.config.log.tensorboard
-            else []
-        ),
+        *([TensorBoard(folder, config, notice)] if config.log.tensorboard else []),
     ]
 
 
@@ -214,7 +240,7 @@ def _started(training: Training) -> Started:
         data=corpus.name,
         vocabulary=corpus.codec.size,
         parameters=training.parameters,
-        device=device.describe(training.device),
+        device=training.device_words,
         precision=training.execution.precision,
         run_dir=training.folder.path,
         credit=corpus.credit,
@@ -259,7 +285,8 @@ def _summary(training: Training) -> dict[str, Any]:
     progress, corpus = training.trainer.progress, training.corpus
     return {
         "recipe": training.config.recipe,
-        "device": device.describe(training.device),
+        "device": training.device_words,
+        "processes": training.ranks.place.size,
         "dtype": training.execution.precision,
         "parameters": training.parameters,
         "steps": progress.step,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seqkit import compose, device, disk
+from seqkit import compose, device, disk, processes
 from seqkit.api.load import load
 from seqkit.api.model import Model
 from seqkit.api.prepare_training import opened
@@ -79,6 +79,8 @@ def train(
     Raises:
         SeqkitError: what the command would end with, in the same words.
     """
+    if processes.place().size > 1:
+        raise ConfigError("seqkit.train runs in one process: for several, torchrun -m seqkit …")
     if recipe is not None:
         check_type("recipe", recipe, str)
     for override in overrides:

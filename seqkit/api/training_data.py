@@ -11,11 +11,14 @@ from seqkit.data import copies, pipes, silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
+from seqkit.doctor import sound_faults
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 from seqkit.progress_line import counted, duration
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
+
+_MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
 
 
 def read(
@@ -75,6 +78,9 @@ def read(
         config.data.path = [str(corpus.stand_in)]
     if fine_tuned:
         origin = fine_tuning.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
+    if saved is None:
+        for told in sound_faults.of_corpus(corpus)[:_MOST_FAULTS]:
+            notice(told)
     return corpus, origin
 
 

@@ -2,7 +2,7 @@
 
 import signal
 
-from seqkit import device, stdout
+from seqkit import device, processes, ranks, stdout
 from seqkit.api.prepare_training import Training, opened
 from seqkit.api.run_training import (
     closing_file,
@@ -20,12 +20,19 @@ from seqkit.runs.observers import ProgressBar
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Train, and print a sample of the best checkpoint to stdout."""
-    with opened(config, catalogue, console.notice, console.progress) as training:
+    """Train, and print a sample of the best checkpoint to stdout.
+
+    With torchrun this is one of several processes that train together.
+    """
+    with (
+        ranks.joined(processes.place()) as joined,
+        opened(config, catalogue, console.notice, console.progress, joined) as training,
+    ):
         if training is None:
             return
         _train(training, console)
-        _print_sample(training, console)
+        if joined.leads:
+            _print_sample(training, console)
 
 
 def _train(training: Training, console: Console) -> None:

@@ -21,7 +21,7 @@ _END_KEYS = {
     )
 } | {"model.autotune"}
 """What says when a run stops, validates and saves; all else shapes what it learns."""
-_PLACE_KEYS = {"data.path", "data.pattern"}
+PLACE_KEYS = {"data.path", "data.pattern"}
 """Keys that say where the data is: its digest tells whether it is the same."""
 _ONE_CALL = {"auto", "cudnn", "persistent"}
 """Values of model.backend that compute the same but for rounding: a run may go on with any."""
@@ -116,7 +116,7 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
     fixed = {name for name, _ in options() if name.partition(".")[0] in _GROUPS or name == "seed"}
     if saved.config.get("init_from"):  # it brought its own network, whatever was asked for
         fixed -= {name for name in fixed if _shapes_network(name)}
-    changed = _changed(config, saved, fixed - _END_KEYS - _PLACE_KEYS)
+    changed = _changed(config, saved, fixed - _END_KEYS - PLACE_KEYS)
     shape = [name for name in changed if _shapes_weights(name)]
     if not same_data:
         changed.append(f"the data itself (the run learns from {saved.data.get('name')})")

@@ -50,7 +50,7 @@ class TrainingStep:
             ValueError: the execution has fewer lanes than are to be trained on.
         """
         if execution.lanes < lanes.widest:
-            raise ValueError(f"an execution in {execution.lanes} lanes for {lanes.widest}")
+            raise ValueError(f"an execution in {execution.lanes} lanes for B = {lanes.widest}")
         self._lanes = lanes
         self._ranks = ranks
         self._device = device = model.head.weight.device

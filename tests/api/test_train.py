@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import seqkit
+from seqkit.errors import ConfigError
 from seqkit.runs import events
 from seqkit.runs.events import Event
 from seqkit.training.events import CheckpointDue
@@ -213,3 +214,11 @@ def test_damaged_files_and_impossible_names_are_told(text_file: Path, tmp_path: 
         seqkit.train("shakespeare", *SMALL, "run_dir=" + "x" * 300, data=text_file)
     with pytest.raises(seqkit.ConfigError, match="run_dir: it contains a NUL"):
         seqkit.train("shakespeare", *SMALL, "run_dir=a\0b", data=text_file)
+
+
+def test_it_is_no_part_of_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}
+    for name, value in {**said, "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match="torchrun -m seqkit"):
+        seqkit.train("shakespeare")

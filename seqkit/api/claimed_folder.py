@@ -1,0 +1,81 @@
+"""The folder of the run to train in, and the checkpoint in it to go on from."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from seqkit.config import Config
+from seqkit.data.load import fitting_recipe
+from seqkit.errors import CheckpointError, ConfigError, OutputError
+from seqkit.plugins import Catalogue
+from seqkit.ranks import Ranks
+from seqkit.runs import resume
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.folder import RunFolder
+
+
+@contextlib.contextmanager
+def claimed(
+    config: Config, catalogue: Catalogue, notice: Callable[[str], None], ranks: Ranks
+) -> Iterator[tuple[RunFolder, Checkpoint | None]]:
+    """Keep others out of the run's folder until the block ends.
+
+    Rank 0 keeps the folder; the other processes read the checkpoint that it found. Yields the
+    checkpoint with which `config` is to go on; None where the run starts.
+
+    Raises:
+        ConfigError, CheckpointError, OutputError: the folder, or what is in it, does not allow it.
+    """
+    folder = _run_folder(config)
+    with contextlib.ExitStack() as held:
+        with ranks.turn(ranks.leads):
+            if ranks.leads:
+                folder.check_writable()
+                held.enter_context(folder.claimed())
+                _check_unused(config, folder)
+                folder.check_no_others()
+            goes_on = config.resume != "never" and folder.holds_run
+            saved = folder.load_last(catalogue, notice) if goes_on else None
+        if goes_on and saved is None:
+            notice(f"{folder.path}: no checkpoint to go on from is left: the run starts again")
+        if saved is None and config.resume == "force":
+            raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
+        if saved is not None:
+            resume.take_place(config, saved, notice)
+            resume.leave_out_new_keys(config, saved, notice)
+            resume.check_settings(config, saved)
+            config.init_from = saved.config.get("init_from")
+        yield folder, saved
+
+
+def _run_folder(config: Config) -> RunFolder:
+    if config.resume != "never" and not config.run_dir:
+        raise ConfigError(f"resume={config.resume}: give run_dir=FOLDER, the run to go on with")
+    if not config.recipe:
+        held = config.run_dir and RunFolder(Path(config.run_dir)).holds_run
+        raise ConfigError(
+            f"no recipe: resume=auto goes on with the run in {config.run_dir}"
+            if held
+            else f"no recipe: give {fitting_recipe(config.data)}; --help lists all"
+        )
+    if config.run_dir:
+        return RunFolder(Path(config.run_dir))
+    return RunFolder.timed(Path(config.runs), config.recipe)
+
+
+def _check_unused(config: Config, folder: RunFolder) -> None:
+    """Raises OutputError where the folder holds what is not to be lost."""
+    if folder.is_used and config.resume == "never" and not config.overwrite:
+        raise OutputError(
+            f"run_dir={folder.path} holds a run: resume=auto goes on with it, "
+            "overwrite=true replaces it"
+            if folder.holds_run
+            else f"run_dir={folder.path} holds checkpoints, but no config.yaml of their run: "
+            "give another run_dir, or overwrite=true"
+        )
+
+
+def is_finished(config: Config, folder: RunFolder, saved: Checkpoint) -> bool:
+    """Whether the run came to its end, and nothing asks for more of it."""
+    ended = folder.finished_at == saved.metrics.get("step")
+    return ended and not resume.may_have_more(config, saved)

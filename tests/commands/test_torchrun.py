@@ -1,0 +1,182 @@
+"""The command line in several processes: one run, one voice, and an end when one of them ends."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqkit.plugins import Catalogue
+from seqkit.runs import checkpoint
+from tests.conftest import TINY, Run, environment, torchrun, wait_for_steps
+
+ENDLESS = ("train.max_steps=100000", "train.checkpoint_every=10", "train.validate_every=0")
+
+
+def started(count: int, *words: str, more: tuple[str, ...] = ()) -> "subprocess.Popen[str]":
+    """A training in so many processes."""
+    return subprocess.Popen(
+        torchrun(count, "seqkit", *TINY, *words, more=more),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def workers(launcher: int) -> dict[int, int]:
+    """The processes that a launcher started, by rank."""
+    found: dict[int, int] = {}
+    for task in Path(f"/proc/{launcher}/task").iterdir():
+        for child in map(int, (task / "children").read_text().split()):
+            words = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+            ranks = [int(word[5:]) for word in words if word.startswith(b"RANK=")]
+            found |= dict.fromkeys(ranks, child)
+    return found
+
+
+def metrics(run: Path) -> list[tuple[str, int, float]]:
+    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return [(line["event"], line["step"], line["loss"]) for line in lines]
+
+
+def test_two_processes_leave_one_run_like_that_of_one(
+    text_file: Path, tmp_path: Path, run: Run
+) -> None:
+    words = (f"data.path={text_file}", "train.max_steps=60", "train.validate_every=20")
+    several = started(2, *words, f"run_dir={tmp_path / '2'}")
+    out, said = several.communicate(timeout=600)
+    assert several.returncode == 0, said
+    alone = run(*TINY, *words, f"run_dir={tmp_path / '1'}")
+    assert alone.code == 0
+    assert len(out.encode()) == len(alone.out)  # one sample
+    assert said.count("finished: 60 steps") == 1
+    one, two = metrics(tmp_path / "1"), metrics(tmp_path / "2")
+    assert [line[:2] for line in two] == [line[:2] for line in one]
+    assert [line[2] for line in two] == pytest.approx([line[2] for line in one], rel=1e-5)
+    summary = json.loads((tmp_path / "2" / "summary.json").read_text())
+    assert (summary["processes"], summary["device"][:3]) == (2, "2 ×")
+    assert {path.name for path in (tmp_path / "1").iterdir()} == {
+        path.name for path in (tmp_path / "2").iterdir()
+    }
+
+
+def test_two_processes_stop_together_and_one_goes_on(
+    text_file: Path, tmp_path: Path, run: Run
+) -> None:
+    folder = tmp_path / "run"
+    several = started(2, *ENDLESS, f"data.path={text_file}", f"run_dir={folder}")
+    wait_for_steps(folder, 20)
+    several.terminate()
+    _, said = several.communicate(timeout=600)
+    assert said.count("the state is saved") == 1
+    step = checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue()).metrics["step"]
+    gone_on = run(f"run_dir={folder}", "resume=auto", f"train.max_steps={step + 5}")
+    assert gone_on.code == 0, gone_on.err
+    assert f"going on at step {step}" in gone_on.err
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
+def test_a_killed_process_ends_the_run_unless_it_may_start_again(
+    text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    words = (*ENDLESS, f"data.path={text_file}", f"run_dir={folder}", "resume=auto")
+    several = started(2, *words, more=("--max-restarts=1",))
+    wait_for_steps(folder, 20)
+    os.kill(workers(several.pid)[1], signal.SIGKILL)
+    reached = max(step for _, step, _ in metrics(folder))
+    wait_for_steps(folder, reached // 10 * 10 + 50)  # it goes on by itself
+    os.kill(workers(several.pid)[1], signal.SIGKILL)
+    _, said = several.communicate(timeout=60)
+    assert several.returncode == 1
+    assert said.count("seqkit: error: another process of this training has ended") == 2
+    assert "going on at step" in said
+    cause = said.partition("Root Cause")[2]
+    assert "rank      : 1" in cause
+    assert "exitcode  : -9" in cause
+    assert checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue()).training
+
+
+def by_hand(
+    folder: Path, port: int, *words: tuple[str, ...], command: tuple[str, ...] = TINY
+) -> list[tuple[int, str, str]]:
+    """Start a process for each of `words` without a launcher: exit code, stdout and stderr."""
+    size = str(max(len(words), 2))
+    started = []
+    for rank, own in enumerate(words):
+        place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": size}
+        place |= {"LOCAL_WORLD_SIZE": size, "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
+        line = [sys.executable, "-m", "seqkit", *command, *own]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        started.append(
+            subprocess.Popen(
+                line,
+                env={**environment(), **place},
+                cwd=folder,
+                text=True,
+                **pipes,  # type: ignore[call-overload]
+            )
+        )
+    said = [one.communicate(timeout=600) for one in started]
+    return [(one.returncode, *text) for one, text in zip(started, said, strict=True)]
+
+
+@pytest.fixture
+def port() -> int:
+    """One that was free a moment ago."""
+    with socket.socket() as held:
+        held.bind(("localhost", 0))
+        return int(held.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("optimizer.lr=0.5", "rank 1 differs from rank 0: it has optimizer.lr=0.5, not 0.01"),
+        ("data.path=none.txt", "rank 1: "),
+        ("data.path=other.txt", "it has the data's sha256="),
+    ],
+)
+def test_processes_that_differ_are_told_apart_by_rank_0(
+    other: str, said: str, text_file: Path, tmp_path: Path, port: int
+) -> None:
+    (tmp_path / "other.txt").write_text("another text.\n" * 100)
+    words = (f"data.path={text_file.name}", "run_dir=run")
+    others = (*words[other.startswith("data") :], other)  # a second path would be one more file
+    first, second = by_hand(tmp_path, port, words, others)
+    assert first[0] != 0
+    assert second[0] in (2, 3)
+    assert said in first[2].splitlines()[-1]
+    assert first[2].count("seqkit: error:") == 1
+    assert second[2] == ""
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_port_in_use_is_one_line(text_file: Path, tmp_path: Path) -> None:
+    with socket.socket() as held:
+        held.bind(("localhost", 0))
+        held.listen()
+        words = (f"data.path={text_file}", "run_dir=run")
+        ((code, _, said),) = by_hand(tmp_path, held.getsockname()[1], words)
+    assert code == 2
+    assert "Is the port in use" in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_one_voice_tells_of_a_wrong_key_and_prints_what_is_no_training(
+    tmp_path: Path, port: int, trained: Path
+) -> None:
+    first, second = by_hand(tmp_path, port, ("train.max_step=3",), ("data.kind=sound",))
+    assert (first[0], second[0]) == (2, 2)
+    assert "did you mean train.max_steps" in first[2]
+    assert "rank 1: " in second[2]
+    inspected = by_hand(tmp_path, port, (), (), command=("inspect", f"checkpoint={trained}"))
+    assert [bool(out) for _, out, _ in inspected] == [True, False]
+    swept = by_hand(tmp_path, port, ("--multirun",), ("--multirun",))
+    assert all("without torchrun" in said for _, _, said in swept)
