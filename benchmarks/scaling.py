@@ -1,0 +1,110 @@
+"""How fast training is on several GPUs: one line of JSON for the shape and the processes given.
+
+    torchrun --standalone --nproc-per-node=2 benchmarks/scaling.py shape=text train.batch_size=256
+
+The keys are those of `bench`; `train.batch_size` is that of all processes together. It trains on
+random symbols as `train` does, with a report every ten steps, and takes the rates of the reports;
+`sum_ms` is the sum of gradients alone. docs/scale.md has what it printed.
+"""
+
+import itertools
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from seqkit import compose, device, disk, processes
+from seqkit.bench.rows import random_symbols
+from seqkit.config import Config
+from seqkit.data.corpus import Part
+from seqkit.data.lanes import Lanes
+from seqkit.model.char_rnn import CharRNN
+from seqkit.ranks import Ranks, joined
+from seqkit.training.events import Trained
+from seqkit.training.kernel_choice import choose_execution
+from seqkit.training.trainer import Trainer
+
+STEPS, WARM = 300, 50
+WINDOWS = 20  # of each lane in an epoch
+
+
+def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]:
+    """Train for some steps; what this took."""
+    chosen = device.choose_device(device.own(config.device, ranks.place))
+    train = config.train
+    symbols = random_symbols(config, WINDOWS * train.batch_size * train.sequence_length)
+    lanes = Lanes(
+        Part(symbols.numpy().astype(np.uint16), np.zeros(1, np.int64)),
+        *(0, train.batch_size, train.sequence_length),
+    )
+    lanes.share_out(ranks.place.rank, ranks.place.size)
+    model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
+    precisions = device.candidate_precisions(train.precision, chosen)
+    choice = ranks.shared(
+        lambda: choose_execution(model, lanes, precisions=precisions, cache=disk.cache_dir())
+    )
+    trainer = Trainer(
+        model=model,
+        lanes=lanes,
+        validation=Part(np.zeros(0, np.uint8), np.zeros(0, np.int64)),
+        start=0,
+        optimizer=config.optimizer,
+        train=train,
+        seed=config.fixed_seed,
+        execution=choice.execution,
+        ranks=ranks,
+    )
+    reason = trainer.prepare()
+    reports = [event for event in trainer.run() if isinstance(event, Trained)]
+    rates = [event.symbols_per_second for event in reports if event.step > min(WARM, steps // 2)]
+    middle = float(np.median(rates))
+    return {
+        "processes": ranks.place.size,
+        "device": device.describe(chosen),
+        "batch_size": lanes.batch_size,
+        "execution": str(choice.execution),
+        "graph": reason or "one",
+        "symbols_per_second": round(middle),
+        "p10": round(float(np.quantile(rates, 0.1))),
+        "p90": round(float(np.quantile(rates, 0.9))),
+        "step_ms": round(lanes.batch_size * train.sequence_length / middle * 1000, 3),
+        "loss": reports[-1].loss,
+        **_sum_alone(trainer, ranks, chosen),
+    }
+
+
+def _sum_alone(trainer: Trainer, ranks: Ranks, chosen: torch.device) -> dict[str, Any]:
+    """What the sum of gradients takes: its bytes, and its milliseconds where there is one."""
+    gradient = trainer._step.weights.flat_gradient.clone()
+    found: dict[str, Any] = {"sum_bytes": gradient.nbytes}
+    if ranks.alone:
+        return found
+    times = []
+    for _ in range(20):
+        ranks.settle(chosen)
+        begun = time.perf_counter()
+        for _ in itertools.repeat(None, 10):
+            ranks.sum(gradient)
+        ranks.settle(chosen)
+        times.append((time.perf_counter() - begun) / 10)
+    return found | {"sum_ms": round(float(np.median(times)) * 1000, 3)}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print what these overrides of `bench` come to."""
+    config = compose.compose(
+        [f"train.max_steps={STEPS}", "train.validate_every=0", *arguments], []
+    ).config
+    with joined(processes.place()) as ranks:
+        found = measured(config, ranks, config.train.max_steps or STEPS)
+        if ranks.leads:
+            sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+    processes.end(0)
