@@ -167,7 +167,7 @@ def _set_up(
         if saved is not None:
             trainer.restore(saved.training or {}, saved.training_tensors)
             if saved.data.get("sha256") != corpus.sha256:
-                trainer.forget_best()
+                trainer.progress.forget_best()
     return Training(
         config=config,
         folder=folder,

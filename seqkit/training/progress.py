@@ -19,3 +19,17 @@ class TrainingProgress:
     without_improvement: int = 0
     validating: bool = False
     """The validation after this step has begun and is not done: a stop came in its middle."""
+
+    def validated(self, loss: float, weights: str, temperature: float) -> bool:
+        """Note what the validation after the last step has found; whether it is the best so far."""
+        improved = self.best_loss is None or loss < self.best_loss
+        if improved:
+            self.best_loss, self.best_step = loss, self.step
+            self.best_weights, self.best_temperature = weights, temperature
+        self.without_improvement = 0 if improved else self.without_improvement + 1
+        return improved
+
+    def forget_best(self) -> None:
+        """Judge by other data from now on: the best loss so far means nothing to it."""
+        self.best_loss, self.best_step = None, 0
+        self.without_improvement = 0

@@ -236,11 +236,7 @@ class Trainer:
                 "try a smaller optimizer.lr or train.clip_norm"
             )
         self._chosen = found.weights, found.temperature
-        improved = progress.best_loss is None or found.loss < progress.best_loss
-        if improved:
-            progress.best_loss, progress.best_step = found.loss, progress.step
-            progress.best_weights, progress.best_temperature = self._chosen
-        progress.without_improvement = 0 if improved else progress.without_improvement + 1
+        improved = progress.validated(found.loss, *self._chosen)
         return Validated(
             step=progress.step,
             seconds=progress.seconds,
@@ -296,11 +292,6 @@ class Trainer:
             self._time.spent = Spent(**values.get("time", {"seconds": self.progress.seconds}))
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
-
-    def forget_best(self) -> None:
-        """Judge by other data from now on: the best loss so far means nothing to it."""
-        self.progress.best_loss, self.progress.best_step = None, 0
-        self.progress.without_improvement = 0
 
 
 def _every(steps: int, step: int) -> bool:
