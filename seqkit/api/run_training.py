@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,27 +10,22 @@ from seqkit import device
 from seqkit.api.about_run import about_run
 from seqkit.api.likeness import judge_of
 from seqkit.api.prepare_training import Notice, Training
+from seqkit.api.samples import sample
 from seqkit.api.standing import standing_of
-from seqkit.errors import DeviceError, DivergedError, GaveUpError, SeqkitError, StoppedError
-from seqkit.generation.continuation import continue_prompt
-from seqkit.generation.engine import Blocks
-from seqkit.generation.request import Request, request_of
+from seqkit.errors import DeviceError, DivergedError, GaveUpError, StoppedError
+from seqkit.generation.request import request_of
 from seqkit.model.char_rnn import CharRNN
-from seqkit.report import page
 from seqkit.report.observer import Report
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.events import (
     Diverged,
     Event,
     Finished,
-    Sampled,
     Started,
     Stopped,
     Validating,
     describe,
 )
-from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import (
     Checkpoints,
     Log,
@@ -163,45 +157,6 @@ class _Contribution:
             self._training.trainer.state()
 
 
-def closing_sample(training: Training, notice: Notice) -> Blocks:
-    """What the best checkpoint makes of the prompt, in full length: blocks (N, 1)."""
-    best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
-    request = request_of(training.config, training.length)
-    return _sample(training, best.build(training.device), request, notice)
-
-
-def closing_file(training: Training) -> Path:
-    """Where the closing sample goes if it is not printed."""
-    return training.folder.files.sample("final").with_suffix(training.medium.suffix)
-
-
-def save_closing_sample(training: Training, notice: Notice) -> Path:
-    """Write the closing sample, after its prompt, while it is made."""
-    file = closing_file(training)
-    with training.medium.open(file, overwrite=True) as write:
-        write(training.prompt)
-        for block in closing_sample(training, notice):
-            write(block[:, 0])
-    draw_closing_sample(training, notice)
-    return file
-
-
-def draw_closing_sample(training: Training, notice: Notice) -> None:
-    """Draw it, if it is sound, and show it in the report."""
-    if training.corpus.codec.kind == "audio":
-        step = training.trainer.progress.step
-        Pictures(notice)(Sampled(step, closing_file(training), ""))
-        try:
-            page.write(training.folder.path, "finished")
-        except SeqkitError as error:
-            notice(f"no report: {error}")
-
-
-def _sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
-    alone = dataclasses.replace(request, streams=1)
-    return continue_prompt(model, training.corpus.codec, training.prompt, alone, notice=notice)
-
-
 def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observer]:
     """Those that make the files of the run."""
     folder, medium, config = training.folder, training.medium, training.config
@@ -211,7 +166,7 @@ def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observe
         request = request_of(config, length)
         if medium.printed:  # so short a text is there before another engine is set up
             request = dataclasses.replace(request, engine="torch", precision="auto")
-        blocks = _sample(training, training.trainer.evaluation_model(), request, notice)
+        blocks = sample(training, training.trainer.evaluation_model(), request, notice)
         made = [block[:, 0] for block in blocks]
         return np.concatenate([training.prompt.astype(np.int64), *made])
 

@@ -12,7 +12,8 @@ from seqkit import compose, device, disk, processes
 from seqkit.api.load import load
 from seqkit.api.model import Model
 from seqkit.api.prepare_training import opened
-from seqkit.api.run_training import run_training, save_closing_sample
+from seqkit.api.run_training import run_training
+from seqkit.api.samples import save_closing_sample
 from seqkit.checking import check_list, check_type
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.runs.events import Event

@@ -4,12 +4,8 @@ import signal
 
 from seqkit import device, processes, ranks, stdout
 from seqkit.api.prepare_training import Training, opened
-from seqkit.api.run_training import (
-    closing_file,
-    closing_sample,
-    draw_closing_sample,
-    run_training,
-)
+from seqkit.api.run_training import run_training
+from seqkit.api.samples import closing_file, closing_sample, draw_closing_sample
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config

@@ -1,0 +1,56 @@
+"""What the model of a training makes of the prompt."""
+
+import dataclasses
+from pathlib import Path
+
+from seqkit.api.prepare_training import Notice, Training
+from seqkit.errors import SeqkitError
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.engine import Blocks
+from seqkit.generation.request import Request, request_of
+from seqkit.model.char_rnn import CharRNN
+from seqkit.report import page
+from seqkit.runs.checkpoint import load as load_checkpoint
+from seqkit.runs.events import Sampled
+from seqkit.runs.layout import find_checkpoint
+from seqkit.runs.observers import Pictures
+
+
+def sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
+    """What a model of a training makes of the prompt: blocks (N, 1)."""
+    alone = dataclasses.replace(request, streams=1)
+    return continue_prompt(model, training.corpus.codec, training.prompt, alone, notice=notice)
+
+
+def closing_sample(training: Training, notice: Notice) -> Blocks:
+    """What the best checkpoint makes of the prompt, in full length: blocks (N, 1)."""
+    best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
+    request = request_of(training.config, training.length)
+    return sample(training, best.build(training.device), request, notice)
+
+
+def closing_file(training: Training) -> Path:
+    """Where the closing sample goes if it is not printed."""
+    return training.folder.files.sample("final").with_suffix(training.medium.suffix)
+
+
+def save_closing_sample(training: Training, notice: Notice) -> Path:
+    """Write the closing sample, after its prompt, while it is made."""
+    file = closing_file(training)
+    with training.medium.open(file, overwrite=True) as write:
+        write(training.prompt)
+        for block in closing_sample(training, notice):
+            write(block[:, 0])
+    draw_closing_sample(training, notice)
+    return file
+
+
+def draw_closing_sample(training: Training, notice: Notice) -> None:
+    """Draw it, if it is sound, and show it in the report."""
+    if training.corpus.codec.kind == "audio":
+        step = training.trainer.progress.step
+        Pictures(notice)(Sampled(step, closing_file(training), ""))
+        try:
+            page.write(training.folder.path, "finished")
+        except SeqkitError as error:
+            notice(f"no report: {error}")
