@@ -9,18 +9,23 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from tests.conftest import TINY, Run, environment, torchrun, wait_for_steps
+from tests.commands.giving_up import STEP
+from tests.commands.test_train import PERSISTENT
+from tests.conftest import TINY, Run, environment, same, torchrun, wait_for_steps
 
 ENDLESS = ("train.max_steps=100000", "train.checkpoint_every=10", "train.validate_every=0")
 
 
-def started(count: int, *words: str, more: tuple[str, ...] = ()) -> "subprocess.Popen[str]":
+def started(
+    count: int, *words: str, more: tuple[str, ...] = (), module: str = "seqkit"
+) -> "subprocess.Popen[str]":
     """A training in so many processes."""
     return subprocess.Popen(
-        torchrun(count, "seqkit", *TINY, *words, more=more),
+        torchrun(count, module, *TINY, *words, more=more),
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -180,3 +185,26 @@ def test_one_voice_tells_of_a_wrong_key_and_prints_what_is_no_training(
     assert [bool(out) for _, out, _ in inspected] == [True, False]
     swept = by_hand(tmp_path, port, ("--multirun",), ("--multirun",))
     assert all("without torchrun" in said for _, _, said in swept)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs")
+def test_a_kernel_that_gives_up_in_one_process_ends_all_with_the_state_saved(
+    text_file: Path, tmp_path: Path
+) -> None:
+    def ended(folder: str, module: str = "seqkit") -> tuple[int, str]:
+        words = (*PERSISTENT, f"data.path={text_file}", f"run_dir={tmp_path / folder}")
+        training = started(2, *words, "resume=auto", module=module)
+        _, said = training.communicate(timeout=600)
+        return training.returncode, said
+
+    code, said = ended("straight")
+    assert code == 0, said
+    code, said = ended("broken", "tests.commands.giving_up")
+    assert code != 0
+    assert said.count("in vain") == 1
+    assert f"at step {STEP}; the state is saved: go on with" in said
+    code, said = ended("broken")
+    assert code == 0, said
+    assert f"going on at step {STEP}" in said
+    assert same(tmp_path / "straight", tmp_path / "broken")

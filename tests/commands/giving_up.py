@@ -1,0 +1,22 @@
+"""Run by torchrun: the command, with a persistent kernel that gives up in its last process."""
+
+from seqkit import cli
+from seqkit.model.persistent import launch
+from seqkit.processes import place
+from seqkit.training.step import TrainingStep
+
+STEP = 24
+
+_run = TrainingStep.run
+
+
+def give_up(stepper: TrainingStep, step: int, rate: float) -> int:
+    """Make a step, in which the kernel may give up."""
+    if step == STEP and place().rank == place().size - 1:
+        launch.error_word(stepper.weights.flat_gradient.device).fill_(1)
+    return _run(stepper, step, rate)
+
+
+if __name__ == "__main__":
+    TrainingStep.run = give_up  # type: ignore[assignment]
+    cli.entry()
