@@ -7,6 +7,7 @@ no GPU waits for.
 
 import contextlib
 import datetime
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
@@ -30,6 +31,7 @@ from seqkit.processes import Place
 _FAILURE = "failure"  # in the store: what a process that does not lead ended with
 _TIMEOUT = datetime.timedelta(days=1)  # a process may validate, or read data, while others wait
 _PACE = 2e-4  # seconds between looks at a GPU
+_MEETING = 0.02  # seconds between looks at who has come
 _GRACE = 2.0  # seconds in which the launcher is to see which process ended first
 _COMMON = (StoppedError, InterruptedRunError, LostProcessError)  # no process's own failure
 T = TypeVar("T")
@@ -229,10 +231,11 @@ def _connected(place: Place) -> Store:
             )
         backend = "cpu:gloo,cuda:nccl"
     try:
-        store: Store = next(rendezvous("env://"))[0]
+        left: Store = next(rendezvous("env://"))[0]
+        store = PrefixStore(name_of_start(left, place), left)
         dist.init_process_group(
             backend,
-            store=PrefixStore("seqkit", store),
+            store=PrefixStore("group", store),
             rank=place.rank,
             world_size=place.size,
             timeout=_TIMEOUT,
@@ -244,6 +247,30 @@ def _connected(place: Place) -> Store:
             "(torchrun --master-port=…), are all machines reachable?"
         ) from error
     return store
+
+
+def name_of_start(store: Store, place: Place) -> str:
+    """A name that the processes of this start have in common, and no earlier ones had.
+
+    Where torchrun starts processes again, its store still has what those that ended left there,
+    their addresses for instance. So rank 0 answers each greeting until the one who waits for that
+    very answer has confirmed it.
+    """
+    own = secrets.token_hex(8)
+    if not place.leads:
+        store.set(f"greeting {place.rank}", own)
+        found = str(store.get(f"answer to {own}").decode())
+        store.set(f"confirmed {found} {place.rank}", "")
+        return found
+    missing = set(range(1, place.size))
+    while missing:
+        for rank in sorted(missing):
+            if store.check([f"greeting {rank}"]):
+                store.set(f"answer to {store.get(f'greeting {rank}').decode()}", own)
+            if store.check([f"confirmed {own} {rank}"]):
+                missing.remove(rank)
+        time.sleep(_MEETING)
+    return own
 
 
 @contextlib.contextmanager
