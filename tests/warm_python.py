@@ -78,14 +78,17 @@ def python() -> str:
     if not sys.platform.startswith("linux"):
         return sys.executable
     folder = Path(tempfile.mkdtemp(prefix="seqkit_"))
+    path = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.warm_python", str(folder / "socket")],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
         stdin=subprocess.PIPE,  # closed when this process ends, however it does
         stdout=subprocess.PIPE,
     )
     assert server.stdin and server.stdout
-    assert server.stdout.readline() == b"ready\n"
+    if server.stdout.readline() != b"ready\n":
+        server.communicate()
+        raise RuntimeError("the server of warm Pythons ended; see its traceback on stderr")
     (folder / "client.py").write_text(_CLIENT)
     numbers = ",".join(str(int(getattr(signal, name))) for name in _PASSED)
     stand_in = folder / "python"
