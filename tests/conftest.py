@@ -26,7 +26,7 @@ from seqkit import disk
 from seqkit.cli import main
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from tests.warm_python import python
+from tests.warm_python import module_path, python
 
 # The gate draws the same examples every time; --hypothesis-profile=default draws others.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -148,8 +148,7 @@ def torchrun(count: int, *words: str, more: Sequence[str] = ()) -> list[str]:
 
 def environment() -> dict[str, str]:
     """The environment for processes: this checkout's seqkit, from any folder."""
-    root = str(Path(__file__).parent.parent)
-    return {**os.environ, "PYTHONPATH": root}
+    return {**os.environ, "PYTHONPATH": module_path()}
 
 
 def saved(run: Path, name: str = "last") -> checkpoint.Checkpoint:

@@ -72,16 +72,21 @@ os._exit(code)
 """
 
 
+def module_path() -> str:
+    """This checkout's seqkit for processes of any folder, before what PYTHONPATH names already."""
+    root = str(Path(__file__).parent.parent)
+    return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+
+
 @functools.cache
 def python() -> str:
     """The path of the stand-in, whose server runs until this process ends."""
     if not sys.platform.startswith("linux"):
         return sys.executable
     folder = Path(tempfile.mkdtemp(prefix="seqkit_"))
-    path = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.warm_python", str(folder / "socket")],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        env={**os.environ, "PYTHONPATH": module_path()},
         stdin=subprocess.PIPE,  # closed when this process ends, however it does
         stdout=subprocess.PIPE,
     )
