@@ -30,6 +30,10 @@ Watch = Callable[[float], None]
 """Told what share of a block is done."""
 
 
+Encode = Callable[[Tensor, Tensor], tuple[States, Words]]
+"""`rans.encode` of spans on the device, where they begin and their widths: (R, W) each."""
+
+
 class WindowDecoder(Protocol):
     """Decodes windows: `begin` a block, then one `window` of it after the other."""
 
@@ -71,11 +75,13 @@ class Coder:
         self._steps = Steps(coding, size, lanes, dtype, window)
         self._ruler = _Ruler(self._steps.window, lanes, device)
         self._measure: Callable[[], None] = partial(self._steps.advance, self._ruler.measure)
+        self._encode: Encode = _encode_on_host
         self._decoder: WindowDecoder = HostDecoder(self._steps.window, lanes, self.ways)
         if device.type == "cuda":
-            from seqkit.compression.cuda import GraphDecoder
+            from seqkit.compression.cuda import GraphDecoder, KernelEncoder
 
             self._measure = Recording(self._measure, device)
+            self._encode = KernelEncoder(self.ways, device)
             self._decoder = GraphDecoder(
                 self._steps, size, lanes=lanes, ways=self.ways, device=device
             )
@@ -85,7 +91,7 @@ class Coder:
         count = _PROBE_WINDOWS * self._steps.window * self._lanes
         spans = self._spans(np.arange(count) * _STRIDE % self._size, lambda share: None)
         self.forget()
-        return b"".join(values.tobytes() for values in spans)
+        return b"".join(values.cpu().numpy().tobytes() for values in spans)
 
     def forget(self) -> None:
         """Go on as if no block had been coded yet."""
@@ -98,7 +104,7 @@ class Coder:
         lowers, widths = self._spans(symbols.astype(np.int64), watch)
         if rest := len(symbols) % self._lanes:
             lowers[-1, rest:], widths[-1, rest:] = 0, TOTAL  # nothing to code
-        return rans.encode(*(spans.reshape(-1, self.ways) for spans in (lowers, widths)))
+        return self._encode(lowers.view(-1, self.ways), widths.view(-1, self.ways))
 
     def decode(self, length: int, states: States, words: Words, watch: Watch) -> Symbols:
         """The symbols (N,) of a block, given N and what `encode` returned."""
@@ -114,11 +120,11 @@ class Coder:
             watch(part.stop / steps)
         return from_lanes(made, length)
 
-    def _spans(self, symbols: Integers, watch: Watch) -> tuple[Integers, Integers]:
-        """Where the span of each symbol begins, and its width: (T, B) each."""
+    def _spans(self, symbols: Integers, watch: Watch) -> tuple[Tensor, Tensor]:
+        """Where the span of each symbol begins, and its width: (T, B) each, on the device."""
         targets = torch.from_numpy(to_lanes(symbols, self._lanes))
-        lowers, widths = torch.empty_like(targets), torch.empty_like(targets)
         ruler = self._ruler
+        lowers, widths = (ruler.lowers.new_empty(targets.shape) for _ in range(2))
         self._begin()
         for part in self._windows(len(targets)):
             length = part.stop - part.start
@@ -129,7 +135,7 @@ class Coder:
             if part.stop < len(targets):
                 self._learn(targets[part])
             watch(part.stop / len(targets))
-        return lowers.numpy(), widths.numpy()
+        return lowers, widths
 
     def _begin(self) -> None:
         self._steps.begin(self._start)
@@ -162,6 +168,10 @@ class _Ruler:
         self.lowers[index].copy_(lowers)
         torch.sub(uppers, lowers, out=self.widths[index])
         return targets
+
+
+def _encode_on_host(lowers: Tensor, widths: Tensor) -> tuple[States, Words]:
+    return rans.encode(lowers.numpy(), widths.numpy())
 
 
 class HostDecoder:

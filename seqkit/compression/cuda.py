@@ -1,9 +1,10 @@
-"""The coder's windows on a GPU: recorded once, replayed, and decoded without the host."""
+"""The coder on a GPU: windows recorded once and replayed, and its entropy coder as two kernels."""
 
 import ctypes
 import functools
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,11 +15,51 @@ from seqkit.kernels.nvrtc import Kernel
 from seqkit.symbols import Integers
 
 
-class _Arguments(ctypes.Structure):
+class _DecoderArguments(ctypes.Structure):
     _fields_ = tuple(
         (name, ctypes.c_void_p)
         for name in ("bounds", "states", "words", "count", "next", "symbols")
     )
+
+
+class _EncoderArguments(ctypes.Structure):
+    _fields_ = (
+        ("lowers", ctypes.c_void_p),
+        ("widths", ctypes.c_void_p),
+        ("rows", ctypes.c_int64),
+        ("states", ctypes.c_void_p),
+        ("words", ctypes.c_void_p),
+        ("first", ctypes.c_void_p),
+    )
+
+
+class KernelEncoder:
+    """See Encode: one launch for a block."""
+
+    def __init__(self, ways: int, device: torch.device) -> None:
+        self._ways = ways
+        self._kernel = Kernel(
+            "encode_lanes",
+            sources=[Path(__file__).with_name("encode.cu")],
+            constants={"WAYS": ways, "BITS": BITS},
+            device=device,
+        )
+
+    def __call__(self, lowers: Tensor, widths: Tensor) -> tuple[States, Words]:
+        """As `rans.encode`, of contiguous int64 tensors (R, W) on the GPU."""
+        states, first = (lowers.new_empty(count) for count in (self._ways, 1))
+        words = torch.empty(lowers.numel(), dtype=torch.int32, device=lowers.device)
+        arguments = _EncoderArguments(
+            lowers=lowers.data_ptr(),
+            widths=widths.data_ptr(),
+            rows=len(lowers),
+            states=states.data_ptr(),
+            words=words.data_ptr(),
+            first=first.data_ptr(),
+        )
+        self._kernel.launch(arguments, blocks=1, threads=32)
+        made = words[int(first) :].cpu().numpy()
+        return states.cpu().numpy().view(np.uint64), made.view(np.uint32)
 
 
 class GraphDecoder:
@@ -76,7 +117,7 @@ class _Decoder:
         """Queue the decoding of one step: the symbols (B,), when the GPU gets there."""
         symbols = self.made[index]
         stream = self._stream.data_ptr()
-        arguments = _Arguments(
+        arguments = _DecoderArguments(
             bounds=bounds.data_ptr(),
             states=self._states.data_ptr(),
             words=stream,
