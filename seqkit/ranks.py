@@ -1,13 +1,11 @@
 """The processes of one training: what they add up, share and agree on.
 
-Only this file knows torch.distributed. Tensors on a GPU are added up by NCCL, which a CUDA graph
-records; everything else goes over gloo, which fails at once where a process has ended, and which
-no GPU waits for.
+Only this file and `meeting.py` know torch.distributed. Tensors on a GPU are added up by NCCL, which
+a CUDA graph records; everything else goes over gloo, which fails at once where a process has ended,
+and which no GPU waits for.
 """
 
 import contextlib
-import datetime
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
@@ -15,12 +13,10 @@ from typing import TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.distributed_c10d import PrefixStore, Store
-from torch.distributed.rendezvous import rendezvous
+from torch.distributed.distributed_c10d import Store
 
 from seqkit.errors import (
     ConfigError,
-    DeviceError,
     InterruptedRunError,
     LostProcessError,
     SeqkitError,
@@ -29,9 +25,7 @@ from seqkit.errors import (
 from seqkit.processes import Place
 
 _FAILURE = "failure"  # in the store: what a process that does not lead ended with
-_TIMEOUT = datetime.timedelta(days=1)  # a process may validate, or read data, while others wait
 _PACE = 2e-4  # seconds between looks at a GPU
-_MEETING = 0.02  # seconds between looks at who has come
 _GRACE = 2.0  # seconds in which the launcher is to see which process ended first
 _COMMON = (StoppedError, InterruptedRunError, LostProcessError)  # no process's own failure
 T = TypeVar("T")
@@ -201,76 +195,6 @@ class Ranks:
 
 
 ALONE = Ranks(Place())
-
-
-@contextlib.contextmanager
-def joined(place: Place) -> Iterator[Ranks]:
-    """Join the processes that were started for one training; a process alone joins nothing.
-
-    Raises:
-        ConfigError: the processes cannot reach each other.
-        SystemExit: this process does not lead, and failed: rank 0 tells.
-    """
-    if place.size == 1:
-        yield ALONE
-        return
-    ranks = Ranks(place, _connected(place))
-    try:
-        yield ranks
-    except (SeqkitError, KeyboardInterrupt) as error:
-        ranks.leave(error)
-
-
-def _connected(place: Place) -> Store:
-    backend = "gloo"
-    if torch.cuda.is_available():
-        if not dist.is_nccl_available():
-            raise DeviceError(
-                "this PyTorch has no NCCL, by which several GPUs train together: install one that "
-                "has it, or start one process"
-            )
-        backend = "cpu:gloo,cuda:nccl"
-    try:
-        left: Store = next(rendezvous("env://"))[0]
-        store = PrefixStore(name_of_start(left, place), left)
-        dist.init_process_group(
-            backend,
-            store=PrefixStore("group", store),
-            rank=place.rank,
-            world_size=place.size,
-            timeout=_TIMEOUT,
-        )
-    except (RuntimeError, ValueError) as error:
-        said = str(error).strip().partition("\n")[0]
-        raise ConfigError(
-            f"no way to the other {place.size - 1} process(es): {said}. Is the port in use "
-            "(torchrun --master-port=…), are all machines reachable?"
-        ) from error
-    return store
-
-
-def name_of_start(store: Store, place: Place) -> str:
-    """A name that the processes of this start have in common, and no earlier ones had.
-
-    Where torchrun starts processes again, its store still has what those that ended left there,
-    their addresses for instance. So rank 0 answers each greeting until the one who waits for that
-    very answer has confirmed it.
-    """
-    own = secrets.token_hex(8)
-    if not place.leads:
-        store.set(f"greeting {place.rank}", own)
-        found = str(store.get(f"answer to {own}").decode())
-        store.set(f"confirmed {found} {place.rank}", "")
-        return found
-    missing = set(range(1, place.size))
-    while missing:
-        for rank in sorted(missing):
-            if store.check([f"greeting {rank}"]):
-                store.set(f"answer to {store.get(f'greeting {rank}').decode()}", own)
-            if store.check([f"confirmed {own} {rank}"]):
-                missing.remove(rank)
-        time.sleep(_MEETING)
-    return own
 
 
 @contextlib.contextmanager

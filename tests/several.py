@@ -6,7 +6,8 @@ import torch
 
 from seqkit import processes
 from seqkit.errors import ConfigError
-from seqkit.ranks import Ranks, joined
+from seqkit.meeting import joined
+from seqkit.ranks import Ranks
 
 
 def check(ranks: Ranks) -> None:

@@ -1,14 +1,13 @@
 """Several processes add up, share and agree; one alone agrees with itself."""
 
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from torch._C._distributed_c10d import HashStore
 
+from seqkit.meeting import joined
 from seqkit.processes import Place, place
-from seqkit.ranks import ALONE, joined, name_of_start
+from seqkit.ranks import ALONE
 from tests.conftest import environment, torchrun
 
 
@@ -22,20 +21,6 @@ def test_three_processes_agree() -> None:
         timeout=600,
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_processes_that_start_again_do_not_meet_those_that_ended() -> None:
-    store = HashStore()
-    store.set("greeting 1", "of one that ended")
-
-    def started() -> set[str]:
-        places = [Place(rank, 3, rank, 3) for rank in range(3)]
-        with ThreadPoolExecutor(3) as pool:
-            return set(pool.map(lambda place: name_of_start(store, place), places))
-
-    first, second = started(), started()
-    assert len(first) == len(second) == 1
-    assert first != second
 
 
 def test_a_process_alone_agrees_with_itself() -> None:

@@ -2,7 +2,7 @@
 
 import signal
 
-from seqkit import device, processes, ranks, stdout
+from seqkit import device, meeting, processes, stdout
 from seqkit.api.prepare_training import Training, opened
 from seqkit.api.run_training import run_training
 from seqkit.api.samples import closing_file, closing_sample, draw_closing_sample
@@ -21,7 +21,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     With torchrun this is one of several processes that train together.
     """
     with (
-        ranks.joined(processes.place()) as joined,
+        meeting.joined(processes.place()) as joined,
         opened(config, catalogue, console.notice, console.progress, joined) as training,
     ):
         if training is None:

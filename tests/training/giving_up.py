@@ -8,8 +8,9 @@ import torch
 
 from seqkit import processes
 from seqkit.errors import GaveUpError
+from seqkit.meeting import joined
 from seqkit.model.persistent import launch
-from seqkit.ranks import Ranks, joined
+from seqkit.ranks import Ranks
 from tests.training.together import made
 
 

@@ -16,7 +16,8 @@ import torch
 
 from seqkit import device, processes
 from seqkit.device import choose_device
-from seqkit.ranks import Ranks, joined
+from seqkit.meeting import joined
+from seqkit.ranks import Ranks
 from seqkit.training.events import Stepped, Trained, Validated
 from seqkit.training.trainer import Trainer
 from tests.training.test_trainer import ALL, trainer

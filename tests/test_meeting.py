@@ -1,0 +1,22 @@
+"""Processes that are started for one command meet each other, and nobody else."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from torch._C._distributed_c10d import HashStore
+
+from seqkit.meeting import name_of_start
+from seqkit.processes import Place
+
+
+def test_processes_that_start_again_do_not_meet_those_that_ended() -> None:
+    store = HashStore()
+    store.set("greeting 1", "of one that ended")
+
+    def started() -> set[str]:
+        places = [Place(rank, 3, rank, 3) for rank in range(3)]
+        with ThreadPoolExecutor(3) as pool:
+            return set(pool.map(lambda place: name_of_start(store, place), places))
+
+    first, second = started(), started()
+    assert len(first) == len(second) == 1
+    assert first != second
