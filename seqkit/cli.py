@@ -109,8 +109,9 @@ def entry() -> None:
 def _main(arguments: list[str]) -> int:
     given = _parser().parse_intermixed_args(arguments)
     words: list[str] = given.words
-    trains = not words or "=" in words[0] or words[0] == "train"
-    if not processes.place().leads and (given.version or given.help or given.cfg or not trains):
+    command = words[0] if words and "=" not in words[0] else "train"
+    shared = command in COMMANDS and COMMANDS[command].shared
+    if not processes.place().leads and (given.version or given.help or given.cfg or not shared):
         return 0  # rank 0 does it
     if given.version:
         stdout.write(seqkit.__version__)
@@ -118,9 +119,8 @@ def _main(arguments: list[str]) -> int:
     if not arguments or (given.help and (not words or "=" in words[0])):
         stdout.write(_help(given.config_dir, words))
         return 0
-    command = "train"
     if words and "=" not in words[0]:
-        command = words.pop(0)
+        words.pop(0)
         if command not in COMMANDS:
             if Path(command).exists():
                 raise ConfigError(

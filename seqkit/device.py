@@ -80,12 +80,13 @@ def _on(device: torch.device) -> torch.device:
     return device
 
 
-def describe(device: torch.device) -> str:
-    """The device in words, for logs and summaries."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
+def describe(device: torch.device, place: Place | None = None) -> str:
+    """The device in words, for logs and summaries; with a `place`, those of all processes."""
     threads = torch.get_num_threads()
-    return f"cpu ({threads} thread{'s' if threads > 1 else ''})"
+    own = f"cpu ({threads} thread{'s' if threads > 1 else ''})"
+    if device.type == "cuda":
+        own = torch.cuda.get_device_name(device)
+    return own if place is None or place.size == 1 else f"{place.size} × {own}"
 
 
 def versions() -> dict[str, str]:

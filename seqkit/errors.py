@@ -45,7 +45,7 @@ class GaveUpError(DeviceError):
 
 
 class LostProcessError(DeviceError):
-    """Another process of the same training has ended, or failed."""
+    """Another process of the same command has ended, or failed."""
 
 
 class OutputError(SeqkitError):

@@ -20,8 +20,10 @@ _MEETING = 0.02  # seconds between looks at who has come
 
 
 @contextlib.contextmanager
-def joined(place: Place) -> Iterator[Ranks]:
-    """Join the processes that were started for one training; a process alone joins nothing.
+def joined(place: Place, advice: str = "") -> Iterator[Ranks]:
+    """Join the processes that were started for one command; a process alone joins nothing.
+
+    `advice` is what the user can do when another process has ended.
 
     Raises:
         ConfigError: the processes cannot reach each other.
@@ -30,7 +32,7 @@ def joined(place: Place) -> Iterator[Ranks]:
     if place.size == 1:
         yield ALONE
         return
-    ranks = Ranks(place, _connected(place))
+    ranks = Ranks(place, _connected(place), advice)
     try:
         yield ranks
     except (SeqkitError, KeyboardInterrupt) as error:
@@ -42,7 +44,7 @@ def _connected(place: Place) -> Store:
     if torch.cuda.is_available():
         if not dist.is_nccl_available():
             raise DeviceError(
-                "this PyTorch has no NCCL, by which several GPUs train together: install one that "
+                "this PyTorch has no NCCL, by which several GPUs work together: install one that "
                 "has it, or start one process"
             )
         backend = "cpu:gloo,cuda:nccl"

@@ -1,4 +1,4 @@
-"""Where this process stands among those that torchrun started for one training."""
+"""Where this process stands among those that torchrun started for one command."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The processes of one training: what they add up, share and agree on.
+"""The processes of one command: what they add up, share and agree on.
 
 Only this file and `meeting.py` know torch.distributed. Tensors on a GPU are added up by NCCL, which
 a CUDA graph records; everything else goes over gloo, which fails at once where a process has ended,
@@ -28,20 +28,26 @@ _FAILURE = "failure"  # in the store: what a process that does not lead ended wi
 _PACE = 2e-4  # seconds between looks at a GPU
 _GRACE = 2.0  # seconds in which the launcher is to see which process ended first
 _COMMON = (StoppedError, InterruptedRunError, LostProcessError)  # no process's own failure
+K = TypeVar("K")
 T = TypeVar("T")
 
 
 class Ranks:
-    """The processes of one training, as one of them sees it.
+    """The processes of one command, as one of them sees it.
 
     All of them call the same methods in the same order. Alone, a process agrees with itself: every
     method returns at once.
     """
 
-    def __init__(self, place: Place, store: Store | None = None) -> None:
-        """`store` holds what a process leaves for the others when it ends; None if it is alone."""
+    def __init__(self, place: Place, store: Store | None = None, advice: str = "") -> None:
+        """Args:
+        place: of this process.
+        store: holds what a process leaves for the others when it ends; None if it is alone.
+        advice: what the user can do when another process has ended.
+        """
         self.place = place
         self._store = store
+        self._advice = advice
 
     @property
     def alone(self) -> bool:
@@ -107,9 +113,15 @@ class Ranks:
         own = torch.zeros(values.shape[0], max(sizes), values.shape[2], dtype=values.dtype)
         own[:, : values.shape[1]] = values
         parts = [torch.empty_like(own) for _ in sizes]
-        with _others_alive():
+        with self._others_alive():
             dist.all_gather(parts, own)
         return torch.cat([part[:, :size] for part, size in zip(parts, sizes, strict=True)], dim=1)
+
+    def merged(self, own: dict[K, T]) -> dict[K, T]:
+        """What all processes have, each under keys of its own; tensors are on the CPU."""
+        if self.alone:
+            return own
+        return {key: value for part in self._objects(own) for key, value in part.items()}
 
     def rounds(self, items: Iterator[T]) -> Iterator[T | None]:
         """One item a round, until every process had all of its own; None where it has no more."""
@@ -135,9 +147,7 @@ class Ranks:
         """Raises ConfigError where a process has another of these values than rank 0."""
         if self.alone:
             return
-        found: list[Mapping[str, object]] = [{}] * self.place.size
-        with _others_alive():
-            dist.all_gather_object(found, dict(values))
+        found = self._objects(dict(values))
         for rank, other in enumerate(found):
             differs = [
                 f"{key}={other[key]}, not {was}"
@@ -162,17 +172,36 @@ class Ranks:
         if values.device.type == "cuda":
             dist.all_reduce(values, op=operation)
             return
-        with _others_alive():
+        with self._others_alive():
             dist.all_reduce(values, op=operation)
 
     def _from(self, rank: int, value: T | None) -> T | None:
         box = [value]
-        with _others_alive():
+        with self._others_alive():
             dist.broadcast_object_list(box, src=rank)
         return box[0]
 
+    def _objects(self, own: T) -> list[T]:
+        """What each process has."""
+        found = [own] * self.place.size
+        with self._others_alive():
+            dist.all_gather_object(found, own)
+        return found
+
     def _meet(self) -> None:
         self._largest(0)
+
+    @contextlib.contextmanager
+    def _others_alive(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            with contextlib.suppress(KeyboardInterrupt):  # the launcher's signal is obeyed here
+                time.sleep(_GRACE)
+            raise LostProcessError(
+                "another process has ended (the launcher's report names its rank and exit code). "
+                + self._advice
+            ) from error
 
     def leave(self, error: SeqkitError | KeyboardInterrupt) -> None:
         """Raise what this process is to end with.
@@ -195,16 +224,3 @@ class Ranks:
 
 
 ALONE = Ranks(Place())
-
-
-@contextlib.contextmanager
-def _others_alive() -> Iterator[None]:
-    try:
-        yield
-    except RuntimeError as error:
-        with contextlib.suppress(KeyboardInterrupt):  # the launcher's signal to end is obeyed here
-            time.sleep(_GRACE)
-        raise LostProcessError(
-            "another process of this training has ended (the launcher's report names its rank and "
-            "exit code). The run's last checkpoint is whole: resume=auto goes on from it"
-        ) from error

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import io
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -81,6 +82,14 @@ def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
         return Result(code, captured.out, captured.err.decode())
 
     return call
+
+
+@pytest.fixture
+def port() -> int:
+    """A TCP port that was free a moment ago."""
+    with socket.socket() as held:
+        held.bind(("localhost", 0))
+        return int(held.getsockname()[1])
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from seqkit import device, disk
-from seqkit.api import fine_tuning, same_training, training_data
+from seqkit.api import fine_tuning, same_command, training_data
 from seqkit.api.claimed_folder import claimed, is_finished
 from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.console import Progress, unseen
@@ -64,8 +64,7 @@ class Training:
     @property
     def device_words(self) -> str:
         """The devices of all processes, in words."""
-        own = device.describe(self.device)
-        return own if self.ranks.alone else f"{self.ranks.place.size} × {own}"
+        return device.describe(self.device, self.ranks.place)
 
     @property
     def parameters(self) -> int:
@@ -103,14 +102,14 @@ def opened(
     if config.log.tensorboard and ranks.leads:
         tensorboard.require()
     config = dataclasses.replace(config, seed=config.fixed_seed)
-    same_training.check_settings(config, ranks)
+    same_command.check_settings(config, ranks)
     with claimed(config, catalogue, notice, ranks) as (folder, saved):
         if saved is not None and is_finished(config, folder, saved):
             notice(f"{folder.path}: {resume.finished(config, folder.finished_at)}")
             yield None
             return
         chosen = device.choose_device(device.own(config.device, ranks.place))
-        same_training.check_device(chosen, ranks)
+        same_command.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
             training = _set_up(config, chosen, folder, saved, catalogue, notice, progress, ranks)
             if saved is not None and training.trainer.finished and folder.finished_at is not None:
@@ -137,7 +136,7 @@ def _set_up(
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
         corpus, origin = training_data.read(config, origin, saved, catalogue, notice, progress)
-    same_training.check_data(corpus, ranks)
+    same_command.check_data(corpus, ranks)
     model_config = _model_config(config.model, corpus, origin)
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)

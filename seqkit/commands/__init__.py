@@ -22,16 +22,21 @@ _PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
 
 @dataclass(frozen=True)
 class Command:
-    """A verb: what it does, and what it reads: keys, and groups with all their keys."""
+    """A verb: what it does, and what it reads: keys, and groups with all their keys.
+
+    One that is `shared` runs in all processes that torchrun starts, others in the first alone.
+    """
 
     summary: str
     reads: tuple[str, ...]
+    shared: bool = False
 
 
 COMMANDS = {
     "train": Command(
         "learn from text or sound and give a sample (the default)",
         (*_SAMPLING, *_RUN, "data", "device", "log", "model", "optimizer", "train"),
+        shared=True,
     ),
     "generate": Command(
         "let a checkpoint write text or make sound",
@@ -44,6 +49,7 @@ COMMANDS = {
             *("checkpoint", "data", "device", "dynamic", "json", "part", "protocol", "window"),
             *(*_RULE, "length", "sample", "seconds"),
         ),
+        shared=True,
     ),
     "score": Command(
         "show which symbols surprise a checkpoint, and what its cells follow",

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from seqkit import device, stdout
-from seqkit.api import likeness, own_data
+from seqkit import device, meeting, processes, stdout
+from seqkit.api import likeness, own_data, same_command
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
@@ -24,9 +24,15 @@ from seqkit.evaluation.score import Score
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
 from seqkit.plugins import Catalogue
+from seqkit.processes import Place
+from seqkit.ranks import Ranks
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.runs.layout import find_checkpoint
 
+_SHARED = ("streaming", "windowed")
+"""Protocols that several processes share. The dynamic one learns from symbol to symbol, through
+all documents: shared out it would be another measure."""
+_ADVICE = "Nothing was written: start the evaluation again"
 _SOUNDS = 3  # that protocol=spectral makes, each from draws of its own
 _SECONDS = 10.0  # of each, by default
 
@@ -34,19 +40,37 @@ _SECONDS = 10.0  # of each, by default
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print the loss of `data.path`, or of a part of the checkpoint's own data.
 
-    With protocol=spectral, print how much the model's sound is like all of that data.
+    With protocol=spectral, print how much the model's sound is like all of that data. With
+    torchrun this is one of several processes that share the symbols out, and the first prints.
     """
-    out = outputs.result_file(config)
-    if out is None:
-        stdout.existing()
+    place = processes.place()
+    if config.protocol not in _SHARED and place.size > 1:
+        if not place.leads:
+            return
+        console.notice(f"protocol={config.protocol} runs in one process, the others have ended")
+        place = Place()
+    with meeting.joined(place, _ADVICE) as ranks:
+        _evaluate(config, catalogue, console, ranks)
+
+
+def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ranks) -> None:
+    out = None
+    if ranks.leads:
+        out = outputs.result_file(config)
+        if out is None:
+            stdout.existing()
+    same_command.check_settings(config, ranks)
     saved = load_checkpoint(config.checkpoint, catalogue)
-    chosen = device.choose_device(config.device)
+    same_command.check_checkpoint(saved, ranks)
+    chosen = device.choose_device(device.own(config.device, ranks.place))
+    same_command.check_device(chosen, ranks)
     if config.protocol == "spectral":
         result = _likeness(config, saved, catalogue, chosen, console)
     else:
-        result = _prediction(config, saved, catalogue, chosen, console)
-    text = json.dumps(result) if config.json else _table(result)
-    outputs.write_result(out, text, overwrite=config.overwrite)
+        result = _prediction(config, saved, catalogue, chosen, console, ranks)
+    if ranks.leads:
+        text = json.dumps(result) if config.json else _table(result)
+        outputs.write_result(out, text, overwrite=config.overwrite)
 
 
 def _prediction(
@@ -55,17 +79,22 @@ def _prediction(
     catalogue: Catalogue,
     chosen: torch.device,
     console: Console,
+    ranks: Ranks,
 ) -> dict[str, Any]:
-    """How well the part is predicted, and the baselines beside it."""
+    """How well the part is predicted, and in rank 0 the baselines beside it."""
     read = console.notice, console.progress
-    part, corpus = own_data.asked_for(config, saved, catalogue, *read)
+    with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
+        part, corpus = own_data.asked_for(config, saved, catalogue, *read)
+    same_command.check_data(corpus, ranks)
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
         device.memory_errors(lambda: "Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
-        score = _score(config, saved, part, chosen, bar.update)
+        score = _score(config, saved, part, chosen, bar.update, ranks)
+    if not ranks.leads:
+        return {}
     with console.progress("baselines", baselines.passes(corpus.codec) * len(part)) as bar:
         beside = baselines.beside_score(part, corpus, bar.update)
     return {
@@ -76,7 +105,7 @@ def _prediction(
         "window": config.window if config.protocol == "windowed" else None,
         "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
         "part": None if config.data.path else config.part,
-        **_origin(config, corpus, chosen),
+        **_origin(config, corpus, device.describe(chosen, ranks.place)),
         **beside,
     }
 
@@ -107,15 +136,15 @@ def _likeness(
         "seed": sampling.seed,
         "temperature": sampling.temperature,
         "protocol": config.protocol,
-        **_origin(config, corpus, chosen),
+        **_origin(config, corpus, device.describe(chosen)),
     }
 
 
-def _origin(config: Config, corpus: Corpus, chosen: torch.device) -> dict[str, Any]:
+def _origin(config: Config, corpus: Corpus, devices: str) -> dict[str, Any]:
     """What was evaluated, and where."""
     return {
         "checkpoint": str(find_checkpoint(Path(config.checkpoint or ""))),
-        "device": device.describe(chosen),
+        "device": devices,
         "data_sha256": corpus.sha256,
     }
 
@@ -126,18 +155,21 @@ def _score(
     part: Part,
     chosen: torch.device,
     watch: Callable[[int], None],
+    ranks: Ranks,
 ) -> Score:
     """The score under the protocol that is asked for."""
     model, start = saved.build(chosen), saved.codec.start
     match config.protocol:
         case "windowed":
             windows = protocols.windowed(part, config.window)
-            return scoring.evaluate(model, part, start=start, segments=windows, watch=watch)
+            return scoring.evaluate(
+                model, part, start=start, segments=windows, watch=watch, ranks=ranks
+            )
         case "dynamic":
             settings = config.dynamic
             return dynamic.evaluate(model, part, start=start, settings=settings, watch=watch)
         case _:
-            return streaming.evaluate(model, part, start=start, watch=watch)
+            return streaming.evaluate(model, part, start=start, watch=watch, ranks=ranks)
 
 
 def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from seqkit.errors import InterruptedRunError, SeqkitError, StoppedError
 from seqkit.plugins import Catalogue
 from seqkit.runs.observers import ProgressBar
 
+_ADVICE = "The run's last checkpoint is whole: resume=auto goes on from it"
+
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Train, and print a sample of the best checkpoint to stdout.
@@ -21,7 +23,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     With torchrun this is one of several processes that train together.
     """
     with (
-        meeting.joined(processes.place()) as joined,
+        meeting.joined(processes.place(), _ADVICE) as joined,
         opened(config, catalogue, console.notice, console.progress, joined) as training,
     ):
         if training is None:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols
+from seqkit.ranks import Ranks
 from seqkit.symbols import Floats, Integers
 
 BLOCKS = 32
@@ -71,6 +73,10 @@ class Tally:
         """Count nothing of the symbols from `begin` to `end`, where blocks begin and end."""
         first, last = self._blocks(np.array([begin, end - 1]))
         self._nats[first : last + 1] = 0.0
+
+    def add_up(self, ranks: Ranks) -> None:
+        """Count what the other processes counted, too."""
+        ranks.sum(torch.from_numpy(self._nats))
 
     def score(self) -> Score:
         """What was counted."""

@@ -21,6 +21,7 @@ from seqkit.evaluation.score import Score, Tally
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State, Trace
+from seqkit.ranks import ALONE, Ranks
 from seqkit.symbols import IGNORED, Floats, Integers
 from seqkit.threads import SharedCores
 
@@ -58,6 +59,7 @@ def evaluate(
     segments: Integers,
     precision: str = "fp32",
     watch: Callable[[int], None] = lambda done: None,
+    ranks: Ranks = ALONE,
 ) -> Score:
     """The score of a part under a protocol.
 
@@ -67,12 +69,17 @@ def evaluate(
         start: the codec's start symbol, the input before each document.
         segments: what a function of `protocols` returned for this part.
         precision: of the matrix products.
-        watch: called after every chunk with the symbols scored so far.
+        watch: called after every chunk with the symbols scored so far, by all processes.
+        ranks: the processes that share the segments; all of them call this and get the same score.
     """
     tally = Tally(part)
-    for places, found in nats(model, part, start=start, segments=segments, precision=precision):
-        tally.add(places, found)
-        watch(tally.counted)
+    for chunk in shared_chunks(
+        model, part, start=start, segments=segments, precision=precision, ranks=ranks
+    ):
+        if chunk is not None:
+            tally.add(*chunk.counted_nats())
+        watch(min(tally.counted * ranks.place.size, len(part)))
+    tally.add_up(ranks)
     return tally.score()
 
 
@@ -120,6 +127,35 @@ class Chunk:
         return self.places[self.counted], self.nats.cpu().numpy()[self.counted]
 
 
+def shared_chunks(
+    model: CharRNN,
+    part: Part,
+    *,
+    start: int,
+    segments: Integers,
+    precision: str,
+    begin_states: Mapping[int, State] = MappingProxyType({}),
+    ranks: Ranks = ALONE,
+) -> Iterator[Chunk | None]:
+    """The chunks of this process's share of the segments; otherwise as `chunks`.
+
+    All processes have to take chunks until there are no more: None comes where this one is done
+    and another is not.
+    """
+    own = _longest_first(segments)[ranks.place.rank :: ranks.place.size]
+    return ranks.rounds(
+        chunks(
+            model,
+            part,
+            start=start,
+            segments=segments,
+            precision=precision,
+            begin_states=begin_states,
+            rows=own,
+        )
+    )
+
+
 @torch.inference_mode()
 def chunks(
     model: CharRNN,
@@ -129,18 +165,20 @@ def chunks(
     segments: Integers,
     precision: str,
     begin_states: Mapping[int, State] = MappingProxyType({}),
+    rows: Integers | None = None,
 ) -> Iterator[Chunk]:
     """Run segments, those side by side that take about as long.
 
     A chunk has as many steps as a power of two says, and no more than `CHUNK`. The arguments are
     those of `evaluate`; `begin_states` has the states (L, 1, H), by the row of the table, of the
-    segments that do not begin with zeros.
+    segments that do not begin with zeros; `rows` are those that are run, the longest first, by
+    default all.
     """
     network = model.network(dtype=DTYPES[precision])
     device = model.head.weight.device
     last = len(part) - 1
     with SharedCores(device) as cores:
-        for group in _groups(segments, device):
+        for group in _groups(_longest_first(segments) if rows is None else rows, device):
             warm, begin, end = segments[group].T
             document = np.searchsorted(part.starts, warm, side="right") - 1
             first = part.starts[document] == warm
@@ -166,10 +204,14 @@ def chunks(
                 yield Chunk(group, places, counted, each, wanted, trace)
 
 
-def _groups(segments: Integers, device: torch.device) -> Iterator[Integers]:
-    """The rows that run side by side, the longest first, so that they end together."""
-    order = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")
-    for first in range(0, len(order), LANES):
-        group = order[first : first + LANES]
+def _longest_first(segments: Integers) -> Integers:
+    """The rows of a table, so that those side by side end together."""
+    return np.argsort(segments[:, 0] - segments[:, 2], kind="stable")
+
+
+def _groups(rows: Integers, device: torch.device) -> Iterator[Integers]:
+    """The rows that run side by side."""
+    for first in range(0, len(rows), LANES):
+        group = rows[first : first + LANES]
         together = len(group) > _FEW or device.type == "cuda"
         yield from [group] if together else np.split(group, len(group))

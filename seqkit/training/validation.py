@@ -82,7 +82,7 @@ class Validation:
     def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:
         """The loss at every temperature that is tried, 1 among them."""
         segments = protocols.warmed(self._part)
-        if not self._calibrate and self._ranks.alone:
+        if not self._calibrate:
             score = scoring.evaluate(
                 model,
                 self._part,
@@ -90,26 +90,28 @@ class Validation:
                 segments=segments,
                 precision=self._precision,
                 watch=watch,
+                ranks=self._ranks,
             )
             return {1.0: score.loss}
-        temperatures = _TEMPERATURES if self._calibrate else [1.0]
-        totals, done, place = [0.0] * len(temperatures), 0, self._ranks.place
-        own = segments[place.rank :: place.size]
-        for chunk in self._ranks.rounds(
-            scoring.chunks(
-                model, self._part, start=self._start, segments=own, precision=self._precision
-            )
+        totals, done = [0.0] * len(_TEMPERATURES), 0
+        for chunk in scoring.shared_chunks(
+            model,
+            self._part,
+            start=self._start,
+            segments=segments,
+            precision=self._precision,
+            ranks=self._ranks,
         ):
             if chunk is not None:
                 logits = chunk.logits.float()
-                sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in temperatures]
+                sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in _TEMPERATURES]
                 found = torch.stack(sums).tolist()
                 totals = [total + value for total, value in zip(totals, found, strict=True)]
                 done += int(chunk.counted.sum())
-            watch(min(done * place.size, len(self._part)))
+            watch(min(done * self._ranks.place.size, len(self._part)))
         totals = self._ranks.totals(totals)
         losses = [total / len(self._part) for total in totals]
-        return dict(zip(temperatures, losses, strict=True))
+        return dict(zip(_TEMPERATURES, losses, strict=True))
 
 
 @torch.no_grad()

@@ -131,14 +131,6 @@ def by_hand(
     return [(one.returncode, *text) for one, text in zip(started, said, strict=True)]
 
 
-@pytest.fixture
-def port() -> int:
-    """One that was free a moment ago."""
-    with socket.socket() as held:
-        held.bind(("localhost", 0))
-        return int(held.getsockname()[1])
-
-
 @pytest.mark.parametrize(
     ("other", "said"),
     [

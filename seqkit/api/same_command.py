@@ -1,4 +1,4 @@
-"""Whether all processes of a training were started for the same one."""
+"""Whether all processes were started for the same command."""
 
 import dataclasses
 
@@ -10,9 +10,10 @@ from seqkit.data import pipes
 from seqkit.data.corpus import Corpus
 from seqkit.errors import ConfigError
 from seqkit.ranks import Ranks
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.resume import PLACE_KEYS
 
-_OWN_KEYS = PLACE_KEYS | {"run_dir", "runs", "quiet"}
+_OWN_KEYS = PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"}
 """Keys that may differ: the same data may lie elsewhere, and rank 0 alone writes."""
 
 
@@ -52,3 +53,12 @@ def check_device(chosen: torch.device, ranks: Ranks) -> None:
 def check_data(corpus: Corpus, ranks: Ranks) -> None:
     """Raises ConfigError where a process has read other data than rank 0."""
     ranks.check_same({"the data's sha256": corpus.sha256})
+
+
+def check_checkpoint(saved: Checkpoint, ranks: Ranks) -> None:
+    """Raises ConfigError where a process has read another checkpoint than rank 0."""
+    if ranks.alone:
+        return
+    weights = sum(float(values.double().sum()) for values in saved.weights.values())
+    step = saved.metrics.get("step")
+    ranks.check_same({"the checkpoint's step": step, "the sum of its weights": weights})

@@ -1,0 +1,59 @@
+"""Run by torchrun: some processes score a part together, and leave what came of it in a file.
+
+torchrun ... -m tests.evaluation.together FILE
+"""
+
+import json
+import sys
+from pathlib import Path
+from unittest import mock
+
+from seqkit import processes
+from seqkit.data.corpus import Part
+from seqkit.evaluation import protocols, scoring, streaming
+from seqkit.evaluation.score import Score
+from seqkit.evaluation.scoring import CHUNK
+from seqkit.meeting import joined
+from seqkit.model.char_rnn import CharRNN
+from seqkit.ranks import Ranks
+from tests.evaluation.test_streaming import START, network, part_of
+
+FORGETFUL, REMEMBERING = 1.0, 40.0  # biases of the forget gate
+
+
+def scores(ranks: Ranks) -> dict[str, Score]:
+    """The scores by what was measured."""
+    forgets, remembers = network(FORGETFUL), network(REMEMBERING)
+    few, many = part_of(11 * CHUNK + 7, 5 * CHUNK), part_of(*range(20, 320, 10))
+    one = Part(few.symbols[:300], few.starts[:1])
+
+    def cut(model: CharRNN, part: Part) -> Score:
+        return streaming.evaluate(model, part, start=START, ranks=ranks)
+
+    def windows(part: Part, window: int) -> Score:
+        table = protocols.windowed(part, window)
+        return scoring.evaluate(forgets, part, start=START, segments=table, ranks=ranks)
+
+    found = {
+        "pieces": cut(forgets, few),
+        "documents that are not cut": cut(remembers, few),
+        "many documents": cut(forgets, many),
+        "fewer documents than processes": cut(forgets, one),
+        "windows": windows(few, 256),
+        "fewer windows than processes": windows(one, 300),
+    }
+    with mock.patch.object(streaming, "may_cut", lambda *given: True):
+        found["pieces that are run again"] = cut(remembers, few)
+    return found
+
+
+def recorded(found: dict[str, Score]) -> dict[str, list[list[float]]]:
+    """The numbers of scores."""
+    return {name: [values.tolist() for values in vars(own).values()] for name, own in found.items()}
+
+
+if __name__ == "__main__":
+    with joined(processes.place()) as own:
+        found = recorded(scores(own))
+        Path(f"{sys.argv[1]}.{own.place.rank}").write_text(json.dumps(found))
+    processes.end(0)
