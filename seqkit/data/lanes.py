@@ -36,6 +36,26 @@ class Window:
     resets: Tensor | None
 
 
+@dataclass(frozen=True)
+class _Grid:
+    """Where a window reads, on one device.
+
+    places (T + 1, B): in the row, of the symbols of each lane's first window, and of the one before
+        them.
+    begins, ends (D,): of the documents in the row.
+    idle (B,): the lanes that read nothing.
+    """
+
+    places: Tensor
+    begins: Tensor
+    ends: Tensor
+    idle: Tensor
+
+    def to(self, device: torch.device) -> "_Grid":
+        """The same on another device."""
+        return _Grid(*(values.to(device) for values in vars(self).values()))
+
+
 class Lanes:
     """A part laid out as B contiguous lanes that are read T symbols at a time.
 
@@ -77,7 +97,7 @@ class Lanes:
         before = np.arange(len(part.starts))
         ends = np.append(part.starts[1:], len(part)) + before
         self._separators = ends[:-1]
-        self._begins, self._ends = torch.from_numpy(part.starts + before), torch.from_numpy(ends)
+        self._documents = torch.from_numpy(part.starts + before), torch.from_numpy(ends)
         self._length = int(ends[-1])
         self._shift_seed = shift_seed
         self._is_ring = shift_seed is not None
@@ -95,12 +115,13 @@ class Lanes:
         """Which of the B lanes the windows show: this process's."""
         self._part = part
         self._symbols = _as_tensor(part)
+        self._device = self._symbols.device
         self.widen(self.batch_size)
 
     @property
     def device(self) -> torch.device:
         """Where the windows are made."""
-        return self._symbols.device
+        return self._device
 
     def count(self, step: int) -> int:
         """The targets of a step; steps run on through the epochs."""
@@ -129,39 +150,58 @@ class Lanes:
     def _lane_begins(self, step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         return (np.arange(self.batch_size) * self.steps + step) * self.sequence_length
 
-    def window(self, step: int | Tensor, shift: int | Tensor | None = None) -> Window:
+    def window(
+        self,
+        step: int | Tensor,
+        shift: int | Tensor | None = None,
+        symbols: Tensor | None = None,
+    ) -> Window:
         """The window of a step, made on `device`; steps run on through the epochs.
 
         Where `step` is an int64 tensor of no dimension, so that a CUDA graph can replay this,
-        `shift` is another: what the method `shift` returns for the step.
+        `shift` is another: what the method `shift` returns for the step. Where the symbols are
+        elsewhere, `symbols` are those that `fetch` read.
         """
         if shift is None:
             shift = self.shift(int(step))
-        step = step % self.steps
-        # Of every lane the T places that are predicted, and the one before them.
-        places = torch.add(self._places, step, alpha=self.sequence_length)
-        if self._is_ring:
-            places = (places + shift) % self._ring
-        index, begins, ends = places, self._begins, self._ends
-        if self.has_separators:
-            document = (torch.searchsorted(self._begins, places, right=True) - 1).clamp_(min=0)
-            index = places - document
-            begins, ends = begins[document[1:]], ends[document[1:]]
-        symbols = self._gather(index.clamp(0, len(self._symbols) - 1))
+        grid = self._grid
+        places, index, begins, ends = self._read_by(grid, step, shift)
+        values = self._symbols[index] if symbols is None else symbols
+        size, values = values.element_size(), values.long()
+        if size > 1:
+            values = values & (2 ** (8 * size) - 1)
         places = places[1:]
-        inputs = symbols[:-1].masked_fill(places == begins, self._start)
-        over = (places >= ends) | self._idle  # a separator, or beyond the row
-        targets = symbols[1:].masked_fill(over, IGNORED)
+        inputs = values[:-1].masked_fill(places == begins, self._start)
+        over = (places >= ends) | grid.idle  # a separator, or beyond the row
+        targets = values[1:].masked_fill(over, IGNORED)
         resets = None
         if self.has_separators:
             # In a ring the first document follows what is beyond the row, as after a separator.
             resets = over if self._is_ring else over & (places < self._length)
-        return Window(inputs, targets, self._idle | (step == 0), resets)
+        return Window(inputs, targets, grid.idle | (step % self.steps == 0), resets)
 
-    def _gather(self, index: Tensor) -> Tensor:
-        size = self._symbols.element_size()
-        values = self._symbols[index].long()
-        return values if size == 1 else values & (2 ** (8 * size) - 1)
+    def fetch(self, step: int) -> Tensor:
+        """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""
+        _, index, _, _ = self._read_by(self._host_grid, step, self.shift(step))
+        return self._symbols[index]
+
+    def _read_by(
+        self, grid: _Grid, step: int | Tensor, shift: int | Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What a step reads: places in the row and in the part (T + 1, B).
+
+        And where the document of each place but the first begins and ends, (T, B) or (1,).
+        """
+        # Of every lane the T places that are predicted, and the one before them.
+        places = torch.add(grid.places, step % self.steps, alpha=self.sequence_length)
+        if self._is_ring:
+            places = (places + shift) % self._ring
+        index, begins, ends = places, grid.begins, grid.ends
+        if self.has_separators:
+            document = (torch.searchsorted(begins, places, right=True) - 1).clamp_(min=0)
+            index = places - document
+            begins, ends = begins[document[1:]], ends[document[1:]]
+        return places, index.clamp(0, len(self._symbols) - 1), begins, ends
 
     def share_out(self, rank: int, processes: int) -> None:
         """Show only this process's share of the lanes; counts and steps stay those of all B.
@@ -186,11 +226,12 @@ class Lanes:
 
     def widen(self, width: int) -> None:
         """Make windows of so many lanes, the added ones idle: without targets, always fresh."""
-        lane = torch.arange(width, device=self.device)
-        offset = torch.arange(-1, self.sequence_length, device=self.device)
+        lane = torch.arange(width)
+        offset = torch.arange(-1, self.sequence_length)
         begins = (lane + self.own.start) * self.steps * self.sequence_length
-        self._places = begins + offset[:, None]
-        self._idle = lane >= len(self.own)
+        idle = lane >= len(self.own)
+        self._host_grid = _Grid(begins + offset[:, None], *self._documents, idle)
+        self._grid = self._host_grid.to(self.device)
 
     def move(self, device: torch.device) -> None:
         """Keep the symbols on a device, and make the windows there."""
@@ -199,8 +240,12 @@ class Lanes:
             kept[begin : begin + _BLOCK] = self._symbols[begin : begin + _BLOCK]
             self.release()
         self._symbols = kept
-        self._begins, self._ends = self._begins.to(device), self._ends.to(device)
-        self.widen(len(self._idle))
+        self.make_windows_on(device)
+
+    def make_windows_on(self, device: torch.device) -> None:
+        """Make the windows on a device, where the symbols are, or of those that `fetch` reads."""
+        self._device = device
+        self._grid = self._host_grid.to(device)
 
     @property
     def nbytes(self) -> int:

@@ -1,54 +1,70 @@
-"""Windows fetched ahead of the step that needs them."""
+"""Symbols of a corpus on the host, read ahead of the steps that need them."""
 
-from collections.abc import Callable
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import torch
 from torch import Tensor
 
-from seqkit.data.lanes import Lanes, Window
+from seqkit.data.lanes import Lanes
+
+_AHEAD = 8
+"""Steps that are read ahead: a file that is not in memory may take as long as some of them."""
 
 
 class Prefetcher:
-    """Copies windows of a corpus on the host to a GPU, on a stream of its own.
+    """Reads the symbols of the next steps in a thread, and copies them to a device.
 
-    A recorded CUDA graph reads `window`, whose memory stays the same.
+    A recorded CUDA graph reads `symbols`, whose memory stays the same. The copy is so small that it
+    goes between two steps.
     """
 
     def __init__(self, lanes: Lanes, device: torch.device) -> None:
+        """The windows of `lanes` are made on the device from now on, of `symbols`."""
         self._lanes = lanes
-        self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        self._free = torch.cuda.Event()  # type: ignore[no-untyped-call]
-        self.window = _each(lanes.window(0), lambda values: values.to(device))
-        """The one loaded last, always in the same memory."""
-        self._stream.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(self._stream):
-            self._next = _each(self.window, torch.empty_like)
-        self._fetched: int | None = None
+        lanes.make_windows_on(device)
+        first = lanes.fetch(0)
+        self.symbols = first.to(device)
+        """What `Lanes.fetch` read for the step loaded last."""
+        self._slots = deque(_Slot(first, device) for _ in range(_AHEAD))
+        self._thread = ThreadPoolExecutor(1, "prefetch")
+        self._coming: deque[tuple[int, Future[_Slot]]] = deque()
 
     def load(self, step: int) -> None:
-        """Put the window of a step into `window`."""
-        if step != self._fetched:
-            self.prefetch(step)
-        torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
-        for own, fetched in _pairs(self.window, self._next):
-            own.copy_(fetched)
-        self._free.record()
+        """Put the symbols of a step into `symbols`, and read on."""
+        if not self._coming or self._coming[0][0] != step:
+            while self._coming:  # a training that goes on elsewhere
+                self._slots.append(self._coming.popleft()[1].result())
+            self._read(step)
+        slot = self._coming.popleft()[1].result()
+        slot.copy_to(self.symbols)
+        self._slots.append(slot)
+        following = self._coming[-1][0] + 1 if self._coming else step + 1
+        while self._slots:
+            self._read(following)
+            following += 1
 
-    def prefetch(self, step: int) -> None:
-        """Start to copy the window of a step to the device; this does not wait for the copy."""
-        window = self._lanes.window(step)
-        self._stream.wait_event(self._free)
-        with torch.cuda.stream(self._stream):
-            for own, read in _pairs(self._next, window):
-                own.copy_(read.pin_memory(), non_blocking=True)
-        self._fetched = step
-
-
-def _each(window: Window, function: Callable[[Tensor], Tensor]) -> Window:
-    resets = None if window.resets is None else function(window.resets)
-    return Window(function(window.inputs), function(window.targets), function(window.fresh), resets)
+    def _read(self, step: int) -> None:
+        slot = self._slots.popleft()
+        self._coming.append((step, self._thread.submit(slot.take, self._lanes, step)))
 
 
-def _pairs(one: Window, other: Window) -> list[tuple[Tensor, Tensor]]:
-    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
-    return [(a, b) for a, b in pairs if a is not None]
+class _Slot:
+    """Memory on the host from which a GPU copies without the help of the processor."""
+
+    def __init__(self, like: Tensor, device: torch.device) -> None:
+        on_gpu = device.type == "cuda"
+        self._symbols = torch.empty_like(like, pin_memory=on_gpu)
+        self._copied = torch.cuda.Event() if on_gpu else None  # type: ignore[no-untyped-call]
+
+    def take(self, lanes: Lanes, step: int) -> "_Slot":
+        """Read the symbols of a step, as soon as those before are copied."""
+        if self._copied is not None:
+            self._copied.synchronize()
+        self._symbols.copy_(lanes.fetch(step))
+        return self
+
+    def copy_to(self, symbols: Tensor) -> None:
+        symbols.copy_(self._symbols, non_blocking=True)
+        if self._copied is not None:
+            self._copied.record()

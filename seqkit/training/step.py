@@ -101,8 +101,6 @@ class TrainingStep:
             self._prefetcher.load(step)
         (self._recorded or self._advance)()
         self._asked += 1
-        if self._prefetcher is not None:
-            self._prefetcher.prefetch(step + 1)
         return count
 
     def capture(self) -> str | None:
@@ -144,11 +142,8 @@ class TrainingStep:
     def _learn(self) -> None:
         """The gradient of this process's lanes, and their state after the step."""
         weights = self.weights
-        window = (
-            self._prefetcher.window
-            if self._prefetcher
-            else self._lanes.window(self._clock, self._shift)
-        )
+        fetched = self._prefetcher.symbols if self._prefetcher else None
+        window = self._lanes.window(self._clock, self._shift, fetched)
         lanes, dtype = self._state.h.shape[1], weights.leaves[-1].dtype
         noise = self._noise
         forgotten = noise.forgotten(lanes)

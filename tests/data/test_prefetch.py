@@ -8,15 +8,36 @@ from seqkit.data.prefetch import Prefetcher
 from tests.data.test_lanes import START, column, part
 
 
-@pytest.mark.gpu
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("seed", [None, 3])
 @pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30)])
-def test_windows_are_fetched_ahead(lengths: tuple[int, ...]) -> None:
-    lanes = Lanes(part(*lengths), START, 3, 4)
-    lanes.widen(5)
-    prefetcher = Prefetcher(lanes, torch.device("cuda"))
-    for step in (0, 1, 2, 2, 7, 5):  # after a restart they go on elsewhere
+def test_windows_are_made_of_what_is_read_ahead(
+    lengths: tuple[int, ...], seed: int | None, device: str
+) -> None:
+    expected, lanes = (Lanes(part(*lengths), START, 3, 4, seed) for _ in range(2))
+    for own in (expected, lanes):
+        own.share_out(1, 2)
+        own.widen(5)
+    prefetcher = Prefetcher(lanes, torch.device(device))
+    kept = prefetcher.symbols
+    for step in (0, 1, 2, 2, *range(7, 30), 5):  # after a restart they go on elsewhere
         prefetcher.load(step)
-        prefetcher.prefetch(step + 1)
+        window = lanes.window(torch.tensor(step), torch.tensor(lanes.shift(step)), kept)
         for name in ("inputs", "targets", "fresh", "resets"):
-            expected, found = column(lanes.window(step), name), column(prefetcher.window, name)
-            assert torch.equal(expected, found.cpu())
+            found = column(window, name)
+            assert found.device.type == device
+            assert torch.equal(column(expected.window(step), name), found.cpu())
+
+
+def test_a_file_that_cannot_be_read_is_told_to_the_step_that_needs_it() -> None:
+    lanes = Lanes(part(61), START, 3, 4)
+    prefetcher = Prefetcher(lanes, torch.device("cpu"))
+
+    def broken(step: int) -> torch.Tensor:
+        raise OSError(f"step {step} is gone")
+
+    prefetcher.load(0)
+    lanes.fetch = broken  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="is gone"):
+        for step in range(1, 20):
+            prefetcher.load(step)
