@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
-from seqkit import commands, disk, plugins, processes, recipe_files, stdout
+from seqkit import commands, plugins, processes, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import asking, ended_by_signals
 from seqkit.config import options
 from seqkit.errors import ConfigError, SeqkitError, StoppedError, shows_tracebacks
 from seqkit.plugins import Catalogue
+from seqkit.visible import visible
 
 if TYPE_CHECKING:
     from seqkit.compose import Composed
@@ -210,7 +211,7 @@ def _report(message: str) -> None:
     if sys.stderr is None:  # closed before the program began: print would go to stdout
         return
     with contextlib.suppress(OSError):
-        print(f"seqkit: error: {processes.named(disk.shown(message))}", file=sys.stderr)
+        print(f"seqkit: error: {processes.named(visible(message))}", file=sys.stderr)
 
 
 def _help(config_dirs: list[Path], words: list[str]) -> str:

@@ -7,20 +7,19 @@ import stat
 import sys
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import BinaryIO, Protocol
 
-from seqkit import disk, stdout
+from seqkit import stdout
 from seqkit.progress_line import ProgressLine, Reading
+from seqkit.visible import visible, visible_line
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 _DRAW_EVERY = 0.05  # seconds at least between two drawings of what changed
 _REDRAW_EVERY = 0.5  # seconds; a terminal may be resized at any time
 _FLUSH_EVERY = 0.05  # seconds
 _COLUMNS = 80  # of a terminal that does not say
-_KEPT = "\n\t\u200c\u200d"  # characters that are never escaped
 _ERASE = "\r\x1b[J"  # the row of the cursor, and all below it
 
 
@@ -84,12 +83,12 @@ class Console:
         """One line that the user should know. It is no failure if nobody can read it any more."""
         with self._lock:
             erase = _ERASE if self._shown else ""
-            self._write(f"{erase}{escape(text)}\n{self._drawn()}")
+            self._write(f"{erase}{visible(text)}\n{self._drawn()}")
 
     @contextlib.contextmanager
     def progress(self, title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
         """A line about something long, animated on a terminal only: see ProgressLine."""
-        line = ProgressLine(escape(title), total, completed, unit)
+        line = ProgressLine(visible_line(title), total, completed, unit)
         if not self._animates():
             yield Bar(line, lambda: self.notice(line.whole()), _LINE_EVERY)
             return
@@ -145,7 +144,7 @@ class Console:
 
 def _in_one_line(readings: tuple[Reading | str, ...]) -> list[Reading]:
     both = [(own, own) if isinstance(own, str) else own for own in readings]
-    return [Reading(*(" ".join(escape(text).split()) for text in forms)) for forms in both]
+    return [Reading(*(" ".join(visible_line(text).split()) for text in forms)) for forms in both]
 
 
 class Product:
@@ -162,14 +161,14 @@ class Product:
         self._flushed = time.monotonic()
 
     def write(self, text: str | bytes) -> None:
-        """Bytes as they are, text as UTF-8; on a terminal control characters are escaped.
+        """Bytes as they are, text as UTF-8; on a terminal nothing hides: see `visible`.
 
         Raises:
             BrokenPipeError: nobody reads any more.
             OutputError: stdout cannot be written.
         """
         if self.terminal:
-            text = escape(self._decoder.decode(text) if isinstance(text, bytes) else text)
+            text = visible(self._decoder.decode(text) if isinstance(text, bytes) else text)
         with stdout.failures():
             self._stream.write(to_bytes(text))
         if self.terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
@@ -193,17 +192,6 @@ def _is_file(stream: BinaryIO) -> bool:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):
         return False
-
-
-def escape(text: str) -> str:
-    """A text with control and format characters, such as U+202E, and stray bytes written out.
-
-    Newline, tab and the joiners, which belong to the spelling of some languages, stay.
-    """
-    return "".join(
-        repr(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cf") and c not in _KEPT else c
-        for c in disk.shown(text)
-    )
 
 
 def to_bytes(text: str | bytes) -> bytes:

@@ -39,11 +39,6 @@ def describe(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def shown(text: str) -> str:
-    """A text with the bytes of file names that are no UTF-8 made visible: caf\\xe9.txt."""
-    return "".join(f"\\x{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else c for c in text)
-
-
 def open_file(path: Path, mode: str) -> IO[bytes]:
     """Open a file for writing: every stream below comes from here, so tests can let it fail."""
     return path.open(mode)

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from seqkit import disk
 from seqkit.errors import OutputError
+from seqkit.visible import visible
 
 
 class _Reserved:
@@ -85,8 +86,8 @@ def existing() -> TextIO:
 
 
 def write(text: str) -> None:
-    """Write a text and a newline. Raises as `existing` and `failures`."""
+    """Write a text and a newline, visible on a terminal. Raises as `existing` and `failures`."""
     out = existing()
     with failures():
-        out.write(f"{text}\n")
+        out.write(f"{visible(text) if out.isatty() else text}\n")
         out.flush()

@@ -89,14 +89,26 @@ class Terminal:
 
 @contextmanager
 def on_terminal(
-    program: Sequence[str], columns: int, cwd: Path, stdout: int | None = subprocess.DEVNULL
+    program: Sequence[str],
+    columns: int,
+    cwd: Path,
+    stdout: int | None = subprocess.DEVNULL,
+    *,
+    whole: bool = False,
 ) -> Iterator[Terminal]:
-    """Run a program whose stderr is a terminal, and end it with the block."""
+    """Run a program whose stderr is a terminal, and end it with the block.
+
+    With `whole` its stdout is the terminal, too.
+    """
     side, other = os.openpty()
     set_size(side, columns)
     try:
         with subprocess.Popen(
-            program, cwd=cwd, env={**environment(), "TERM": "xterm"}, stderr=other, stdout=stdout
+            program,
+            cwd=cwd,
+            env={**environment(), "TERM": "xterm"},
+            stderr=other,
+            stdout=other if whole else stdout,
         ) as running:
             os.close(other)
             try:

@@ -17,6 +17,7 @@ from seqkit.plugins import Catalogue
 from seqkit.progress_line import columns_of, duration
 from seqkit.runs import curves, search
 from seqkit.runs.record import DATA_KEYS, Record, read
+from seqkit.visible import visible_line
 
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
@@ -154,6 +155,9 @@ def _table(group: Sequence[Record], columns: int | None) -> list[str]:
         for keys in [record.keys]
     ]
     names = [str(record.path) for record in group]
+    if columns is not None:  # as wide as they are shown
+        cells = [[*map(visible_line, row)] for row in cells]
+        names = [*map(visible_line, names)]
     rows = [("run", *headings)]
     rows += [(name, *row) for name, row in zip(names, cells, strict=True)]
     table = tables.aligned(rows)

@@ -17,8 +17,8 @@ from seqkit.evaluation.surprise import Cell
 from seqkit.model.activations import quantity
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import template
-from seqkit.report.samples import visible
 from seqkit.symbols import Floats
+from seqkit.visible import visible
 
 SEARCH = "search"
 

@@ -13,8 +13,8 @@ from seqkit.evaluation.lines import Lines, Position
 from seqkit.evaluation.peaks import Peak, Peaks
 from seqkit.evaluation.surprise import Stretch
 from seqkit.report.heat_map import HeatMap, Passage, Place
-from seqkit.report.samples import visible
 from seqkit.report.sound_map import Columns, Excerpt, SoundMap
+from seqkit.visible import visible
 
 BEGINNING = 20_000
 """Symbols of a text that its page shows from the first on."""

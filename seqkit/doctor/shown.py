@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seqkit import disk, memory
+from seqkit import memory
 from seqkit.data.sound.levels import decibels
 from seqkit.progress_line import counted, duration, rounded
+from seqkit.visible import visible_line
 
 _COUNTS = 12  # symbols that are listed with their counts
 _ODD = 8
@@ -20,11 +21,6 @@ _BASELINES = {
 }
 
 
-def visible(text: str) -> str:
-    """A text in one line, with whatever a terminal would not show, or obey, written out."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in disk.shown(text))
-
-
 def data(found: Mapping[str, Any]) -> str:
     """The examination of data, see `examine.examine` and `advice.advise`."""
     lines = [*_data(found), *(_text(found["text"]) if "text" in found else _sound(found["sound"]))]
@@ -35,14 +31,14 @@ def data(found: Mapping[str, Any]) -> str:
 
 def run(found: Mapping[str, Any]) -> str:
     """How a run went, see `after_run.of`."""
-    lines = [visible(found["finding"]), visible(found["advice"])]
+    lines = [visible_line(found["finding"]), visible_line(found["advice"])]
     if found["command"]:
-        lines.append(f"  {visible(found['command'])}")
-    return "\n".join([*lines, *map(visible, found["problems"])])
+        lines.append(f"  {visible_line(found['command'])}")
+    return "\n".join([*lines, *map(visible_line, found["problems"])])
 
 
 def _row(name: str, value: str) -> str:
-    return f"{name:{_NAME}}{visible(value)}"
+    return f"{name:{_NAME}}{visible_line(value)}"
 
 
 def _data(found: Mapping[str, Any]) -> Iterator[str]:
@@ -76,7 +72,7 @@ def _text(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _symbol(name: str) -> str:
-    return "space" if name == " " else visible(name)
+    return "space" if name == " " else visible_line(name)
 
 
 def _sound(found: Mapping[str, Any]) -> Iterator[str]:
@@ -112,7 +108,7 @@ def _baselines(found: Mapping[str, Any]) -> Iterator[str]:
 def _faults(faults: list[str]) -> list[str]:
     if not faults:
         return ["Nothing is wrong with the data."]
-    return [f"! {visible(fault)}" for fault in faults]
+    return [f"! {visible_line(fault)}" for fault in faults]
 
 
 def _recommended(found: Mapping[str, Any] | None) -> Iterator[str]:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from seqkit.evaluation.surprise import Stretch
 from seqkit.report import template
-from seqkit.report.samples import visible
 from seqkit.symbols import Symbols
+from seqkit.visible import visible
 
 HOTTEST = 9
 """Bits of surprise, rounded down, from which on a symbol has the hottest colour."""

@@ -14,9 +14,9 @@ from seqkit.progress_line import duration
 from seqkit.renamed_keys import RENAMED
 from seqkit.report import charts, samples, template, verdict
 from seqkit.report.charts import Chart
-from seqkit.report.samples import visible
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.record import Record, State, read, require_run
+from seqkit.visible import visible, visible_line
 
 _LONGEST = 2000  # characters of a name or a message
 _STATES = {
@@ -47,7 +47,7 @@ def render(record: Record, progress: Progress = unseen) -> bytes:
     """The page of a run."""
     texts, sounds = _titled(record, ".txt"), _sounds(record)
     values = {
-        "name": visible(disk.shown(str(record.path))),
+        "name": visible_line(str(record.path)),
         "state": _STATES[record.state],
         "written": time.strftime("%Y-%m-%d %H:%M"),
         "verdict": verdict.judge(record),
@@ -68,7 +68,7 @@ def render(record: Record, progress: Progress = unseen) -> bytes:
 
 def _short(text: str) -> str:
     """A text from a file, of which more is not worth showing."""
-    return visible(disk.shown(text[:_LONGEST])) + ("…" if len(text) > _LONGEST else "")
+    return visible(text[:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
 
 
 def _standing(record: Record) -> list[tuple[str, str, str, str]]:

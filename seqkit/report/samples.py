@@ -3,7 +3,6 @@
 import base64
 import io
 import stat
-import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -14,6 +13,7 @@ from seqkit import disk
 from seqkit.console import Bar, Progress, unseen
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound import Wave, mel, pictures, reader, resample, writer
+from seqkit.visible import visible
 
 _MOST_TEXTS = 300
 _MOST_SOUNDS = 60
@@ -23,8 +23,6 @@ _LONGEST_SOUND = 6.0  # seconds
 _HIGHEST_RATE = 48_000  # hertz that a page needs; browsers play no more than 192,000
 _DECIBELS = 70  # between the brightest colour and the darkest
 _COLUMNS, _HALF = 300, 30  # of a waveform's picture
-_KEPT = "\n\t\u200c\u200d"  # joiners belong to the spelling of some languages and to emoji
-_INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 
 _T = TypeVar("_T")
 
@@ -52,21 +50,6 @@ class Sound(NamedTuple):
     error: str = ""
 
 
-def visible(text: str) -> str:
-    """A text in which every character is seen: control and direction marks as \\u202e."""
-    text = text.replace("\r\n", "\n")
-    if text.isprintable():
-        return text
-    return "".join(
-        character
-        if character in _KEPT or unicodedata.category(character) not in _INVISIBLE
-        else f"\\x{ord(character):02x}"
-        if ord(character) < 256
-        else f"\\u{ord(character):04x}"
-        for character in text
-    )
-
-
 def texts(files: Sequence[tuple[str, Path]]) -> list[Text]:
     """Samples of text with their titles; of very many, some that are spread over all."""
     shown = []
@@ -80,7 +63,7 @@ def texts(files: Sequence[tuple[str, Path]]) -> list[Text]:
         except OSError as error:
             shown.append(Text(title, f"({disk.describe(error)})", 0))
             continue
-        text = visible(content.decode("utf-8", "replace"))
+        text = visible(content.decode("utf-8", "replace").replace("\r\n", "\n"))
         shown.append(Text(title, text, max(0, size - len(content))))
     return shown
 
@@ -104,7 +87,7 @@ def _sounds(files: Sequence[tuple[str, Path]], bar: Bar) -> Iterator[Sound]:
                 continue
             wave, rate = reader.beginning(file, _LONGEST_SOUND)
         except (BadFileError, OSError) as error:
-            yield Sound(title, error=visible(disk.shown(str(error))))
+            yield Sound(title, error=visible(str(error)))
             continue
         if rate > _HIGHEST_RATE:
             wave, rate = resample.resample(wave, rate, _HIGHEST_RATE), _HIGHEST_RATE

@@ -18,6 +18,7 @@ from typing import Any
 from seqkit import disk
 from seqkit.disk import OutputFile
 from seqkit.errors import OutputError
+from seqkit.visible import visible_line
 
 _BEAT = 15.0  # seconds between two renewals
 _LEASE = 60.0  # seconds without one after which the owner counts as dead on other hosts
@@ -185,7 +186,7 @@ def _owner(place: Path) -> dict[str, Any] | None:
 
 
 def _described(owner: dict[str, Any]) -> str:
-    return f"process {owner['pid']} on {disk.shown(owner['host'])[:100]!r}"
+    return f"process {owner['pid']} on {visible_line(owner['host'])[:100]!r}"
 
 
 def _busy(owner: dict[str, Any] | None) -> OutputError:

@@ -11,6 +11,7 @@ from seqkit.errors import ConfigError
 from seqkit.runs.metrics import Curve
 from seqkit.runs.record import Record
 from seqkit.symbols import Floats
+from seqkit.visible import visible_line
 
 FORMATS = (".svg", ".png", ".pdf")
 _PANELS = ("steps", "seconds of training")
@@ -71,5 +72,5 @@ def _points(record: Record, curve: Curve, unit: str) -> tuple[Floats, Floats]:
 
 def _plain(text: str) -> str:
     """A text as matplotlib shows it to the letter: $ begins a formula, _ hides a label."""
-    shown = disk.shown(text).encode("ascii", "backslashreplace").decode().replace("$", r"\$")
+    shown = visible_line(text).encode("ascii", "backslashreplace").decode().replace("$", r"\$")
     return f"./{shown}" if shown.startswith("_") else shown

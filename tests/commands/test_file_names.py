@@ -9,7 +9,6 @@ import numpy as np
 import soundfile
 import yaml
 
-from seqkit import disk
 from tests.conftest import SENTENCE, SMALL, TINY, Run
 
 ODD = os.fsdecode(b"caf\xe9")
@@ -57,7 +56,3 @@ def test_sound(run: Run, tmp_path: Path) -> None:
     made = run("generate", f"checkpoint={place}", *more)
     assert made.code == 0, made.err
     assert flac.exists()
-
-
-def test_bytes_that_are_no_text_are_shown() -> None:
-    assert disk.shown(f"{ODD}/ü\ud800") == "caf\\xe9/ü\ud800"

@@ -9,6 +9,7 @@ import numpy as np
 from seqkit import disk
 from seqkit.data.sound import Wave, mel
 from seqkit.data.sound.reader import read_whole
+from seqkit.visible import visible_line
 
 _DECIBELS = 70  # between the brightest colour and the darkest
 _POINTS = 4000  # of a waveform
@@ -40,7 +41,7 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
     for column, (name, wave) in enumerate(waves.items()):
         seconds = wave.size / sample_rate
         above, below = axes[0][column], axes[1][column]
-        above.set_title(disk.shown(name))
+        above.set_title(visible_line(name))
         low, high = envelope(wave, _POINTS)
         times = np.linspace(0, seconds, len(low), endpoint=False)
         above.fill_between(times, low, high, linewidth=0.5)

@@ -1,0 +1,35 @@
+"""Text of users, their data and their models as people are shown it, in a terminal or on a page."""
+
+import unicodedata
+
+_INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+"""Unicode's categories of characters that have no shape of their own, or act on others."""
+_JOINERS = "\u200c\u200d"  # they belong to the spelling of some languages, and to emoji
+
+
+def visible(text: str) -> str:
+    """A text in which nothing hides: control and direction marks are written out, as \\u202e.
+
+    Newlines and tabs stay. The bytes of file names that are no UTF-8 become \\xe9.
+    """
+    return _escaped(text, "\n\t" + _JOINERS)
+
+
+def visible_line(text: str) -> str:
+    """The same in one line: newlines and tabs are written out, too."""
+    return _escaped(text, _JOINERS)
+
+
+def _escaped(text: str, kept: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(
+        _written_out(c) if unicodedata.category(c) in _INVISIBLE and c not in kept else c
+        for c in text
+    )
+
+
+def _written_out(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # Python's stand-in for a byte (surrogateescape)
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return repr(character)[1:-1]

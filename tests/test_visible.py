@@ -1,0 +1,22 @@
+"""Nothing hides in what people are shown."""
+
+import pytest
+
+from seqkit.visible import visible, visible_line
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb\nc", "a\tb\nc"),
+        ("\x1b[31m\x00\r\x9b\x7f", r"\x1b[31m\x00\r\x9b\x7f"),
+        ("a\u202eb\u200b\u200f\ufeff", r"a\u202eb\u200b\u200f\ufeff"),
+        ("a\u2028b\u2029\ue000\ud800", r"a\u2028b\u2029\ue000\ud800"),
+        ("caf\udce9/ü\x85", r"caf\xe9/ü\x85"),
+        ("\u0645\u06cc\u200c\u062e \u200d né שלום", "\u0645\u06cc\u200c\u062e \u200d né שלום"),
+        ("\u3000\u00a0é☃\U0001f600", "\u3000\u00a0é☃\U0001f600"),
+    ],
+)
+def test_what_has_no_shape_of_its_own_is_written_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
+    assert visible_line(text) == shown.replace("\t", r"\t").replace("\n", r"\n")
