@@ -2,10 +2,12 @@
 
 import argparse
 import contextlib
+import gc
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -16,6 +18,7 @@ from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import asking, ended_by_signals
 from seqkit.config import options
+from seqkit.console import Console
 from seqkit.errors import ConfigError, SeqkitError, StoppedError, shows_tracebacks
 from seqkit.plugins import Catalogue
 from seqkit.visible import visible
@@ -23,6 +26,8 @@ from seqkit.visible import visible
 if TYPE_CHECKING:
     from seqkit.compose import Composed
 
+_STARTING = "seqkit: starting"
+_NO = ("false", "no", "off", "0")  # as YAML and Hydra have them
 _HELP = """\
 seqkit {version}: sequence models of text and sound, symbol by symbol.
 
@@ -104,6 +109,7 @@ def entry() -> None:
         for number in asking():
             signal.signal(number, signal.SIG_IGN)  # one that comes now changes no exit code
     processes.end(code)
+    gc.freeze()  # or Python looks through all of PyTorch once more for what nobody will use
     sys.exit(code)
 
 
@@ -133,20 +139,28 @@ def _main(arguments: list[str]) -> int:
         if given.help:
             stdout.write(_keys_help(command))
             return 0
-    from seqkit import compose  # Hydra takes a tenth of a second
-    from seqkit.config_file import to_yaml
-    from seqkit.runs.own_config import read_config
-
     if given.multirun and given.cfg:
         raise ConfigError("--cfg prints one config: leave --multirun out")
     if given.multirun:
         return _multirun(command, words, given.config_dir)
-    stored = read_config if command == "train" else None
-    composed = compose.compose(words, given.config_dir, stored)
+    with _starting(words):
+        from seqkit import compose  # Hydra takes a tenth of a second
+        from seqkit.config_file import to_yaml
+        from seqkit.runs.own_config import read_config
+
+        stored = read_config if command == "train" else None
+        composed = compose.compose(words, given.config_dir, stored)
     if given.cfg:
         stdout.write(to_yaml(composed.config).rstrip("\n"))
         return 0
     return _run(command, composed, words)
+
+
+def _starting(words: Sequence[str]) -> AbstractContextManager[object]:
+    """Show that something is under way, while nothing but the command line is known."""
+    wanted = {key: value for key, _, value in (word.partition("=") for word in words)}
+    quiet = wanted.get("quiet", "false").lower() not in _NO
+    return Console(quiet or not processes.place().leads).progress(_STARTING)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -168,7 +182,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     from seqkit import compose
-    from seqkit.console import Console
 
     config, catalogue = composed
     console = Console(config.quiet or not processes.place().leads)
@@ -177,7 +190,9 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
         raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
-    commands.load(command)(config, catalogue, console)
+    with console.progress(_STARTING):  # PyTorch takes a second or two
+        run = commands.load(command)
+    run(config, catalogue, console)
     return 0
 
 
@@ -187,9 +202,9 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
         raise ConfigError(f"--multirun is for train, not for {command}")
     if processes.place().size > 1:
         raise ConfigError("--multirun runs one training after the other: start it without torchrun")
-    from seqkit import compose
-    from seqkit.commands import multirun
-    from seqkit.console import Console
+    with _starting(words):
+        from seqkit import compose
+        from seqkit.commands import multirun
 
     def execute(composed: "Composed", words: Sequence[str]) -> int:
         try:
@@ -197,8 +212,9 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
         except BrokenPipeError:  # nobody reads the samples; the other runs are wanted all the same
             return 0
 
-    sweep = compose.sweep(words, config_dirs)
-    configs = [compose.compose(run, config_dirs) for run in sweep]  # checked before any runs
+    with _starting(words):
+        sweep = compose.sweep(words, config_dirs)
+        configs = [compose.compose(run, config_dirs) for run in sweep]  # checked before any runs
     given = multirun.with_files(words, Console(all(one.config.quiet for one in configs)))
     if given != words:
         sweep = compose.sweep(given, config_dirs)

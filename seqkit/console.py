@@ -60,13 +60,13 @@ class Progress(Protocol):
     """Shows something long while the block lasts: `Console.progress`, or `unseen`."""
 
     def __call__(
-        self, title: str, total: int, completed: int = 0, unit: str = ""
+        self, title: str, total: int = 0, completed: int = 0, unit: str = ""
     ) -> AbstractContextManager[Bar]:
-        """A bar for `total` things, of which some are done."""
+        """A bar for `total` things, of which some are done; without a total, the time so far."""
 
 
 @contextlib.contextmanager
-def unseen(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+def unseen(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
     """Progress that nobody watches."""
     yield Bar(ProgressLine(title, total, completed, unit), lambda: None)
 
@@ -86,8 +86,14 @@ class Console:
             self._write(f"{erase}{visible(text)}\n{self._drawn()}")
 
     @contextlib.contextmanager
-    def progress(self, title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
-        """A line about something long, animated on a terminal only: see ProgressLine."""
+    def progress(
+        self, title: str, total: int = 0, completed: int = 0, unit: str = ""
+    ) -> Iterator[Bar]:
+        """A line about something long, animated on a terminal only: see ProgressLine.
+
+        There it is drawn at once, and without updates shows the time that has passed. Elsewhere
+        lines come with updates alone.
+        """
         line = ProgressLine(visible_line(title), total, completed, unit)
         if not self._animates():
             yield Bar(line, lambda: self.notice(line.whole()), _LINE_EVERY)
@@ -97,6 +103,7 @@ class Console:
         painter = threading.Thread(target=self._paint, args=(ended,), daemon=True)
         painter.start()
         try:
+            self.redraw()
             yield Bar(line, self.redraw)
         finally:
             ended.set()

@@ -27,6 +27,8 @@ class ProgressLine:
     def __init__(self, title: str, total: int, completed: int = 0, unit: str = "") -> None:
         """`total` is 0 as long as nobody knows it; `completed` was done before.
 
+        As long as both are 0, nothing is counted but the seconds.
+
         With a `unit` the speed is shown, in units a second. Of the unit MB, bytes are counted.
         """
         self._title = title
@@ -37,6 +39,7 @@ class ProgressLine:
         self._marks: deque[tuple[float, int]] = deque(maxlen=_MARKS)  # (time, completed)
         self._speed = 0.0  # a second; 0 as long as it is not known
         self._end: float | None = None  # by the monotonic clock
+        self._begun = time.monotonic()
 
     def update(self, completed: int, readings: Sequence[Reading], total: int | None = None) -> None:
         """It stands at `completed` now; `readings` come in order of importance.
@@ -90,6 +93,9 @@ class ProgressLine:
 
     def _fields(self) -> tuple[list[Reading], list[Reading]]:
         """What is shown from 40 columns up, and what where there is room."""
+        if not self._completed and not self._total:
+            passed = duration(time.monotonic() - self._begun)
+            return [Reading(self._title, self._title), Reading(passed, passed)], []
         both = [self._completed, self._total] if self._total else [self._completed]
         brief = "/".join(_brief(number, max(both)) for number in both)
         count = "/".join(map(_megabytes if self._unit == "MB" else str, both))

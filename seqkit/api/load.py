@@ -7,6 +7,7 @@ from typing import Any
 
 from seqkit.api.model import Model
 from seqkit.checking import check_type
+from seqkit.console import Progress, unseen
 from seqkit.device import choose_device, memory_errors
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
@@ -15,7 +16,9 @@ from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.layout import find_checkpoint
 
 
-def load_checkpoint(place: str | None, catalogue: Catalogue) -> Checkpoint:
+def load_checkpoint(
+    place: str | None, catalogue: Catalogue, progress: Progress = unseen
+) -> Checkpoint:
     """The checkpoint that `checkpoint=` names: a run's folder or a file.
 
     Raises:
@@ -24,7 +27,8 @@ def load_checkpoint(place: str | None, catalogue: Catalogue) -> Checkpoint:
     """
     if not place:
         raise ConfigError("no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE")
-    return read_checkpoint(find_checkpoint(Path(place)), catalogue)
+    with progress("reading the checkpoint"):
+        return read_checkpoint(find_checkpoint(Path(place)), catalogue)
 
 
 def load(

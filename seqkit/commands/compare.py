@@ -51,7 +51,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     else:
         outputs.print_lines(_lines(groups))
     if picture:
-        curves.draw(picture, groups, overwrite=config.overwrite)
+        with console.progress("drawing"):
+            curves.draw(picture, groups, overwrite=config.overwrite)
         console.notice(f"written: {picture}")
 
 

@@ -27,7 +27,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = result_file(config)
     if out is None and Product().terminal:
         raise ConfigError("out=-: a terminal cannot show a compressed file: give out=FILE")
-    saved = checkpoint_of(config, catalogue)
+    saved = checkpoint_of(config, catalogue, console)
     path = source_of(config, console)
     chosen = device.choose_device(config.device)
     size, pieces = _pieces(path, saved.codec, config.data.channel)
@@ -64,13 +64,13 @@ def result_file(config: Config) -> Path | None:
     return outputs.result_file(config)
 
 
-def checkpoint_of(config: Config, catalogue: Catalogue) -> Checkpoint:
+def checkpoint_of(config: Config, catalogue: Catalogue, console: Console) -> Checkpoint:
     """The checkpoint. Raises CheckpointError, for a compressed file in its place, too."""
     path = Path(config.checkpoint or "")
     with contextlib.suppress(OSError, ValueError):  # said by whoever reads it
         if path.is_file() and files.head(path).startswith(MARK):
             raise CheckpointError(f"{path}: a compressed file, no checkpoint: it is for data.path")
-    return load_checkpoint(config.checkpoint, catalogue)
+    return load_checkpoint(config.checkpoint, catalogue, console.progress)
 
 
 def source_of(config: Config, console: Console) -> Path:

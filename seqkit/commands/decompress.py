@@ -32,7 +32,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     path = source_of(config, console)
     with path.open("rb") as stream:
         packed = Reader(stream, str(path))
-        saved = checkpoint_of(config, catalogue)
+        saved = checkpoint_of(config, catalogue, console)
         _check_out(out, saved.codec)
         chosen = _device(config, packed)
         size, began = packed.header.size, time.monotonic()

@@ -60,7 +60,7 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
         if out is None:
             stdout.existing()
     same_command.check_settings(config, ranks)
-    saved = load_checkpoint(config.checkpoint, catalogue)
+    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     same_command.check_checkpoint(saved, ranks)
     chosen = device.choose_device(device.own(config.device, ranks.place))
     same_command.check_device(chosen, ranks)

@@ -34,7 +34,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = outputs.result_file(config)
     if out is None:
         raise ConfigError("no out: give out=FILE.onnx")
-    saved = load_checkpoint(config.checkpoint, catalogue)
+    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     with console.progress("export", _STEPS, unit="steps") as bar:
         network = saved.build(torch.device("cpu"))
         model = onnx_models.one_step(onnx_graph.OnnxStep(network, saved.codec.size))

@@ -33,7 +33,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
-    saved = load_checkpoint(config.checkpoint, catalogue)
+    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     chosen = device.choose_device(config.device)
     require_streams(saved.model, config.streams, chosen)  # even their names take memory
     drawn: list[str] = []  # told when nothing can fail any more
@@ -50,8 +50,8 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
         request = request_of(config, length)
-        model = saved.build(chosen)
         with _reading(prompt, console) as watch:
+            model = saved.build(chosen)
             blocks = continue_prompt(
                 model, saved.codec, prompt, request, notice=console.notice, watch=watch
             )
@@ -91,10 +91,11 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
 
 @contextlib.contextmanager
 def _reading(prompt: Symbols, console: Console) -> Iterator[Callable[[int], None]]:
-    """What follows the reading of a prompt: a progress bar for one that takes a while."""
+    """What follows the reading of a prompt, and setting up: a bar for one that takes a while."""
     total = min(len(prompt), REMEMBERED)
     if total < _LONG:
-        yield lambda done: None
+        with console.progress("setting up"):
+            yield lambda done: None
         return
     with console.progress("read the prompt", total, unit="symbols") as bar:
         yield lambda done: bar.update(min(done, total))

@@ -12,8 +12,7 @@ from seqkit.plugins import Catalogue
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print a checkpoint's model, codec, data, metrics and settings."""
-    del console
-    saved = load_checkpoint(config.checkpoint, catalogue)
+    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     summary: dict[str, Any] = {
         "parameters": sum(values.numel() for values in saved.weights.values()),
         "model": vars(saved.model),

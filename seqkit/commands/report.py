@@ -15,5 +15,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     del catalogue
     if not config.run_dir:
         raise ConfigError("no run: give run_dir=FOLDER")
-    file = page.write(Path(config.run_dir), progress=console.progress)
+    with console.progress("writing the page"):
+        file = page.write(Path(config.run_dir), progress=console.progress)
     outputs.print_lines([str(file)])

@@ -1,5 +1,6 @@
 """`train`: data in, checkpoints, metrics and a sample out."""
 
+import contextlib
 import signal
 
 from seqkit import device, meeting, processes, stdout
@@ -10,6 +11,7 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console
+from seqkit.data.codecs import Quantiser
 from seqkit.errors import InterruptedRunError, SeqkitError, StoppedError
 from seqkit.plugins import Catalogue
 from seqkit.runs.observers import ProgressBar
@@ -24,8 +26,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """
     with (
         meeting.joined(processes.place(), _ADVICE) as joined,
-        opened(config, catalogue, console.notice, console.progress, joined) as training,
+        contextlib.ExitStack() as held,
     ):
+        with console.progress("setting up"):
+            training = held.enter_context(
+                opened(config, catalogue, console.notice, console.progress, joined)
+            )
         if training is None:
             return
         _train(training, console)
@@ -68,8 +74,13 @@ def _print_sample(training: Training, console: Console) -> None:
     if medium.printed and stdout.stream() is None:
         console.notice("stdout is closed: no closing sample is printed")
         return
+    codec = training.corpus.codec
+    if isinstance(codec, Quantiser):  # text is seen as it is made
+        seconds = training.length / codec.sample_rate
+        console.notice(f"making the closing sample, {seconds:.3g} s of sound")
     with ended_by_signals() as interrupts, device.memory_errors(training.memory_advice):
-        blocks = closing_sample(training, console.notice)
+        with console.progress("setting up"):
+            blocks = closing_sample(training, console.notice)
         if medium.printed:
             outputs.print_stream(blocks, medium, training.prompt, training.length, console)
             return

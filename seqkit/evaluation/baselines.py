@@ -65,8 +65,7 @@ def all_of(
     found = {"histogram_bits": histogram_bits(part.symbols, codec.size)}
     watch(len(part))
     found["context_bits"] = context_bits(part, codec.size, lambda done: watch(len(part) + done))
-    found["flac_bits"] = flac_bits(part.symbols, codec)
-    watch(_PASSES * len(part))
+    found["flac_bits"] = flac_bits(part.symbols, codec, lambda done: watch(2 * len(part) + done))
     return found
 
 
@@ -178,10 +177,13 @@ class _Counter:
         return seen
 
 
-def flac_bits(symbols: Symbols, codec: Quantiser) -> float:
+def flac_bits(
+    symbols: Symbols, codec: Quantiser, watch: Callable[[int], None] = lambda done: None
+) -> float:
     """The size of a FLAC (best compression) of the quantised signal, the levels as integers.
 
-    Up to 256 levels are 8-bit samples around silence, more are 16-bit ones.
+    Up to 256 levels are 8-bit samples around silence, more are 16-bit ones. `watch` hears how many
+    symbols were packed.
     """
     depth = 8 if codec.size <= 256 else 16
     sink = _Sink()
@@ -193,6 +195,7 @@ def flac_bits(symbols: Symbols, codec: Quantiser) -> float:
         for begin in range(0, len(symbols), _BLOCK):
             levels = symbols[begin : begin + _BLOCK].astype(np.int32) - codec.size // 2
             file.write((levels << (16 - depth)).astype(np.int16))
+            watch(begin + len(levels))
     return 8 * sink.size / len(symbols)
 
 

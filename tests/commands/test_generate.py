@@ -13,6 +13,7 @@ import pytest
 
 from seqkit import disk
 from tests.conftest import TINY, Run, environment
+from tests.terminal import Screen
 from tests.warm_python import python
 
 
@@ -177,12 +178,14 @@ def test_a_terminal_shows_what_stdout_holds(run: Run, trained: Path) -> None:
         ["script", "-qec", program, "/dev/null"],
         env=environment(),
         capture_output=True,
-        text=True,
         check=True,
         timeout=600,
-    ).stdout
+    ).stdout.decode()
     plain = run("generate", f"checkpoint={trained}", "length=15", "seed=2").out.decode()
-    assert shown.replace("\r\n", "\n") == plain + "\n"
+    assert shown.endswith("\n")
+    screen = Screen(80)
+    screen.feed(shown)
+    assert "\n".join(screen.rows) == plain
 
 
 def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path: Path) -> None:

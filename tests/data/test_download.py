@@ -70,7 +70,7 @@ def test_a_download_is_shown(site: str, folders: Folders) -> None:
     seen: list[tuple[str, int, str]] = []
 
     @contextlib.contextmanager
-    def progress(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+    def progress(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
         seen.append((title, total, unit))
         with unseen(title, total) as bar:
             yield bar

@@ -26,7 +26,9 @@ class Watched(Bar):
         self.bars: list[tuple[str, int, int]] = []
 
     @contextlib.contextmanager
-    def progress(self, title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+    def progress(
+        self, title: str, total: int = 0, completed: int = 0, unit: str = ""
+    ) -> Iterator[Bar]:
         assert unit == "MB"
         self.bars.append((title, total, completed))
         yield self

@@ -132,7 +132,7 @@ def test_a_pause_in_the_middle_is_none_at_the_start(
                 paused.set()
 
     @contextmanager
-    def progress(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+    def progress(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
         told.append(f"{title}, in {unit} of {total}")
         yield Shown(ProgressLine(title, total), lambda: None)
 
