@@ -5,16 +5,12 @@ from collections.abc import Callable
 
 from seqkit.api.prepare_training import Training
 from seqkit.data.codecs import Quantiser
+from seqkit.evaluation import baseline_names
 from seqkit.progress_line import duration
 from seqkit.runs.events import Event, Finished
 from seqkit.runs.observers import Observer
 from seqkit.training.events import Trained, Validated
 
-_NAMES = {
-    "histogram_bits": "guessing by frequency",
-    "context_bits": "a table of what follows any two samples",
-    "flac_bits": "FLAC",
-}
 _BY_HEART = 0.8  # of the validation loss: a training loss below knows the training part by heart
 _HIGH_RATE = 16_000  # hertz, above which half of them may do
 
@@ -71,7 +67,8 @@ class Standing:
             return
         try:
             found = self._baselines()
-            self._best = min((found[key], name) for key, name in _NAMES.items() if key in found)
+            names = baseline_names.names("sample")
+            self._best = min((bits, names[key].whole) for key, bits in found.items())
         except Exception as error:
             self._told = True
             self._notice(f"nothing to compare the model with: {error}")

@@ -35,7 +35,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = outputs.result_file(config)
     if out is None:
         stdout.existing()
-    saved = load_checkpoint(config.checkpoint, catalogue)
+    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     cell = cell_of(config.neuron, saved.model)
     chosen = device.choose_device(config.device)
     part, corpus = own_data.asked_for(config, saved, catalogue, console.notice, console.progress)
@@ -101,8 +101,9 @@ def _lines(part: Part, stretch: Stretch, shown: Sequence[str]) -> Iterator[bytes
     for begin in range(stretch.begin, stretch.end, _LINES):
         block = stretch.cut(begin, min(begin + _LINES, stretch.end))
         places = np.arange(block.begin, block.end)
-        documents = np.searchsorted(part.starts, places, side="right")
-        offsets = places - part.starts[documents - 1]
+        own = np.searchsorted(part.starts, places, side="right")
+        offsets = places - part.starts[own - 1] + np.where(own == 1, len(part.before), 0)
+        documents = own + part.documents_before
         symbols = part.symbols[block.begin : block.end].tolist()
         rows = zip(documents.tolist(), offsets.tolist(), symbols, block.nats.tolist(), strict=True)
         lines = [

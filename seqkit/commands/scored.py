@@ -115,7 +115,7 @@ class ScoredText:
         return int(starts[np.searchsorted(starts, place, side="right") - 1])
 
     def _where(self, position: Position) -> str:
-        document = f"document {position.document}, " if len(self._part.starts) > 1 else ""
+        document = f"document {position.document}, " if self._part.documents > 1 else ""
         return f"{document}line {position.line}, column {position.column}"
 
     def _in_words(self, peak: Peak[tuple[Position, Passage]]) -> str:
@@ -177,6 +177,8 @@ class ScoredSound:
 
     def _when(self, place: int) -> str:
         starts = self._part.starts
-        document = int(np.searchsorted(starts, place, side="right"))
-        seconds = (place - int(starts[document - 1])) / self._codec.sample_rate
-        return (f"document {document}, " if len(starts) > 1 else "") + f"at {seconds:.2f} s"
+        own = int(np.searchsorted(starts, place, side="right"))
+        earlier = len(self._part.before) if own == 1 else 0
+        seconds = (place - int(starts[own - 1]) + earlier) / self._codec.sample_rate
+        number = self._part.documents_before + own
+        return (f"document {number}, " if self._part.documents > 1 else "") + f"at {seconds:.2f} s"

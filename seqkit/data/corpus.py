@@ -1,7 +1,7 @@
 """A corpus is a row of symbols cut into documents, and its parts."""
 
 import mmap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,23 @@ from seqkit.symbols import Integers, Symbols
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a corpus: symbols (N,), and where its documents start, the first at 0 (D,)."""
+    """A stretch of a corpus.
+
+    symbols: (N,).
+    starts: where its documents start, (D,), the first at 0.
+    documents_before: how many documents of the corpus end before it.
+    before: what its first document has before it, (M,): a split may cut a document.
+    """
 
     symbols: Symbols
     starts: Integers
+    documents_before: int = 0
+    before: Symbols = field(default_factory=lambda: np.zeros(0, np.uint8))
+
+    @property
+    def documents(self) -> int:
+        """The number of its last document in the corpus, from 1."""
+        return self.documents_before + len(self.starts)
 
     @classmethod
     def of(cls, *documents: Symbols) -> "Part":
@@ -142,4 +155,10 @@ class Corpus:
         starts = self.whole.starts
         inside = starts[(starts > begin) & (starts < end)] - begin
         starts = np.concatenate([[0], inside]) if end > begin else inside
-        return Part(self.whole.symbols[begin:end], starts.astype(np.int64))
+        first = int(np.searchsorted(self.whole.starts, begin, side="right")) - 1
+        return Part(
+            self.whole.symbols[begin:end],
+            starts.astype(np.int64),
+            first,
+            self.whole.symbols[int(self.whole.starts[first]) : begin],
+        )

@@ -1,4 +1,4 @@
-"""Baselines of a sample of the data, within little memory: bits a symbol."""
+"""Baselines of a sample of a part, within little memory: bits a symbol."""
 
 import lzma
 import math
@@ -20,7 +20,7 @@ _BLOCK = 1 << 17  # symbols read at a time
 
 
 def of(part: Part, codec: Codec, watch: Callable[[int], None]) -> dict[str, float]:
-    """Every baseline of the data; `watch` is told how many of the symbols for xz were packed.
+    """Every baseline of a part; `watch` is told how many of the symbols for xz were packed.
 
     All but xz, which takes a larger one, are of a sample of 262,144 symbols: the beginning.
     """
@@ -60,6 +60,12 @@ def of_validation(training: Part, validation: Part, codec: Codec) -> float:
         return _bits(before, codec) / len(before)
     both = np.concatenate([before, after])
     return (_bits(both, codec) - _bits(before, codec)) / len(after)
+
+
+def is_constant(part: Part) -> bool:
+    """Whether a part is the same symbol again and again."""
+    blocks = (part.symbols[begin : begin + _BLOCK] for begin in range(0, len(part), _BLOCK))
+    return all((block == part.symbols[0]).all() for block in blocks)
 
 
 def _bits(symbols: Symbols, codec: Codec) -> float:

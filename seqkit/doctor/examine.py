@@ -53,8 +53,11 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
         about, faults = _of_sound(config, corpus, codec, paths, progress)
     else:
         about, faults = _of_text(corpus, progress)
-    with progress("baselines", min(len(corpus.whole), baselines.PACKED), unit="symbols") as bar:
-        beside = baselines.of(corpus.whole, codec, bar.update)
+    training, validation, _ = parts
+    judged = validation if len(validation) else corpus.whole  # as the run's report does
+    with progress("baselines", min(len(judged), baselines.PACKED), unit="symbols") as bar:
+        beside = baselines.of(judged, codec, bar.update)
+        baseline = baselines.of_validation(training, validation, codec)
     facts = {
         "data": corpus.record(),
         "kind": codec.kind,
@@ -62,14 +65,19 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
         "split": dict(zip(("training", "validation", "test"), map(len, parts), strict=True)),
         "files": _of_files(among, corpus),
         **about,
-        "baselines": {**beside, "sample": min(len(corpus.whole), baselines.SAMPLE)},
+        "baselines": {
+            **beside,
+            "part": "validation" if judged is validation else "all",
+            "symbols": len(judged),
+            "sample": min(len(judged), baselines.SAMPLE),
+        },
     }
     return Examined(
         facts,
         [*faults, *_file_faults(among)],
-        parts[0],
-        baselines.of_validation(parts[0], parts[1], codec),
-        constant=beside["histogram_bits"] == 0,
+        training,
+        baseline,
+        constant=baselines.is_constant(training),
     )
 
 

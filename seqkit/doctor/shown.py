@@ -5,20 +5,13 @@ from typing import Any
 
 from seqkit import memory
 from seqkit.data.sound.levels import decibels
+from seqkit.evaluation import baseline_names
 from seqkit.progress_line import counted, duration, rounded
 from seqkit.visible import visible_line
 
 _COUNTS = 12  # symbols that are listed with their counts
 _ODD = 8
 _NAME = 16  # columns
-_BASELINES = {
-    "uniform_bits": "blind guessing",
-    "histogram_bits": "by frequency",
-    "context_bits": "last two symbols",
-    "ngram_bits": "n-gram",
-    "flac_bits": "FLAC",
-    "xz_bits": "xz",
-}
 
 
 def data(found: Mapping[str, Any]) -> str:
@@ -99,10 +92,14 @@ def _sound(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _baselines(found: Mapping[str, Any]) -> Iterator[str]:
-    known = [f"{name} {found[key]:.3f}" for key, name in _BASELINES.items() if key in found]
+    names = baseline_names.names()
+    known = [f"{name.brief} {found[key]:.3f}" for key, name in names.items() if key in found]
     yield _row("bits a symbol", ", ".join(known))
-    more = "; xz in more" if "xz_bits" in found else ""
-    yield _row("", f"without a network (in {rounded(found['sample'])} symbols{more})")
+    part = "the validation part" if found["part"] == "validation" else "all of the data"
+    cut = found["sample"] < found["symbols"]
+    begin = f"the first {rounded(found['sample'])} symbols of " if cut else ""
+    more = "; xz in more of it" if cut and "xz_bits" in found else ""
+    yield _row("", f"without a network, in {begin}{part}{more}")
 
 
 def _faults(faults: list[str]) -> list[str]:

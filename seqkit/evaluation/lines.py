@@ -8,9 +8,11 @@ import numpy as np
 from seqkit.data.corpus import Part
 from seqkit.symbols import Integers
 
+_BLOCK = 1 << 20  # symbols read at a time
+
 
 class Position(NamedTuple):
-    """All from 1; the column counts symbols."""
+    """All from 1, as they are in the corpus and its document; the column counts symbols."""
 
     document: int
     line: int
@@ -24,14 +26,15 @@ class Lines:
         """`contents` says what each symbol stands for."""
         self._part = part
         self._breaks = np.array([_line_breaks(content) for content in contents])
-        self._place, self._known = 0, Position(1, 1, 1)
+        self._place, self._known = 0, self._first()
 
     def position(self, place: int) -> Position:
         """Of a place that does not come before the one that `advance` was told."""
-        document = int(np.searchsorted(self._part.starts, place, side="right"))
+        own = int(np.searchsorted(self._part.starts, place, side="right"))
+        document = self._part.documents_before + own
         origin, line, column = self._place, self._known.line, self._known.column
         if document > self._known.document:
-            origin, line, column = int(self._part.starts[document - 1]), 1, 1
+            origin, line, column = int(self._part.starts[own - 1]), 1, 1
         breaks = self._breaks[self._part.symbols[origin:place]]
         ends: Integers = np.flatnonzero(breaks)
         if len(ends):
@@ -41,6 +44,18 @@ class Lines:
     def advance(self, place: int) -> None:
         """No place before this one is asked for any more."""
         self._place, self._known = place, self.position(place)
+
+    def _first(self) -> Position:
+        """Where the part begins, which may be in the middle of a document."""
+        before, line, column = self._part.before, 1, 1
+        for begin in range(0, len(before), _BLOCK):
+            block = before[begin : begin + _BLOCK]
+            breaks = self._breaks[block]
+            ends = np.flatnonzero(breaks)
+            line += int(breaks.sum())
+            column = len(block) - int(ends[-1]) if len(ends) else column + len(block)
+            self._part.release()
+        return Position(self._part.documents_before + 1, line, column)
 
 
 def _line_breaks(content: str | bytes) -> int:

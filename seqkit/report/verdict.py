@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seqkit.command_line import command_line
+from seqkit.evaluation import baseline_names
 from seqkit.report.heard import fault
 from seqkit.runs.metrics import Curve
 from seqkit.runs.record import Record
@@ -56,18 +57,11 @@ def noun(record: Record) -> str:
 
 def baselines(record: Record) -> list[Baseline]:
     """Those that the run recorded, the weakest first."""
-    one = noun(record)
-    known = {
-        "uniform_bits": ("blind guessing", "blind guess"),
-        "histogram_bits": ("guessing by frequency", "by frequency"),
-        "context_bits": (f"a table of what follows any two {one}s", "last two"),
-        "flac_bits": ("FLAC, which compresses sound without loss", "FLAC"),
-    }
     found = []
-    for key, names in known.items():
+    for key, name in baseline_names.names(noun(record)).items():
         bits = record.number("baselines", key)
         if bits is not None and 0 <= bits < 64:
-            found.append(Baseline(*names, bits * math.log(2)))
+            found.append(Baseline(*name, bits * math.log(2)))
     return sorted(found, key=lambda baseline: -baseline.nats)
 
 

@@ -67,7 +67,8 @@ def test_a_line_for_each_symbol_adds_up_to_the_evaluation(
     assert mean == pytest.approx(evaluated["loss"], abs=1e-4)
     text = (trained.parent / "text.txt").read_text()
     assert "".join(str(line["symbol"]) for line in lines) == text[-len(lines) :]
-    assert [line["offset"] for line in lines] == [*range(len(lines))]
+    # Places are those in the file itself, of which this is the last part.
+    assert [line["offset"] for line in lines] == [*range(len(text) - len(lines), len(text))]
     assert {line["document"] for line in lines} == {1}
     # Of another number of stretches the same comes out, and always the same.
     assert score(run, f"checkpoint={trained}")[0] == lines
@@ -91,6 +92,18 @@ def test_lines_agree_with_the_library(run: Run, trained: Path, tmp_path: Path) -
     assert [line["nats"] for line in printed] == pytest.approx(expected, abs=1e-3)
     places = [(line["document"], line["offset"]) for line in printed]
     assert places == [*((1, n) for n in range(len(SENTENCE))), *((2, n) for n in range(10))]
+
+
+def test_places_in_the_validation_part_are_those_in_the_file(run: Run, trained: Path) -> None:
+    lines, notices = score(run, f"checkpoint={trained}")
+    text = (trained.parent / "text.txt").read_text()
+    found = re.findall(r"most surprising: line (\d+), column (\d+): (\S+) bits", notices)
+    starts = [0, *(place + 1 for place, letter in enumerate(text) if letter == "\n")]
+    for line, column, bits in found:
+        place = starts[int(line) - 1] + int(column) - 1
+        nats = float(str(lines[place - len(text)]["nats"]))
+        assert nats / math.log(2) == pytest.approx(float(bits), abs=0.06)
+    assert found
 
 
 def test_the_most_surprising_places_have_line_and_column(

@@ -3,7 +3,7 @@
 import pytest
 
 from seqkit.data.codecs import Bytes, Characters
-from seqkit.data.corpus import Part
+from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation.lines import Lines, Position
 
 TEXTS = ["one\ntwo\n\nfour", "\n", "x", "long " * 50, "a\r\nb\n"]
@@ -25,6 +25,18 @@ def test_positions_are_those_of_an_editor(step: int) -> None:
         found += [lines.position(p) for p in range(begin, min(begin + step, len(part)))]
         lines.advance(min(begin + step, len(part)))
     assert found == expected
+
+
+@pytest.mark.parametrize("share", [0.02, 0.06, 0.1, 0.5, 0.97])
+def test_positions_in_a_part_are_those_in_the_file(share: float) -> None:
+    codec = Characters.from_text("".join(TEXTS))
+    whole = Part.of(*map(codec.encode, TEXTS))
+    corpus = Corpus(whole, codec, "text", "")
+    first, second, _ = corpus.split([share, 1 - share, 0.0])
+    everywhere = Lines(whole, list(codec.vocabulary))
+    lines = Lines(second, list(codec.vocabulary))
+    expected = [everywhere.position(len(first) + place) for place in range(len(second))]
+    assert [lines.position(place) for place in range(len(second))] == expected
 
 
 def test_columns_of_bytes_are_bytes() -> None:
