@@ -72,6 +72,12 @@ class Standing:
         except Exception as error:
             self._told = True
             self._notice(f"nothing to compare the model with: {error}")
+            return
+        if found["histogram_bits"] < baseline_names.CONSTANT_BITS:
+            self._told = True
+            self._notice(
+                "the validation part is nearly constant, as silence is: its loss tells nothing"
+            )
 
     def _judge(self, bits: float) -> None:
         """Tell, if the best validation so far had more bits than a baseline."""

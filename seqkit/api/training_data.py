@@ -11,7 +11,7 @@ from seqkit.data import copies, pipes, silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
-from seqkit.doctor import sound_faults
+from seqkit.doctor import sound_faults, text_faults
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 from seqkit.progress_line import counted, duration
@@ -81,6 +81,8 @@ def read(
     if saved is None:
         for told in sound_faults.of_corpus(corpus)[:_MOST_FAULTS]:
             notice(told)
+        if corpus.codec.kind != "audio" and corpus.whole.is_constant:
+            notice(text_faults.CONSTANT)
     return corpus, origin
 
 

@@ -11,6 +11,8 @@ from seqkit.data.codecs import Codec
 from seqkit.errors import ConfigError
 from seqkit.symbols import Integers, Symbols
 
+_BLOCK = 1 << 20  # symbols read at a time
+
 
 @dataclass(frozen=True)
 class Part:
@@ -54,6 +56,12 @@ class Part:
 
     def __len__(self) -> int:
         return int(self.symbols.size)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same symbol again and again."""
+        blocks = range(0, len(self), _BLOCK)
+        return all((self.symbols[at : at + _BLOCK] == self.symbols[0]).all() for at in blocks)
 
     def release(self) -> None:
         """Give back the memory of what was read of a file so far; it is read again when needed."""

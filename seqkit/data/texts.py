@@ -41,6 +41,7 @@ class Texts:
     skipped: int = 0
     marked: list[Path] = field(default_factory=list)
     one_line: list[Path] = field(default_factory=list)
+    of_windows: list[Path] = field(default_factory=list)
     bad: BadFiles = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,11 +91,15 @@ class Texts:
                 f"the lines end in CR alone, which makes one line of all (in "
                 f"{_shown(self.one_line)}): data.newline=lf turns CR into LF"
             )
+        if self.of_windows:
+            yield (
+                f"lines end in CR and LF, as on Windows, two characters to learn (in "
+                f"{_shown(self.of_windows)}): data.newline=lf makes LF of them"
+            )
 
     def _write(self, file: Path, stream: OutputFile) -> int:
         """Write the symbols of one file, and return how many they are."""
-        offset = written = skipped = returns = 0
-        newlines = False
+        offset = written = skipped = returns = newlines = 0
         for piece in pieces_of(file, self.codec.kind, self.config, self.source.meter):
             symbols = self._encode(file, piece, offset)
             stream.write(symbols.tobytes())
@@ -105,11 +110,15 @@ class Texts:
                 if not offset and piece.startswith("\ufeff"):
                     self.marked.append(file)
                 returns += piece.count("\r")
-                newlines = newlines or "\n" in piece
+                newlines += piece.count("\n")
             offset += len(piece)
             written += symbols.size
         if returns > 1 and not newlines:
             self.one_line.append(file)
+        elif (
+            newlines and returns > newlines // 2
+        ):  # most lines have one; the end of a block may part the two
+            self.of_windows.append(file)
         self.skipped += skipped
         return written
 

@@ -62,12 +62,6 @@ def of_validation(training: Part, validation: Part, codec: Codec) -> float:
     return (_bits(both, codec) - _bits(before, codec)) / len(after)
 
 
-def is_constant(part: Part) -> bool:
-    """Whether a part is the same symbol again and again."""
-    blocks = (part.symbols[begin : begin + _BLOCK] for begin in range(0, len(part), _BLOCK))
-    return all((block == part.symbols[0]).all() for block in blocks)
-
-
 def _bits(symbols: Symbols, codec: Codec) -> float:
     part = Part.of(symbols)
     if codec.kind == "audio":

@@ -46,7 +46,7 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
     codec = corpus.codec
     parts = corpus.split(config.data.split)
     require_enough(config, corpus, parts[0])
-    paths = files.found(config.data, codec) if config.data.path else []
+    paths, left = files.found(config.data, codec) if config.data.path else ([], 0)
     with progress("looking for duplicates", len(paths), unit="files") as bar:
         among = files.facts(paths, bar.update)
     if codec.kind == "audio":
@@ -63,7 +63,7 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
         "kind": codec.kind,
         "symbols": len(corpus.whole),
         "split": dict(zip(("training", "validation", "test"), map(len, parts), strict=True)),
-        "files": _of_files(among, corpus),
+        "files": _of_files(among, corpus, left + corpus.unreadable_files),
         **about,
         "baselines": {
             **beside,
@@ -77,7 +77,7 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
         [*faults, *_file_faults(among)],
         training,
         baseline,
-        constant=baselines.is_constant(training),
+        constant=training.is_constant,
     )
 
 
@@ -186,10 +186,10 @@ def _format_faults(found: sound.SoundFacts | None, codec: Quantiser) -> Iterator
         )
 
 
-def _of_files(among: FileFacts, corpus: Corpus) -> dict[str, Any]:
+def _of_files(among: FileFacts, corpus: Corpus, left_out: int) -> dict[str, Any]:
     return {
         "count": len(corpus.whole.starts),
-        "left_out": corpus.unreadable_files,
+        "left_out": left_out,
         "duplicates": [[str(file), str(original)] for file, original in among.duplicates],
         "nearly_empty": [str(file) for file in among.nearly_empty],
     }

@@ -31,15 +31,18 @@ class FileFacts:
     nearly_empty: Sequence[Path]
 
 
-def found(data: DataConfig, codec: Codec) -> list[Path]:
+def found(data: DataConfig, codec: Codec) -> tuple[list[Path], int]:
     """The files of `data.path`, as a corpus of this codec reads them, in the order of their names.
+
+    Returns the number of those that are left out for what they are, too.
 
     Raises:
         DataError: a path cannot be read.
     """
     chosen = audio_corpus.choice(data) if codec.kind == "audio" else text_corpus.choice(data, codec)
     search = Search(chosen, BadFiles(data.on_bad_file == "skip"))
-    return [*search.named([*map(Path, data.path)]).values()]
+    files = [*search.named([*map(Path, data.path)]).values()]
+    return files, search.left_out.total()
 
 
 def facts(files: Sequence[Path], watch: Callable[[int], None]) -> FileFacts:

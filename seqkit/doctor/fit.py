@@ -41,13 +41,18 @@ FITS = {
 _EPOCHS = 60
 
 
-def expected_loss(kind: str, baseline_bits: float, read: float, part: float) -> Expected:
+def expected_loss(
+    kind: str, baseline_bits: float, read: float, part: float, vocabulary: int
+) -> Expected:
     """What a training that reads `read` symbols of a part of `part` symbols comes to.
 
-    `kind` is text, bytes or audio; `baseline_bits` is the baseline in bits a symbol.
+    `kind` is text, bytes or audio; `baseline_bits` is the baseline in bits a symbol. No loss is
+    expected above that of blind guessing among the `vocabulary`: no training ends there.
     """
     fit = FITS["audio" if kind == "audio" else "text"]
     millions = max(min(read, _EPOCHS * part), 1) / 1e6
     loss = baseline_bits * math.log(2) * (fit.a + fit.b * millions**-fit.c)
     within = fit.fewest <= millions <= fit.most
-    return Expected(loss, loss * (1 - fit.spread), loss * (1 + fit.spread), within)
+    blind = math.log(vocabulary)
+    low, high = loss * (1 - fit.spread), loss * (1 + fit.spread)
+    return Expected(min(loss, blind), min(low, blind), min(high, blind), within)

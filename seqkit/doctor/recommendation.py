@@ -107,7 +107,7 @@ def recommend(task: Task, speed: Speed) -> Recommendation:
         seconds=steps * each,
         epochs=read / task.symbols,
         memory=memory,
-        expected=expected_loss(task.kind, task.baseline, read, task.symbols),
+        expected=expected_loss(task.kind, task.baseline, read, task.symbols, task.vocabulary),
     )
 
 

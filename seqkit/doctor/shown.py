@@ -41,6 +41,8 @@ def _data(found: Mapping[str, Any]) -> Iterator[str]:
     yield _row("size", f"{found['symbols']:,} symbols in {count:,} file{'s' if count > 1 else ''}")
     shares = ", ".join(f"{name} {size:,}" for name, size in split.items() if size)
     yield _row("split", shares)
+    if left_out := files["left_out"]:
+        yield _row("left out", counted(left_out, "file"))
     if twice := len(files["duplicates"]):
         yield _row("there twice", counted(twice, "file"))
     if empty := len(files["nearly_empty"]):

@@ -1,6 +1,7 @@
 """What a text is like: its characters, its lines, and how much of it is there twice."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -53,29 +54,28 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
     """The facts of a text; `watch` is told how many symbols were read."""
     newline = _newline(codec)
     counts: Integers = np.zeros(codec.size, np.int64)
-    lengths: Integers = np.zeros(1 << 12, np.int64)  # lines by length, longer ones as the last
-    longest, begun = 0, 0  # where the line that is going on began
+    lengths = Counter[int]()  # how many lines have each length
+    begun = 0  # where the line that is going on began
     for begin in range(0, len(part), _BLOCK):
         block = part.symbols[begin : begin + _BLOCK]
         counts += np.bincount(block, minlength=codec.size)
         if newline is not None:
             ends = np.flatnonzero(block == newline) + begin
             sizes = np.diff(ends, prepend=begun - 1) - 1
-            longest = max(longest, int(sizes.max(initial=0)))
-            lengths += np.bincount(sizes.clip(max=len(lengths) - 1), minlength=len(lengths))
+            own, times = np.unique(sizes, return_counts=True)
+            lengths.update(dict(zip(own.tolist(), times.tolist(), strict=True)))
             begun = int(ends[-1]) + 1 if ends.size else begun
         part.release()
         watch(begin + len(block))
     if begun < len(part):  # the last line has no end
-        longest = max(longest, len(part) - begun)
-        lengths[min(len(part) - begun, len(lengths) - 1)] += 1
+        lengths[len(part) - begun] += 1
     repeated, sampled = _repeated(part)
     return TextFacts(
         counts=counts,
-        lines=int(lengths.sum()),
+        lines=lengths.total(),
         line_median=_quantile(lengths, 0.5),
         line_95=_quantile(lengths, 0.95),
-        line_longest=longest,
+        line_longest=max(lengths, default=0),
         repeated=repeated,
         sampled=sampled,
     )
@@ -139,8 +139,11 @@ def _newline(codec: Codec) -> int | None:
     return 10 if codec.kind == "bytes" else None
 
 
-def _quantile(lengths: Integers, share: float) -> int:
-    return int(np.searchsorted(np.cumsum(lengths), share * lengths.sum()))
+def _quantile(lengths: Counter[int], share: float) -> int:
+    """The length that so many of the lines do not exceed."""
+    sizes = sorted(lengths)
+    below = np.cumsum([lengths[size] for size in sizes])
+    return sizes[int(np.searchsorted(below, share * lengths.total()))] if sizes else 0
 
 
 def _repeated(part: Part) -> tuple[float, int]:

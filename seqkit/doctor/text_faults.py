@@ -6,9 +6,11 @@ from typing import Any
 from seqkit.doctor.text import TextFacts
 from seqkit.progress_line import counted
 
+CONSTANT = "the text is one symbol, again and again: there is nothing to learn from it"
 _SHORT = 50_000  # symbols from which a model learns more than words
 _LONG_LINE = 10_000  # symbols
 _REPEATED = 0.2
+_RETURN = "U+000D"
 _RARE = 0.5  # of the vocabulary
 
 
@@ -19,7 +21,7 @@ def of(found: TextFacts, odd: Sequence[dict[str, Any]], symbols: int) -> Iterato
     """
     occurring = int((found.counts > 0).sum())
     if occurring == 1:
-        yield "the text is one symbol, again and again: there is nothing to learn from it"
+        yield CONSTANT
         return
     if symbols < _SHORT:
         yield (
@@ -30,6 +32,13 @@ def of(found: TextFacts, odd: Sequence[dict[str, Any]], symbols: int) -> Iterato
         yield (
             f"{found.repeated:.0%} of the passages of 32 symbols came before: copies in the text "
             "make the validation look better than it is"
+        )
+    returns = [entry for entry in odd if entry["code_point"] == _RETURN]
+    odd = [entry for entry in odd if entry not in returns]
+    for entry in returns:
+        yield (
+            f"{entry['count']:,} line ends have a CR, as on Windows or old Macs, which the model "
+            "would learn as a character: give data.newline=lf"
         )
     if odd:
         first = odd[0]

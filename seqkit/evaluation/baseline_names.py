@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+CONSTANT_BITS = 0.05
+"""Bits by frequency below which data are nearly constant, and a loss on them tells nothing."""
+
 
 class BaselineName(NamedTuple):
     """A baseline's name in a sentence, and a short one for charts and lists."""

@@ -8,11 +8,9 @@ from typing import Any
 from markupsafe import Markup
 
 from seqkit import disk
-from seqkit.command_line import command_line
 from seqkit.console import Progress, unseen
 from seqkit.progress_line import duration
-from seqkit.renamed_keys import RENAMED
-from seqkit.report import charts, samples, template, verdict
+from seqkit.report import charts, next_command, samples, template, verdict
 from seqkit.report.charts import Chart
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.record import Record, State, read, require_run
@@ -60,7 +58,7 @@ def render(record: Record, progress: Progress = unseen) -> bytes:
         "sounds": samples.sounds(sounds, progress),
         "sound_count": len(sounds),
         "facts": [(name, _short(value)) for name, value in _facts(record) if value],
-        "again": _again(record),
+        "again": next_command.again(record),
         "settings": visible(record.settings_text),
     }
     return template.render("page.html", values)
@@ -159,15 +157,3 @@ def _network(record: Record) -> str:
     words = f"{model.cell}, {layers} of {model.hidden_size} units, dropout {model.dropout:g}"
     parameters = record.number("parameters")
     return words + (f"; {parameters:,.0f} parameters" if parameters else "")
-
-
-def _again(record: Record) -> str:
-    """The command that makes the run again; empty where its settings are not today's."""
-    old = any(f"\n  {key.partition('.')[2]}:" in record.settings_text for key in RENAMED)
-    if record.settings is None or old:
-        return ""
-    plugins = ",".join(record.settings.plugins)
-    given = [f"plugins={plugins}"] if plugins else []
-    folder = str(record.path)
-    again = f"run_dir={folder.rstrip('/')}_again"
-    return command_line(f"--config-dir={folder}", "recipe=config", again, *given)

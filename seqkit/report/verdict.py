@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seqkit.command_line import command_line
 from seqkit.evaluation import baseline_names
+from seqkit.report import next_command
 from seqkit.report.heard import fault
 from seqkit.runs.metrics import Curve
 from seqkit.runs.record import Record
@@ -65,6 +65,13 @@ def baselines(record: Record) -> list[Baseline]:
     return sorted(found, key=lambda baseline: -baseline.nats)
 
 
+def tells_nothing(record: Record) -> bool:
+    """Whether the validation part is nearly constant, so that any model is certain of it."""
+    bits = record.number("baselines", "histogram_bits")
+    kept = len(record.metrics.validation.values) > 0
+    return kept and bits is not None and bits < baseline_names.CONSTANT_BITS
+
+
 def choices(nats: float) -> str:
     """A loss as the number of equally likely symbols to choose among."""
     return f"{math.exp(min(nats, 50)):.3g}"
@@ -83,6 +90,12 @@ def judge(record: Record) -> Verdict:
             "The training ended before anything was measured.", "The file log may say why."
         )
     finding = _finding(record)
+    if record.state == "finished" and tells_nothing(record):
+        return Verdict(
+            finding,
+            "Give it another validation part, as in data.split=0.8,0.1,0.1, or leave out of the "
+            "data what is the same throughout; the samples say more of this run than its losses.",
+        )
     if record.state == "running":
         trouble = _trouble(record)
         return Verdict(finding, trouble or _waiting(record))
@@ -102,6 +115,11 @@ def _finding(record: Record) -> str:
         return (
             f"The training loss went {fell}. There was no validation, so nobody knows how well "
             "the network does on what it has not seen."
+        )
+    if tells_nothing(record):
+        return (
+            f"The validation part is nearly the same {one} throughout, as silence is: the loss on "
+            "it tells nothing."
         )
     best = float(validation.values.min())
     step = int(validation.steps[validation.values.argmin()])
@@ -160,7 +178,8 @@ def _unfinished(record: Record, finding: str) -> Verdict:
         "ended": f"It ended early, after step {record.metrics.step:,}{of}: the file log may say "
         "why",
     }
-    return Verdict(finding, f"{words[record.state]}. This goes on with it:", _resume(record))
+    said, command = next_command.go_on(record)
+    return Verdict(finding, f"{words[record.state]}. {said}", command)
 
 
 def _finished(record: Record, finding: str) -> Verdict:
@@ -172,13 +191,12 @@ def _finished(record: Record, finding: str) -> Verdict:
     train, validation = metrics.train["loss"], metrics.validation
     judged = validation if len(validation.values) > 2 else train
     if judged is train and len(train.values) < _FEW:
-        advice = "It was too short to tell more: train for more steps."
-        return Verdict(finding, advice, _more(record))
+        return _longer(record, finding, "It was too short to tell more: train for more steps")
     lately = validation.values[-2:]
     fell = len(lately) == 2 and float(lately[1]) < _FALLING * float(lately[0])
     if fell or _still_falling(judged):
-        advice = "The loss was still falling at the end, so more steps will help:"
-        return Verdict(finding, advice, _more(record))
+        advice = "The loss was still falling at the end, so more steps will help"
+        return _longer(record, finding, advice)
     if len(train.values) and len(validation.values):
         gap = float(validation.values[-1]) > _GAP * _recent(train)
         if gap and settings:
@@ -197,6 +215,14 @@ def _finished(record: Record, finding: str) -> Verdict:
     return Verdict(
         finding, f"It has levelled off: more steps bring little. Try a larger network{wider}."
     )
+
+
+def _longer(record: Record, finding: str, advice: str) -> Verdict:
+    """That the run should go on, and how."""
+    if command := next_command.more(record):
+        return Verdict(finding, f"{advice}:", command)
+    said, command = next_command.go_on(record)
+    return Verdict(finding, f"{advice}. {said}", command)
 
 
 def _trouble(record: Record) -> str:
@@ -262,25 +288,3 @@ def _dropout(now: float) -> str:
     if now >= _MOST_DROPOUT:
         return "a smaller network"
     return f"model.dropout={min(now + 0.2, _MOST_DROPOUT):g}"
-
-
-def _resume(record: Record, *keys: str) -> str:
-    plugins = ",".join(record.settings.plugins) if record.settings else ""
-    given = [f"plugins={plugins}"] if plugins else []
-    return command_line(f"run_dir={record.path}", "resume=auto", *keys, *given)
-
-
-def _more(record: Record) -> str:
-    """The command that doubles a run."""
-    settings = record.settings
-    if settings is None:
-        return ""
-    train, keys = settings.train, []
-    if train.max_minutes:
-        spent = (record.number("elapsed_seconds") or 0.0) / 60
-        keys.append(f"train.max_minutes={2 * max(train.max_minutes, spent):.3g}")
-    if train.max_epochs:
-        keys.append(f"train.max_epochs={2 * train.max_epochs}")
-    if train.max_steps:
-        keys.append(f"train.max_steps={2 * max(train.max_steps, record.metrics.step)}")
-    return _resume(record, *keys)

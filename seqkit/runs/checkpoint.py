@@ -159,6 +159,28 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
 
 
+def peek(path: Path) -> dict[str, Any] | None:
+    """What a checkpoint says of itself, if it is there and as long as it should be; else None.
+
+    Its digest is not checked, which would mean to read all of it.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None
+        with path.open("rb") as stream:
+            length = struct.unpack("<Q", stream.read(8))[0]
+            if length > _LARGEST_HEADER:
+                return None
+            entries = json.loads(stream.read(length))
+        metadata = entries.pop("__metadata__")
+        size = 8 + length + max(entry["data_offsets"][1] for entry in entries.values())
+        header = json.loads(metadata["seqkit"])
+        whole = isinstance(header, dict) and path.stat().st_size == size
+        return header if whole else None
+    except (OSError, AttributeError, IndexError, *_NOT_OURS):
+        return None
+
+
 def _check_record(header: dict[str, Any]) -> None:
     """Check the types of what is read beside model, codec and weights.
 

@@ -59,3 +59,13 @@ def test_baselines_are_computed_at_the_first_validation_and_their_failure_is_tol
     for event in (validated(4.0, 4.0), validated(5.0, 4.0), Finished(2, 1.0, 4.0, Path("run"))):
         standing(event)
     assert notices == ["nothing to compare the model with: no room"]
+
+
+def test_a_constant_validation_part_is_told_and_nothing_is_judged_by_it() -> None:
+    notices: list[str] = []
+    silent = {"uniform_bits": 8.0, "histogram_bits": 0.0, "context_bits": 0.001}
+    standing = Standing(lambda: silent, 9.0, 8000, notices.append)
+    for event in (trained(4.0), validated(0.2, 0.2), Finished(2, 1.0, 0.2, Path("run"))):
+        standing(event)
+    (notice,) = notices
+    assert "nearly constant, as silence is" in notice

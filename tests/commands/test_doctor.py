@@ -110,6 +110,31 @@ def test_sound_is_examined_at_the_rate_of_the_recipe(run: Run, tmp_path: Path) -
     assert composed(found).sample_rate == 8000
 
 
+def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(PROSE[::-1] + PROSE)
+    found = examined(run, f"data.path={text}")["baselines"]
+    words = [*TINY, f"data.path={text}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2"]
+    assert run(*words).code == 0
+    about = json.loads((tmp_path / "run" / "about.json").read_text())["baselines"]
+    scored = run("evaluate", f"checkpoint={tmp_path / 'run'}", "json=true")
+    own = about | {key: json.loads(scored.out)[key] for key in ("ngram_bits", "xz_bits")}
+    assert {key: found[key] for key in own} == pytest.approx(own)
+    assert (found["part"], found["symbols"], found["sample"]) == ("validation", 4000, 4000)
+    shown = run("doctor", f"data.path={text}", "train.max_minutes=0.05").out.decode()
+    assert "without a network, in the validation part\n" in shown
+
+
+def test_what_is_left_out_is_counted(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(PROSE)
+    (tmp_path / "b.txt").write_bytes(b"caf\xe9 " * 100)
+    (tmp_path / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n\0" * 100)
+    words = [f"data.path={tmp_path}", "data.on_bad_file=skip"]
+    assert examined(run, *words)["files"]["left_out"] == 2
+    shown = run("doctor", *words, "train.max_minutes=0.05").out.decode()
+    assert re.search("^left out +2 files$", shown, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -151,6 +176,9 @@ def test_there_is_nothing_to_train_on_where_all_symbols_are_the_same(
     assert "one symbol" in found["faults"][0]
     done = run("doctor", f"data.path={tmp_path / 'text.txt'}")
     assert b"There is nothing to train on." in done.out
+    words = [f"data.path={tmp_path / 'text.txt'}", f"run_dir={tmp_path / 'run'}"]
+    trained = run(*TINY, *words, "train.max_steps=1")
+    assert "there is nothing to learn from it" in trained.err
 
 
 def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:

@@ -1,6 +1,7 @@
 """The rule: what is recommended follows the data, the time and the machine."""
 
 import dataclasses
+import math
 
 import pytest
 
@@ -58,12 +59,17 @@ def test_a_slow_machine_gets_a_run_all_the_same() -> None:
 def test_the_fit_is_that_of_the_runs_it_was_made_from() -> None:
     """Millions of symbols and nats of recipe=shakespeare, see docs/results.md."""
     for millions, loss in [(2.05, 1.5525), (4.1, 1.4535), (8.2, 1.4014), (12.3, 1.3794)]:
-        found = fit.expected_loss("text", 2.128, 1e6 * millions, 1e6)
+        found = fit.expected_loss("text", 2.128, 1e6 * millions, 1e6, 65)
         assert found.low < loss < found.high
         assert found.within
-    assert not fit.expected_loss("text", 2.128, 1e8, 1e8).within
-    read = fit.expected_loss("text", 2.128, 1e7, 1e3)
-    assert read.loss > fit.expected_loss("text", 2.128, 1e7, 1e7).loss
+    assert not fit.expected_loss("text", 2.128, 1e8, 1e8, 65).within
+    read = fit.expected_loss("text", 2.128, 1e7, 1e3, 65)
+    assert read.loss > fit.expected_loss("text", 2.128, 1e7, 1e7, 65).loss
+
+
+def test_no_loss_above_blind_guessing_is_expected() -> None:
+    found = fit.expected_loss("text", 2.0, 1e3, 1e3, 2)
+    assert found.low <= found.loss == found.high == math.log(2)
 
 
 @pytest.mark.parametrize("vocabulary", [65, 5000])

@@ -25,6 +25,18 @@ def test_characters_and_lines_are_counted_across_blocks() -> None:
     assert (found.lines, found.line_median, found.line_longest) == (5, 7, 40_000)
 
 
+def test_lengths_of_lines_have_no_upper_bound() -> None:
+    found, _ = facts(("a" * 5000 + "\n") * 3 + "a" * 9000)
+    assert (found.line_median, found.line_95, found.line_longest) == (5000, 9000, 9000)
+
+
+def test_line_ends_of_windows_are_named() -> None:
+    found, codec = facts("a line\r\n" * 100)
+    faults = [*text_faults.of(found, text.odd_characters(found, codec), 800)]
+    assert any("100 line ends have a CR" in told and "newline=lf" in told for told in faults)
+    assert not any("odd character" in told for told in faults)
+
+
 def test_a_text_without_line_ends_is_one_line() -> None:
     found, _ = facts("abc" * 50_000)
     assert (found.lines, found.line_longest) == (1, 150_000)

@@ -59,6 +59,14 @@ def test_a_run_that_is_not_finished_says_how_to_go_on(leave: Leave) -> None:
     assert verdict.command == f"python -m seqkit run_dir={stopped} resume=auto"
 
 
+def test_a_silent_validation_part_judges_nothing(leave: Leave) -> None:
+    silent = {"uniform_bits": 8.0, "histogram_bits": 0.0, "context_bits": 0.0}
+    verdict = judge(read(leave(FLAT, [0.2, 0.1, 0.09, 0.09], baselines=silent)))
+    assert "the loss on it tells nothing" in verdict.finding
+    assert "data.split=" in verdict.advice
+    assert "optimizer.lr" not in verdict.advice
+
+
 def test_a_run_that_diverged_says_what_to_change(leave: Leave) -> None:
     run = leave(DOWN, [2.0], finished=False, ended={"how": "diverged", "step": 120})
     verdict = judge(read(run))

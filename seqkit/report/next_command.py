@@ -1,0 +1,87 @@
+"""The command that goes on with a run, does more of it or makes it again, as far as it can work."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from seqkit.command_line import command_line
+from seqkit.renamed_keys import RENAMED
+from seqkit.runs.checkpoint import peek
+from seqkit.runs.layout import RunFiles
+from seqkit.runs.record import Record
+
+
+def can_go_on(record: Record) -> bool:
+    """Whether `resume=auto` finds settings, and a checkpoint if there ever was one."""
+    files = RunFiles(record.path)
+    saved = [files.checkpoint(name) for name in ("next", "last", "previous")]
+    there = [file for file in saved if file.exists()]
+    whole = any((header := peek(file)) and header.get("training") for file in there)
+    return record.settings is not None and (whole or not there)
+
+
+def go_on(record: Record) -> tuple[str, str]:
+    """How to go on with a run that ended early: a sentence, and a command if there is one."""
+    if can_go_on(record):
+        return "This goes on with it:", resume(record)
+    damage = "Its last checkpoints are damaged"
+    if record.settings is None:
+        damage = "Its config.yaml cannot be read"
+    for name in ("best", "last", "previous"):
+        file = RunFiles(record.path).checkpoint(name)
+        if (header := peek(file)) and (command := _with_weights(record.path, file, header)):
+            return f"{damage}. This begins a new run with the weights of {file.name}:", command
+    if command := again(record):
+        return f"{damage}, and nothing is left of its weights. This trains anew:", command
+    return f"{damage}, and nothing is left of its weights: train anew.", ""
+
+
+def resume(record: Record, *keys: str) -> str:
+    """The command that goes on with a run, with other keys."""
+    return command_line(f"run_dir={record.path}", "resume=auto", *keys, *_plugins(record))
+
+
+def more(record: Record) -> str:
+    """The command that doubles a run; empty where it cannot go on."""
+    settings = record.settings
+    if settings is None or not can_go_on(record):
+        return ""
+    train, keys = settings.train, []
+    if train.max_minutes:
+        spent = (record.number("elapsed_seconds") or 0.0) / 60
+        keys.append(f"train.max_minutes={2 * max(train.max_minutes, spent):.3g}")
+    if train.max_epochs:
+        keys.append(f"train.max_epochs={2 * train.max_epochs}")
+    if train.max_steps:
+        keys.append(f"train.max_steps={2 * max(train.max_steps, record.metrics.step)}")
+    return resume(record, *keys)
+
+
+def again(record: Record) -> str:
+    """The command that makes a run again; empty where its settings are not today's."""
+    old = any(f"\n  {key.partition('.')[2]}:" in record.settings_text for key in RENAMED)
+    if record.settings is None or old:
+        return ""
+    folder, other = f"--config-dir={record.path}", f"run_dir={_again(record.path)}"
+    return command_line(folder, "recipe=config", other, *_plugins(record))
+
+
+def _with_weights(folder: Path, file: Path, header: Mapping[str, Any]) -> str:
+    """The command that starts from a checkpoint's weights, with its recipe and its data."""
+    config = header.get("config")
+    if not isinstance(config, dict) or not isinstance(config.get("recipe"), str):
+        return ""
+    data = config.get("data")
+    paths = data.get("path") if isinstance(data, dict) else None
+    given = [f"data.path={path}" for path in paths] if isinstance(paths, list) else []
+    words = [f"recipe={config['recipe']}", *given, f"init_from={file}"]
+    return command_line(*words, f"run_dir={_again(folder)}")
+
+
+def _again(folder: Path) -> str:
+    return f"{str(folder).rstrip('/')}_again"
+
+
+def _plugins(record: Record) -> list[str]:
+    plugins = ",".join(record.settings.plugins) if record.settings else ""
+    return [f"plugins={plugins}"] if plugins else []

@@ -1,0 +1,72 @@
+"""The command that a run's page advises works, also where files of the run are damaged."""
+
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seqkit.report.verdict import judge
+from seqkit.runs.checkpoint import peek
+from seqkit.runs.layout import RunFiles
+from seqkit.runs.record import read
+from tests.conftest import Run
+
+
+@pytest.fixture
+def stopped(trained: Path, tmp_path: Path) -> RunFiles:
+    """A copy of a run that has no summary, as after a kill."""
+    files = RunFiles(tmp_path / "run")
+    shutil.copytree(trained, files.path)
+    files.summary.unlink()
+    return files
+
+
+def damage(files: RunFiles, *names: str) -> None:
+    for name in names:
+        content = files.checkpoint(name).read_bytes()
+        files.checkpoint(name).write_bytes(content[: len(content) // 2])
+
+
+@pytest.mark.parametrize(
+    ("config", "damaged", "said"),
+    [
+        (True, [], "This goes on with it:"),
+        (True, ["last"], "This goes on with it:"),
+        (True, ["last", "previous"], "with the weights of best.safetensors:"),
+        (False, [], "config.yaml cannot be read. This begins a new run with the weights of best"),
+        (True, ["last", "previous", "best"], "nothing is left of its weights. This trains anew:"),
+    ],
+)
+def test_the_command_works(
+    config: bool, damaged: list[str], said: str, stopped: RunFiles, run: Run
+) -> None:
+    if not config:
+        stopped.config.write_text("{")
+    damage(stopped, *damaged)
+    verdict = judge(read(stopped.path))
+    assert said in verdict.advice
+    words = shlex.split(verdict.command)[3:]
+    done = run(*words, "device=cpu", "length=5", "train.max_steps=151")
+    assert done.code == 0, done.err
+
+
+def test_nothing_is_advised_that_nothing_is_left_for(stopped: RunFiles) -> None:
+    stopped.config.write_text("{")
+    damage(stopped, "last", "previous", "best")
+    verdict = judge(read(stopped.path))
+    assert verdict.command == ""
+    assert verdict.advice.endswith("nothing is left of its weights: train anew.")
+
+
+def test_a_checkpoint_is_known_by_its_header_and_its_length(
+    stopped: RunFiles, tmp_path: Path
+) -> None:
+    header = peek(stopped.checkpoint("last"))
+    assert header is not None
+    assert header["config"]["recipe"] == "shakespeare"
+    assert header["training"]
+    damage(stopped, "last")
+    (tmp_path / "text").write_text("no checkpoint, " * 100)
+    for place in (stopped.checkpoint("last"), tmp_path / "text", tmp_path / "none", tmp_path):
+        assert peek(place) is None
