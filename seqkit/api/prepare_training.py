@@ -17,6 +17,7 @@ from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.console import Progress, unseen
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
+from seqkit.doctor.enough import require_enough
 from seqkit.errors import ConfigError
 from seqkit.evaluation import baselines
 from seqkit.generation.engines.choose import check_engine
@@ -141,6 +142,7 @@ def _set_up(
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)
     training, validation, _ = corpus.split(config.data.split)
+    require_enough(config, corpus, training)
     training = training_data.of_sound(training, corpus, config, notice, progress)
     settings = config.train
     lanes = _lanes(config, training, corpus.codec.start, model_config, ranks.place, notice)

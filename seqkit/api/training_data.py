@@ -10,7 +10,7 @@ from seqkit.console import Progress
 from seqkit.data import copies, pipes, silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.load import load_corpus
+from seqkit.data.load import check_no_lists, load_corpus
 from seqkit.doctor import sound_faults, text_faults
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
@@ -46,6 +46,7 @@ def read(
         DataError: the data cannot be read.
         ConfigError: keys that do not fit the checkpoint, or other data than the run's.
     """
+    check_no_lists(config.data.path)  # while the paths are those that were given
     fine_tuned = origin if saved is None else None
     if fine_tuned:
         config.data = fine_tuned.as_read(config.data)

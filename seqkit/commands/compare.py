@@ -132,18 +132,29 @@ def _outcome(record: Record) -> str:
 def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
     """What people read of every group."""
     lines: list[str] = []
-    keys = [name for name in _differing([group[0] for group in groups]) if name in DATA_KEYS]
     for group in groups:
         if len(groups) > 1:
             first, own = group[0], group[0].keys
             name, sha256 = first.text("data", "name"), first.text("data", "sha256")
             known = f"{name}, sha256 {sha256[:8]}…" if sha256 else "not known"
+            keys = _telling(first, [other[0] for other in groups])
             given = "".join(f", {key}={_value(own.get(key))}" for key in keys)
             if not own:
                 given = ", settings unknown"
             lines += [*([""] if lines else []), f"data: {known}{given}"]
         lines += _table(group, _columns())
     return lines
+
+
+def _telling(record: Record, others: Sequence[Record]) -> list[str]:
+    """The keys of the data that set a run apart: from those of its kind, and its kind itself.
+
+    Those of sound say nothing of a text, and the other way round.
+    """
+    kind = record.text("data", "kind")
+    alike = [other for other in others if other.text("data", "kind") == kind]
+    keys = {*_differing(alike)} | {"data.kind"} & {*_differing(others)}
+    return [key for key in DATA_KEYS if key in keys]
 
 
 def _table(group: Sequence[Record], columns: int | None) -> list[str]:

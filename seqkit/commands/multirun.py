@@ -86,7 +86,8 @@ def run(
             code = _separate(console)
             failure = failure or code
         place = f"run {number + 1} of {len(jobs)}, in {job.files.path}"
-        console.notice(f"\n=== multirun: {place}: {_own_words(job, jobs)} ===")
+        own = _own_words(job, jobs)
+        console.notice(f"\n=== multirun: {place}{': ' if own else ''}{own} ===")
         before = _content(job.files.summary)
         code = execute(job.composed, job.words)
         if code in _STOPPED:
@@ -141,7 +142,7 @@ def with_files(words: Sequence[str], console: Console) -> list[str]:
 def _own_words(job: Job, jobs: Sequence[Job]) -> str:
     """What was given to a job, and not to all of them."""
     common = set.intersection(*({*other.words} for other in jobs))
-    return " ".join(word for word in job.words if word not in common) or "-"
+    return " ".join(word for word in job.words if word not in common)
 
 
 def _separate(console: Console) -> int:
@@ -167,7 +168,7 @@ def _separate(console: Console) -> int:
 def _show_table(jobs: Sequence[Job], console: Console) -> None:
     rows = [_HEADINGS]
     rows += [
-        (job.files.path.name, *_loss_and_time(job), job.outcome, _own_words(job, jobs))
+        (job.files.path.name, *_loss_and_time(job), job.outcome, _own_words(job, jobs) or "-")
         for job in jobs
     ]
     console.notice("\n=== multirun: the whole sweep ===")

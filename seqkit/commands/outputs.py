@@ -153,8 +153,8 @@ def write_files(
         shown = f"{files[0]} … {files[-1]}" if len(files) > _MANY else ", ".join(map(str, files))
         written = "written"
         if made < length:
-            what = "files are partial, each" if len(files) > 1 else "file is partial, and"
-            written = f"interrupted: the {what} whole as far as it goes; written"
+            what = "files end" if len(files) > 1 else "file ends"
+            written = f"interrupted: the {what} early, and can be used; written"
         console.notice(f"{written}: {shown}{speed}")
 
 

@@ -150,6 +150,8 @@ def _separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
         key, sign, value = argument.partition("=")
         if not sign:
             raise ConfigError(f"{argument!r} is not key=value")
+        if not key:
+            raise ConfigError(f"{argument!r} has no key before the = sign: give key=value")
         if key[:1] in "+~" and not key.lstrip("+~").startswith("hydra."):
             raise ConfigError(f"{key}=: keys are set as key=value, without + or ~")
         if key in FREE_TEXT:

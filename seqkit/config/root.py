@@ -24,7 +24,9 @@ class Config:
     )
     shape: str | None = option(None, "what bench times: a file of conf/shape")
     run_dir: str | None = option(
-        None, "the run's folder, new, empty or a run's; by default RUNS/RECIPE/TIME"
+        None,
+        "the run's folder, new, empty or a run's; by default RUNS/RECIPE/TIME. With `--multirun` "
+        "the folder in which the runs have theirs, numbered from 0, beside whatever else is there",
     )
     runs: str = option(
         "runs", "the folder that holds the folders of runs; compare takes a glob, too"

@@ -89,7 +89,8 @@ class Lanes:
         if len(part) < 2 * sequence_length:
             raise DataError(
                 f"the training part has {len(part)} symbols, fewer than two windows of "
-                f"train.sequence_length={sequence_length}: give more data or shorter windows"
+                f"train.sequence_length={sequence_length}, which are {2 * sequence_length}: "
+                "give more data or shorter windows"
             )
         self._start = start
         self.sequence_length = sequence_length

@@ -1,20 +1,21 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.console import Progress, unseen
-from seqkit.data import audio_corpus, codecs, datasets, pipes, text_corpus
+from seqkit.data import audio_corpus, codecs, content, datasets, pipes, text_corpus
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
-from seqkit.data.files import Search
+from seqkit.data.files import Search, head
 from seqkit.data.meter import Meter
+from seqkit.data.sound import reader
 from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
@@ -54,6 +55,8 @@ def load_corpus(
         audio_corpus.check_gain(data, trained)
     cache = disk.cache_dir()
     located = _locate(data, catalogue, Folders(cache, notice, progress))
+    if codec is not None:
+        _check_readable(located, codec)
     if kind == "auto" and _is_sound(located, data.pattern):
         kind = "audio"
     meter = Meter(progress)
@@ -171,6 +174,16 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
     return kind
 
 
+def _check_readable(located: Located, codec: Codec) -> None:
+    """Refuse sound for a checkpoint that reads text, and the other way round: no recipe helps."""
+    for file in (path for path in located.paths if path.is_file()):
+        sound = reader.is_sound(file)
+        if codec.kind == "text" and sound:
+            raise DataError(f"{file} is sound, and this checkpoint reads text")
+        if codec.kind == "audio" and not sound and content.is_text(head(file), "utf-8"):
+            raise DataError(f"{file} is text, and this checkpoint reads sound")
+
+
 def _is_sound(located: Located, pattern: str) -> bool:
     """Whether data of no kind is sound. Raises DataError for text and sound together."""
     sound = [audio_corpus.holds_sound(path, pattern) for path in located.paths]
@@ -184,8 +197,7 @@ def _is_sound(located: Located, pattern: str) -> bool:
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
-        for given in data.path:
-            _check_no_list(given)
+        check_no_lists(data.path)
         path, *others = map(Path, data.path)
         return Located(path, path.name or str(path), others=tuple(others))
     if data.dataset:
@@ -193,9 +205,10 @@ def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located
     raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")
 
 
-def _check_no_list(given: str) -> None:
+def check_no_lists(paths: Sequence[str]) -> None:
     """Raise DataError for several paths in one, which a name with a comma might be, too."""
-    parts = [part.strip() for part in given.split(",")]
-    if len(parts) > 1 and not os.path.lexists(given) and all(map(os.path.lexists, parts)):
-        several = " ".join(f"data.path={part}" for part in parts)
-        raise DataError(f"data.path={given}: no such file: for several, give {several}")
+    for given in paths:
+        parts = [part.strip() for part in given.split(",")]
+        if len(parts) > 1 and not os.path.lexists(given) and all(map(os.path.lexists, parts)):
+            several = " ".join(f"data.path={part}" for part in parts)
+            raise DataError(f"data.path={given}: no such file: for several, give {several}")

@@ -126,7 +126,7 @@ def _open(place: str, shown: str) -> int:
     if os.isatty(handle):
         problem = "a terminal: write to it through a pipe, as in cat novel.txt | …"
     elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        problem = "a device, which is no data"
+        problem = "a device, such as /dev/zero, and not data: give a file or a pipe"
     elif stat.S_ISDIR(mode):
         problem = "a folder, not a stream: give its name"
     else:

@@ -190,8 +190,10 @@ class Recordings:
                 return str(self.bad.errors[0])
             return f"none of {count} files of sound can be read: {self.bad.errors[0]}"
         why = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
-        least = f"{_SHORTEST * 1000:g} ms that are louder than the last of 16 bits"
-        return f"{first}: nothing is left of the sound: {why or 'silence'}: a file needs {least}"
+        return (
+            f"{first}: nothing is left of the sound: {why or 'silence'}: a recording needs at "
+            f"least {_SHORTEST * 1000:g} ms that are not silent"
+        )
 
     def _notes(self, documents: int) -> Iterator[str]:
         if self.bad.errors:

@@ -12,8 +12,8 @@ from seqkit.console import Progress
 from seqkit.data.codecs import Characters, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.doctor import baselines, files, sound, sound_faults, text, text_faults
+from seqkit.doctor.enough import require_enough
 from seqkit.doctor.files import FileFacts
-from seqkit.errors import DataError
 
 _SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
 _CLOSER = 3.0  # decibels, from which another quantiser is worth a word
@@ -78,26 +78,6 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
         training,
         baseline,
         constant=training.is_constant,
-    )
-
-
-def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
-    """Refuse data of which a training with this config would find too little.
-
-    Raises:
-        DataError: with the least that it needs.
-    """
-    needed = 2 * config.train.sequence_length
-    if len(training) >= needed:
-        return
-    whole = int(np.ceil(needed / config.data.split[0]))
-    least = f"{whole} symbols"
-    if corpus.codec.kind == "audio":
-        least += f", {whole / corpus.codec.sample_rate:.2g} s,"
-    raise DataError(
-        f"too little data for recipe={config.recipe}: the training part has {len(training)} "
-        f"symbols, and train.sequence_length={config.train.sequence_length} needs {needed}: "
-        f"give at least {least} in all"
     )
 
 

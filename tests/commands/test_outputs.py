@@ -80,7 +80,7 @@ def test_a_file_is_whole_when_its_symbols_are_interrupted(
 
 
 @pytest.mark.parametrize(
-    ("streams", "told"), [(1, "file is partial, and"), (2, "files are partial")]
+    ("streams", "told"), [(1, "the file ends early"), (2, "the files end early")]
 )
 def test_files_that_are_partial_are_said_to_be(
     streams: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -219,7 +219,7 @@ def test_bad_data_exits_with_3_and_leaves_no_run(run: Run, tmp_path: Path) -> No
     for name, said in [
         ("none.txt", "no such file"),
         ("empty.txt", "empty"),
-        ("short.txt", "fewer than two windows"),
+        ("short.txt", "give at least "),
         ("binary.txt", "byte 3 (0xff) is not utf-8"),
     ]:
         result = run(*TINY, f"data.path={tmp_path / name}", f"run_dir={tmp_path / 'a'}")

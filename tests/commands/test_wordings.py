@@ -1,0 +1,99 @@
+"""What a newcomer is told names what was given, what is needed and what to do."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from tests.conftest import TINY, Run, environment
+from tests.warm_python import python
+
+NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 8000)
+
+
+def test_too_little_data_says_how_much_is_needed_and_there(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "short.txt").write_text("abcdefgh" * 2)
+    soundfile.write(tmp_path / "short.wav", NOISE[:200], 8000)
+    text = run(*TINY, f"data.path={tmp_path / 'short.txt'}", "train.sequence_length=64")
+    assert text.code == 3
+    assert "needs 128: give at least 143 symbols in all, where there are 16, or " in text.err
+    sound = run("recipe=wav_generation", f"data.path={tmp_path / 'short.wav'}")
+    assert sound.code == 3
+    assert "at least 285 symbols, 0.036 s, in all, where there are 200, 0.025 s, or" in sound.err
+
+
+def test_several_paths_in_one_are_named_as_they_were_given(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        Path(name).write_text("text\n" * 100)
+    refused = run(*TINY, "data.path=a,b")
+    assert refused.code == 3
+    assert "data.path=a,b: no such file: for several, give data.path=a data.path=b\n" in refused.err
+
+
+@pytest.mark.parametrize("words", [["=3"], ["generate", "=3"], ["--multirun", "=3"]])
+def test_a_value_without_a_key(words: list[str], run: Run) -> None:
+    refused = run(*words)
+    assert refused.code == 2
+    assert refused.err == "seqkit: error: '=3' has no key before the = sign: give key=value\n"
+
+
+def test_a_sweep_of_one_run_has_no_keys_in_its_heading(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 's'}", "train.max_steps=1"]
+    done = run("--multirun", *words)
+    assert done.code == 0, done.err
+    assert f"=== multirun: run 1 of 1, in {tmp_path / 's' / '0'} ===\n" in done.err
+
+
+def test_a_checkpoint_of_text_refuses_sound_without_naming_a_recipe(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    soundfile.write(tmp_path / "a.wav", NOISE, 8000)
+    for command in ("evaluate", "score"):
+        refused = run(command, f"checkpoint={trained}", f"data.path={tmp_path / 'a.wav'}")
+        assert refused.code == 3
+        assert refused.err.endswith("a.wav is sound, and this checkpoint reads text\n")
+
+
+def test_silence_and_a_device_are_refused_in_words(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", 0 * NOISE, 8000)
+    silent = run("recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}")
+    assert silent.err.endswith("a recording needs at least 20 ms that are not silent\n")
+    with Path("/dev/zero").open("rb") as zeros:
+        device = subprocess.run(
+            [python(), "-m", "seqkit", *TINY, "data.path=-"],
+            cwd=tmp_path,
+            env=environment(),
+            stdin=zeros,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert device.returncode == 3
+    assert b"stdin is a device, such as /dev/zero, and not data" in device.stderr
+
+
+def test_keys_of_the_data_are_told_of_those_that_they_concern(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    soundfile.write(tmp_path / "a.wav", NOISE, 8000)
+    small = [*TINY[1:], "train.max_steps=1", "quiet=true"]
+    for name, *words in (
+        ["a", "recipe=shakespeare", f"data.path={text_file}"],
+        ["b", "recipe=shakespeare", f"data.path={text_file}", "data.newline=lf"],
+        ["c", "recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}", "data.sample_rate=4000"],
+        ["d", "recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}"],
+    ):
+        done = run(*words, *small, f"run_dir={tmp_path / 'runs' / name}")
+        assert done.code == 0, done.err
+    shown = run("compare", f"runs={tmp_path / 'runs'}").out.decode()
+    headings = [line for line in shown.splitlines() if line.startswith("data: ")]
+    assert len(headings) == 4
+    for heading in headings:
+        assert ("data.newline=" in heading) == ("data.kind=text" in heading)
+        assert ("data.sample_rate=" in heading) == ("data.kind=audio" in heading)
