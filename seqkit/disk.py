@@ -173,7 +173,7 @@ def renew(path: Path) -> None:
         os.utime(path)
 
 
-def claim(paths: Sequence[Path]) -> bool:
+def reserve(paths: Sequence[Path]) -> bool:
     """Make empty files, if none of the names is taken; whether that is so. Raises OutputError."""
     made: list[Path] = []
     for path in paths:

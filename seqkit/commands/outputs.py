@@ -113,7 +113,7 @@ def new_files(folder: Path, streams: int, suffix: str) -> list[Path]:
         number += 1
         files = numbered(folder / f"generated_{number}{suffix}", streams)
         try:
-            if not any(folder.glob(f"generated_{number}[._]*")) and disk.claim(files):
+            if not any(folder.glob(f"generated_{number}[._]*")) and disk.reserve(files):
                 return files
         except OSError as error:
             raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
