@@ -6,17 +6,13 @@ or is moved and removed by name. Every failure is an OutputError that names the 
 
 import contextlib
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
+from seqkit import half_files
 from seqkit.errors import OutputError
-
-_RANDOM = 4  # bytes in the name of a temporary file
-HALF = f".*.{'[0-9a-f]' * 2 * _RANDOM}.tmp"
-"""The pattern of files that were being written when their process was killed."""
 
 
 def cache_dir() -> Path:
@@ -126,26 +122,50 @@ def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[
         OutputError: the file cannot be written; or it is there at the end, and `overwrite` is
             false.
     """
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(_RANDOM)}.tmp")
-    with _failures(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    if size:
-        require_room(path, size)
-    with _failures(path):
-        stream = OutputFile(open_file(temporary, "xb"), path)
-    try:
-        with stream:
-            yield stream
-            stream.sync()
+    with scratch(path, size) as (stream, temporary):
+        yield stream
+        stream.sync()
+        if os.name != "posix":  # where an open file keeps its name
+            stream.close()
         with _failures(path):
             if overwrite:
                 temporary.replace(path)
             else:
                 _rename_to_new(temporary, path)
             _sync_folder(path.parent)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
+    """A new file beside `path`, and its name, for as long as the block lasts.
+
+    It is removed when the block ends; after a kill, by the next process that writes there.
+
+    Args:
+        path: what the file is for, which is told when it cannot be written; folders above it are
+            made.
+        size: as in `atomic_write`.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with _failures(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half_files.clear(path.parent.absolute())
+    if size:
+        require_room(path, size)
+
+    with contextlib.ExitStack() as stack:
+        held = False
+        while not held:
+            temporary = half_files.name_for(path)
+            with _failures(path):
+                stream = OutputFile(open_file(temporary, "xb"), path)
+            stack.callback(_unlink, temporary)
+            stack.enter_context(stream)
+            with _failures(path):
+                held = half_files.hold(stream.fileno())
+        yield stream, temporary
 
 
 def create(path: Path, overwrite: bool = False) -> OutputFile:
@@ -227,6 +247,12 @@ def remove(path: Path) -> None:
 def remove_folder(path: Path) -> None:
     """Remove a folder with all that is in it, as far as that goes."""
     shutil.rmtree(path, ignore_errors=True)
+
+
+def _unlink(path: Path) -> None:
+    """Remove a file, if that can be done."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

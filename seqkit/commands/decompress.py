@@ -1,7 +1,6 @@
 """`decompress`: the file that `compress` was given."""
 
 import contextlib
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -78,16 +77,15 @@ def _sink(out: Path | None, codec: Codec, *, overwrite: bool) -> Iterator[Callab
         with disk.atomic_write(out, overwrite) as stream, _content(stream, codec) as write:
             yield write
         return
-    kept = disk.cache_dir() / "decompressed" / secrets.token_hex(8)
-    try:
-        with disk.atomic_write(kept) as stream, _content(stream, codec) as write:
+    place = disk.cache_dir() / "decompressed" / "stdout"
+    with disk.scratch(place) as (stream, kept):
+        with _content(stream, codec) as write:
             yield write
+        stream.flush()
         product = Product()
         for block in corpus_cache.blocks(kept):
             product.write(block)
         product.end()
-    finally:
-        disk.remove(kept)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import secrets
 import tarfile
 import threading
 import urllib.error
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
-from seqkit import disk
+from seqkit import disk, half_files
 from seqkit.data.datasets import Folders, Located
 from seqkit.errors import DataError, OutputError
 
@@ -154,13 +153,15 @@ class Archive:
 
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     """A folder with these files, whole or absent. Raises OutputError."""
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    half_files.clear(target.parent.absolute())
+    aside = half_files.name_for(target)
     disk.make_folder(aside, new=True)
     try:
-        for name, content in files.items():
-            with disk.create(aside / name) as stream:
-                stream.write(content)
-        disk.rename(aside, target)
+        with half_files.folder_held(aside):
+            for name, content in files.items():
+                with disk.create(aside / name) as stream:
+                    stream.write(content)
+            disk.rename(aside, target)
     except OutputError:
         if not target.is_dir():  # else another process was first
             raise

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import os
 import re
-import secrets
 import select
 import stat
 import sys
@@ -146,21 +145,20 @@ def _name_of(place: str) -> str:
 def _keep(place: str, cache: Path, notice: Callable[[str], None], meter: Meter) -> str:
     """Read a stream into the cache; the path of the file, which is called as the stream is."""
     name = _name_of(place) or Path(place).name
-    part = cache / "streams" / f"{secrets.token_hex(8)}.part"
+    streams = (cache / "streams").absolute()
     digest, size = hashlib.sha256(), 0
     notice(f"reading {name}")
-    try:
-        with disk.atomic_write(part) as file, meter.shown(f"reading {name}", 0):
+    with disk.scratch(streams / name) as (file, temporary):
+        with meter.shown(f"reading {name}", 0):
             for block in blocks(place):
                 file.write(block)
                 digest.update(block)
                 size += len(block)
                 meter.add(len(block))
-        kept = (cache / "streams" / digest.hexdigest() / name).absolute()
+        file.sync()
+        kept = streams / digest.hexdigest() / name
         disk.make_folder(kept.parent)
-        disk.rename(part, kept)
-    finally:
-        disk.remove(part)
+        disk.rename(temporary, kept)
     notice(f"{name}: {size:,} bytes read, and kept as {kept}")
     return str(kept)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk
+from seqkit import disk, half_files
 from seqkit.config import Config
 from seqkit.config_file import to_yaml
 from seqkit.errors import CheckpointError, OutputError
@@ -134,7 +134,7 @@ class RunFolder:
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error
         for folder in (self.path, self.files.checkpoints, self.files.samples):
-            for half in folder.glob(disk.HALF):  # of a run that was killed
+            for half in folder.glob(half_files.PATTERN):  # of a run that was killed
                 disk.remove(half)
 
     def clear(self) -> None:

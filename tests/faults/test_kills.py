@@ -15,6 +15,7 @@ import soundfile
 import torch
 
 from tests.conftest import SENTENCE, SMALL, environment, wait_for_steps
+from tests.faults import commands
 from tests.faults.conftest import Amount, Tell
 from tests.warm_python import python
 
@@ -62,17 +63,19 @@ def words(kind: str, folder: Path, run: str) -> list[str]:
     return [f"recipe={recipe}", *sizes, *steps, f"data.path={data}", f"run_dir={folder / run}"]
 
 
-def start(given: list[str], killed_at: int = LEAST) -> "subprocess.Popen[str]":
-    """A training that kills itself at one of its calls to the disk."""
+def start(
+    given: list[str], killed_at: int = LEAST, cwd: Path | None = None
+) -> "subprocess.Popen[str]":
+    """A program that kills itself at one of its calls to the disk."""
     return subprocess.Popen(
-        [python(), "-c", KILLED, str(killed_at), *given], env=environment(), text=True,
+        [python(), "-c", KILLED, str(killed_at), *given], cwd=cwd, env=environment(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
 
-def finish(given: list[str]) -> int:
-    """Train to the end; how many calls to the disk that took."""
-    running = start(given)
+def finish(given: list[str], cwd: Path | None = None) -> int:
+    """Run to the end; how many calls to the disk that took."""
+    running = start(given, cwd=cwd)
     _, said = running.communicate()
     assert running.returncode == 0, said
     assert "Traceback" not in said
@@ -116,3 +119,21 @@ def test_a_killed_training_ends_as_if_it_never_had_been(
         assert all(torch.equal(values[key], own) for key, own in tensors.items())
         assert not list((tmp_path / name).rglob("*.tmp"))
     tell(f"kill -9 while training on {kind}", len(numbers))
+
+
+def test_a_killed_command_leaves_nothing_that_the_next_one_does_not_clear(
+    amount: Amount, tell: Tell, chance: random.Random, trained: Path, tmp_path: Path
+) -> None:
+    lines = commands.lines(trained, tmp_path)
+    names = [name for name in lines if name not in ("train", "inspect", "bench")]
+    numbers = amount(3, 45)
+    for number in numbers:
+        given = lines[names[number % len(names)]]
+        calls = finish(given, tmp_path)
+        assert calls, given
+        killed = start(given, chance.randrange(calls), tmp_path)
+        _, said = killed.communicate()
+        assert killed.returncode == -signal.SIGKILL, said
+        finish(given, tmp_path)
+        assert not list(tmp_path.rglob("*.tmp")), given
+    tell("kill -9 while a command writes", len(numbers))

@@ -1,0 +1,104 @@
+"""Files that are being written: how they are called, and what becomes of them after a kill.
+
+While a process writes a file, or fills a folder, it holds the operating system's lock on it. What
+nobody holds was left by a process that was killed, and is removed by the next one that writes to
+the same folder. A lock may count on its own host only, so what another host left, which the name
+tells, has to be a day old as well.
+"""
+
+import contextlib
+import functools
+import os
+import platform
+import secrets
+import shutil
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+_LONGEST = 100  # bytes of the file's own name; a name has at most 255
+_LEASE = 24 * 3600.0  # seconds
+_HOST, _RANDOM = 4, 8  # hexadecimal digits
+
+PATTERN = f".*.{'[0-9a-f]' * (_HOST + _RANDOM)}.half.tmp"
+"""What files that are being written are called."""
+
+
+def name_for(path: Path) -> Path:
+    """A new name beside `path`, for what is to take its place."""
+    name = os.fsencode(path.name)[:_LONGEST].decode("utf-8", "ignore")
+    return path.with_name(f".{name}.{_host()}{secrets.token_hex(_RANDOM // 2)}.half.tmp")
+
+
+def hold(handle: int) -> bool:
+    """Hold an open file or folder until it is closed.
+
+    False: another process took it for a dead one's in the moment before, and it is gone. Raises
+    OSError.
+    """
+    if os.name != "posix":
+        return True
+    return _lock(handle) is not False and os.fstat(handle).st_nlink > 0
+
+
+@contextlib.contextmanager
+def folder_held(folder: Path) -> Iterator[None]:
+    """Hold a folder while the block fills it. Raises OSError."""
+    if os.name != "posix":
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        hold(handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+@functools.cache  # once a process: of its own files it leaves none
+def clear(folder: Path) -> None:
+    """Remove from a folder what processes were writing when they were killed, as far as it goes.
+
+    The folder is given by its absolute path.
+    """
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError):
+        for path in folder.glob(PATTERN):
+            with contextlib.suppress(OSError):
+                _remove_dead(path)
+
+
+def _remove_dead(path: Path) -> None:
+    """Remove a file or folder that no process holds. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        ours = path.name.split(".")[-3].startswith(_host())
+        old = time.time() > os.fstat(handle).st_mtime + _LEASE
+        locked = _lock(handle)
+        if locked is not False and (old or (ours and locked)):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    finally:
+        os.close(handle)
+
+
+def _host() -> str:
+    """A few digits that tell this host from most others."""
+    return f"{zlib.crc32(platform.node().encode()) & 0xFFFF:0{_HOST}x}"
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock an open file; False if another process has, None where there are no locks."""
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True

@@ -1,0 +1,32 @@
+"""A line for every command, of which each writes what it can."""
+
+import shutil
+from pathlib import Path
+
+from seqkit.cli import main
+from tests.conftest import SENTENCE, TINY
+
+
+def lines(trained: Path, folder: Path) -> dict[str, list[str]]:
+    """The words of every command, to be run in `folder`, which is filled with what they read."""
+    (folder / "a.txt").write_text(SENTENCE * 40)
+    shutil.copytree(trained, folder / "own")
+    given = ["checkpoint=own", "device=cpu"]
+    data = [*given, "data.path=a.txt"]
+    packed = [f"data.path={folder / 'a.txt'}", f"out={folder / 'a.sq'}"]
+    assert main(["compress", f"checkpoint={trained}", "device=cpu", *packed]) == 0
+    again = "overwrite=true"
+    return {
+        "train": [*TINY, "data.path=a.txt", "run_dir=run", "train.max_steps=9", "resume=auto"],
+        "generate": ["generate", *given, "length=3000", "out=b.txt", again],
+        "evaluate": ["evaluate", *data, "out=b.json", again],
+        "score": ["score", *data, "out=b.jsonl", again],
+        "compare": ["compare", "runs=own", "out=b.png", again],
+        "compress": ["compress", *data, "out=b.sq", again],
+        "decompress": ["decompress", *given, "data.path=a.sq", "out=c.txt", again],
+        "report": ["report", "run_dir=own"],
+        "doctor": ["doctor", "data.path=a.txt", "device=cpu", "out=b.md", again],
+        "inspect": ["inspect", "checkpoint=own"],
+        "export": ["export", "checkpoint=own", "out=b.onnx", again],
+        "bench": ["bench", "shape=toy", "device=cpu", "out=d.json", again],
+    }
