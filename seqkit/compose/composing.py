@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from hydra import compose as hydra_compose
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.hydra import Hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
@@ -40,7 +39,8 @@ FREE_TEXT = (
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
 _PLACES = {*FREE_TEXT} - {"prompt", "data.pattern"}  # those that name files and folders
-_REPEATED = "data.path"  # one of them, each value of which counts; of the others the last one does
+REPEATED = "data.path"
+"""One of them, each value of which counts; of the others the last one does."""
 _POWER = re.compile(r"\+?\d{1,10}e\+?\d", re.IGNORECASE)  # 1e3, which Hydra takes for a fraction
 _CONVERSIONS = {
     "could not be converted to Integer": "a whole number, such as 1000",
@@ -78,12 +78,12 @@ def compose(
             plug-in, or one that the run in a folder needs and the arguments do not name.
     """
     arguments, modules = take_modules(arguments)
-    overrides, free = _separate(arguments)
+    overrides, free = separate(arguments)
     named: dict[str, str | None] = {}
     limited = False  # by a max_steps that was given, not by a recipe's
     catalogue = Catalogue(modules)
-    with _hydra(catalogue, config_dirs):
-        for override in _parse(overrides):
+    with loader(catalogue, config_dirs):
+        for override in parse(overrides):
             if override.is_sweep_override():
                 raise ConfigError(f"{override.input_line}: several values need --multirun")
             _check_choice(override, catalogue, config_dirs)
@@ -94,7 +94,7 @@ def compose(
             composed = hydra_compose("config", overrides)
             config = OmegaConf.to_object(composed)
         except (HydraException, OmegaConfBaseException, ValueError) as error:
-            raise ConfigError(_explain(error)) from error
+            raise ConfigError(explain(error)) from error
         except RecursionError as error:
             raise ConfigError(
                 f"recipe={named.get('recipe')}: its defaults lead back to a recipe that they came "
@@ -117,31 +117,12 @@ def compose(
     return Composed(config, catalogue)
 
 
-def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
-    """The arguments of every run of a sweep: all combinations of what was given as a list.
-
-    Each `data.path` that is given makes runs of its own.
-    """
-    arguments, modules = take_modules(arguments)
-    overrides, free = _separate(arguments)
-    kept = [f"{key}={value}" for key, value in free if key != _REPEATED]
-    kept += [f"plugins={module}" for module in modules]
-    repeated = [[f"{key}={value}"] for key, value in free if key == _REPEATED]
-    with _hydra(Catalogue(modules), config_dirs):
-        try:
-            batches = BasicSweeper.split_arguments(_parse(overrides), None)
-        except HydraException as error:
-            raise ConfigError(_explain(error)) from error
-    runs = [run for batch in batches for run in batch]
-    return [[*run, *kept, *path] for run in runs for path in repeated or [[]]]
-
-
 def given_keys(arguments: Iterable[str]) -> list[str]:
     """The keys that were typed, without values, each once."""
     return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
 
 
-def _separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
+def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
     """Hydra's overrides, and each key of free text with its value; every key is checked."""
     known = [name for name, _ in schema.options()]
     whole = {name for name, item in schema.options() if item.type in (int, int | None)}
@@ -184,9 +165,9 @@ def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
         if not value and key != "prompt":
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
         holder, _, name = key.rpartition(".")
-        if key != _REPEATED:
+        if key != REPEATED:
             setattr(getattr(config, holder) if holder else config, name, value)
-    if paths := [value for key, value in free if key == _REPEATED]:
+    if paths := [value for key, value in free if key == REPEATED]:
         config.data.path = paths
 
 
@@ -208,14 +189,15 @@ def _whole(value: str) -> str:
     return str(int(float(value))) if _POWER.fullmatch(value) else value
 
 
-def _parse(overrides: list[str]) -> list[Override]:
+def parse(overrides: list[str]) -> list[Override]:
+    """Overrides as Hydra reads them, within `loader`. Raises ConfigError."""
     parser = OverridesParser.create(GlobalHydra.instance().config_loader())
     parsed = []
     for override in overrides:
         try:
             parsed += parser.parse_overrides([override])
         except HydraException as error:
-            raise ConfigError(f"{override}: the value cannot be read: {_explain(error)}") from error
+            raise ConfigError(f"{override}: the value cannot be read: {explain(error)}") from error
     return parsed
 
 
@@ -237,7 +219,7 @@ def _check_choice(override: Override, catalogue: Catalogue, config_dirs: list[Pa
 
 
 @contextlib.contextmanager
-def _hydra(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
+def loader(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
     """Hydra's config loader over the user's folders, seqkit's own, plug-ins', and the schema."""
     for source in (GroupSource, RecipeSource):
         Plugins.instance().register(source)
@@ -264,7 +246,7 @@ def _renamed(key: str) -> str:
     return f"{key} is called {RENAMED[key]} now"
 
 
-def _explain(error: BaseException) -> str:
+def explain(error: BaseException) -> str:
     """What Hydra or OmegaConf says, in one line, with the nearest name for a bad key."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     key = next((line.split(": ")[1] for line in lines if line.startswith("full_key: ")), "")
