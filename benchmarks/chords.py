@@ -50,7 +50,8 @@ def render() -> Floats:
     """All chords (N,), one after the other, with a little hiss."""
     wave = np.concatenate([chord(name) for name in CHORDS])
     hiss = np.random.default_rng(0).uniform(-1, 1, wave.size)
-    return wave * (_LEVEL / np.abs(wave).max()) + _HISS * hiss
+    loud: Floats = wave * (_LEVEL / np.abs(wave).max())
+    return loud + _HISS * hiss
 
 
 if __name__ == "__main__":
