@@ -151,8 +151,8 @@ def process(*arguments: str, cwd: Path, timeout: float = 600) -> subprocess.Comp
 
 def torchrun(count: int, *words: str, more: Sequence[str] = ()) -> list[str]:
     """The command line that starts so many processes of `python -m words`."""
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    return [*launcher, f"--nproc-per-node={count}", *more, "-m", *words]
+    launcher = [python(), "-m", "torch.distributed.run", "--standalone", "--no-python"]
+    return [*launcher, f"--nproc-per-node={count}", *more, python(), "-m", *words]
 
 
 def environment() -> dict[str, str]:

@@ -206,6 +206,7 @@ if __name__ == "__main__":
         *("seqkit.api.train", "seqkit.commands.train", "seqkit.commands.generate"),
         *("seqkit.commands.evaluate", "torch._dynamo", "torch.onnx", "matplotlib.figure"),
         *("matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg"),
+        "torch.distributed.run",
     ):
         importlib.import_module(name)
     gc.freeze()  # what is imported is not looked through again at the end of each program

@@ -16,6 +16,7 @@ from seqkit.runs import checkpoint
 from tests.commands.giving_up import STEP
 from tests.commands.test_train import PERSISTENT
 from tests.conftest import TINY, Run, environment, same, torchrun, wait_for_steps
+from tests.warm_python import python
 
 ENDLESS = ("train.max_steps=100000", "train.checkpoint_every=10", "train.validate_every=0")
 
@@ -91,7 +92,11 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
 ) -> None:
     folder = tmp_path / "run"
     words = (*ENDLESS, f"data.path={text_file}", f"run_dir={folder}", "resume=auto")
-    several = started(2, *words, more=("--max-restarts=1",))
+    line = torchrun(2, "seqkit", *TINY, *words, more=("--max-restarts=1",))
+    several = subprocess.Popen(  # a launcher of this process's own, whose children are found
+        [sys.executable, *line[1:]],
+        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     wait_for_steps(folder, 20)
     os.kill(workers(several.pid)[1], signal.SIGKILL)
     reached = max(step for _, step, _ in metrics(folder))
@@ -116,7 +121,7 @@ def by_hand(
     for rank, own in enumerate(words):
         place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": size}
         place |= {"LOCAL_WORLD_SIZE": size, "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
-        line = [sys.executable, "-m", "seqkit", *command, *own]
+        line = [python(), "-m", "seqkit", *command, *own]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         started.append(
             subprocess.Popen(
