@@ -7,7 +7,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import contextlib
 import errno
+import fcntl
 import io
+import shutil
 import signal
 import socket
 import subprocess
@@ -57,6 +59,7 @@ class Result:
 
 Run = Callable[..., Result]
 Write = Callable[[str, str], None]
+Tell = Callable[[str, int], None]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -102,13 +105,39 @@ def text_file(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished tiny run, trained by the real command line."""
-    folder = tmp_path_factory.mktemp("trained")
-    (folder / "text.txt").write_text(SENTENCE * 100)
-    words = ["data.path=text.txt", "run_dir=run", "optimizer.lr=0.02"]
-    with contextlib.chdir(folder):
-        assert main([*TINY, *words, "train.max_steps=150", "train.validate_every=50"]) == 0
-    return folder / "run"
+    """The folder of a finished tiny run, trained by the real command line; for reading alone."""
+
+    def train(folder: Path) -> None:
+        (folder / "text.txt").write_text(SENTENCE * 100)
+        words = ["data.path=text.txt", "run_dir=run", "optimizer.lr=0.02"]
+        with contextlib.chdir(folder):
+            assert main([*TINY, *words, "train.max_steps=150", "train.validate_every=50"]) == 0
+
+    return shared(tmp_path_factory, "trained", train) / "run"
+
+
+def shared(
+    tmp_path_factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], None]
+) -> Path:
+    """A folder that one of the processes in which tests run fills, and all of them read."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent  # of all of them
+    folder, filled = place / name, place / f"{name}.filled"
+    with (place / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not filled.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            fill(folder)
+            filled.touch()
+    return folder
+
+
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Tell:
+    """Have it said at the end that so many faults of a kind were withstood."""
+    return lambda kind, passed: record_property("faults", (kind, passed))
 
 
 @pytest.fixture
@@ -227,8 +256,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return 0 if torch.cuda.is_available() else min(os.cpu_count() or 1, 4)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked gpu run where there is one: `python -m pytest -m gpu`."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests marked gpu run where there is one, and `every` with `-m faults` alone."""
+    if "faults" not in config.option.markexpr:
+        left = [item for item in items if item.get_closest_marker("every")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
     missing = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU")
     for item in items:
         if item.get_closest_marker("gpu"):

@@ -3,32 +3,40 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import EARLIER_RUNS, TINY, Run, environment
+from seqkit.cli import main
+from tests.conftest import EARLIER_RUNS, SENTENCE, TINY, Run, environment
 from tests.terminal import set_size
 from tests.warm_python import python
 
 
-@pytest.fixture
-def runs(run: Run, tmp_path: Path, text_file: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs of one text, one better than the other, one run of another text, and a folder."""
-    other = tmp_path / "other.txt"
+    place = tmp_path_factory.mktemp("compared")
+    text, other, folder = place / "text.txt", place / "other.txt", place / "runs"
+    text.write_text(SENTENCE * 40)
     other.write_text("abcdefg " * 200)
-    folder = tmp_path / "runs"
     for name, *words in (
-        ["worse", "train.max_steps=4", f"data.path={text_file}"],
-        ["better", "train.max_steps=40", "optimizer.lr=0.02", f"data.path={text_file}"],
+        ["worse", "train.max_steps=4", f"data.path={text}"],
+        ["better", "train.max_steps=40", "optimizer.lr=0.02", f"data.path={text}"],
         ["$other", "train.max_steps=4", f"data.path={other}"],
     ):
-        done = run(*TINY, *words, "train.validate_every=2", f"run_dir={folder / name}")
-        assert done.code == 0, done.err
+        assert main([*TINY, *words, "train.validate_every=2", f"run_dir={folder / name}"]) == 0
     (folder / "_empty").mkdir()
     return folder
+
+
+@pytest.fixture
+def runs(made: Path, tmp_path: Path) -> Path:
+    """The runs, to be done with as one likes."""
+    return Path(shutil.copytree(made, tmp_path / "runs"))
 
 
 def test_a_damaged_run_tells_what_is_left_of_it(run: Run, runs: Path) -> None:

@@ -314,7 +314,7 @@ def test_other_weights_to_start_from_are_not_passed_over(
 
 
 def test_a_signal_in_a_validation_is_heard_at_once(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(SENTENCE * 10_000)
+    (tmp_path / "a.txt").write_text(SENTENCE * 3000)
     words = ["data.split=0.1,0.9,0", "train.max_steps=2", "model.hidden_size=64"]
     with start(tmp_path / "a", tmp_path / "a.txt", *words) as training:
         wait_for_steps(tmp_path / "a", 2)

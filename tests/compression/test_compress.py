@@ -3,6 +3,8 @@
 import io
 import json
 import struct
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from seqkit.compression.coder import Coder, from_lanes, to_lanes
 from seqkit.compression.container import MARK, Reader
 from seqkit.compression.rans import LEAST
 from seqkit.errors import CheckpointError, ConfigError, DataError
-from tests.conftest import SENTENCE
+from tests.conftest import SENTENCE, environment
 
 TEXT = SENTENCE.encode() * 60
 ODD = [b"", b"t", b"Q", b"\0\0\0", b"\xff\xfe", b"\xef\xbb\xbfthe rain\r\n", bytes(range(256)) * 9]
@@ -163,19 +165,27 @@ def test_only_bytes_are_taken(model: "seqkit.Model[str]") -> None:
         model.decompress(b"the rain in spain")
 
 
-def test_the_number_of_threads_is_the_encoders_and_is_given_back(
-    model: "seqkit.Model[str]",
-) -> None:
-    content = TEXT * 13  # as little as is worth more than one thread
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        packed = model.compress(content)
-        torch.set_num_threads(1)
-        assert model.decompress(packed) == content
-        assert torch.get_num_threads() == 1
-    finally:
-        torch.set_num_threads(before)
+THREADS = """
+import sys, torch, seqkit
+model = seqkit.load(sys.argv[1], device="cpu")
+content = sys.argv[2].encode() * 13  # as little as is worth more than one thread
+torch.set_num_threads(2)
+packed = model.compress(content)
+torch.set_num_threads(1)
+assert model.decompress(packed) == content
+assert torch.get_num_threads() == 1
+sys.stdout.buffer.write(packed)
+"""
+
+
+def test_the_number_of_threads_is_the_encoders_and_is_given_back(trained: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS, str(trained), TEXT.decode()],
+        env={**environment(), "GOMP_SPINCOUNT": "1000"},  # other tests use the second core
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert Reader(io.BytesIO(done.stdout), "packed").header.threads == 2
 
 
 def test_lanes_that_end_early_cost_nothing(model: "seqkit.Model[str]") -> None:

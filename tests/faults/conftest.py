@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 
 Amount = Callable[[int, int], range]
-Tell = Callable[[str, int], None]
 
 
 @pytest.fixture
@@ -17,12 +16,6 @@ def amount(pytestconfig: pytest.Config) -> Amount:
         return range(every if "faults" in pytestconfig.option.markexpr else few)
 
     return call
-
-
-@pytest.fixture
-def tell(record_property: Callable[[str, object], None]) -> Tell:
-    """Have it said at the end that so many faults of a kind were withstood."""
-    return lambda kind, passed: record_property("faults", (kind, passed))
 
 
 @pytest.fixture

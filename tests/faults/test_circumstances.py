@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.conftest import SENTENCE, SMALL, TINY, environment, start, wait_for_steps
-from tests.faults.conftest import Amount, Tell
+from tests.conftest import SENTENCE, SMALL, TINY, Tell, environment, start, wait_for_steps
+from tests.faults.conftest import Amount
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults

@@ -7,8 +7,8 @@ import pytest
 
 from seqkit.commands import COMMANDS
 from seqkit.config import options
-from tests.conftest import TINY, Run
-from tests.faults.conftest import Amount, Tell
+from tests.conftest import TINY, Run, Tell
+from tests.faults.conftest import Amount
 
 pytestmark = pytest.mark.faults
 VALUES = (

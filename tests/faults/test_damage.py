@@ -18,8 +18,8 @@ from seqkit.data.load import load_corpus
 from seqkit.errors import CheckpointError, ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from tests.conftest import Run
-from tests.faults.conftest import Amount, Tell
+from tests.conftest import Run, Tell
+from tests.faults.conftest import Amount
 
 pytestmark = pytest.mark.faults
 ODD: tuple[Any, ...] = (

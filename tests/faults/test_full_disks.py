@@ -12,8 +12,7 @@ from seqkit import disk
 from seqkit.errors import OutputError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from tests.conftest import SENTENCE, TINY, environment
-from tests.faults.conftest import Tell
+from tests.conftest import SENTENCE, TINY, Tell, environment
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults

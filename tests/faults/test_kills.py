@@ -14,9 +14,9 @@ import safetensors
 import soundfile
 import torch
 
-from tests.conftest import SENTENCE, SMALL, environment, wait_for_steps
+from tests.conftest import SENTENCE, SMALL, Tell, environment, wait_for_steps
 from tests.faults import commands
-from tests.faults.conftest import Amount, Tell
+from tests.faults.conftest import Amount
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults

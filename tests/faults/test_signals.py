@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from seqkit.commands import COMMANDS
-from tests.conftest import environment
+from tests.conftest import Tell, environment
 from tests.faults import commands
-from tests.faults.conftest import Amount, Tell
+from tests.faults.conftest import Amount
 
 pytestmark = [
     pytest.mark.faults,

@@ -11,7 +11,7 @@ from seqkit.config import ModelConfig
 from seqkit.errors import DeviceError
 from seqkit.evaluation import scoring
 from seqkit.generation import footprint
-from tests.conftest import environment
+from tests.conftest import Tell, environment
 from tests.warm_python import python
 
 _MEASURE = """
@@ -42,10 +42,18 @@ print(generate(*map(int, sys.argv[2:])) - first)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells the peak")
-@pytest.mark.parametrize("engine", ["torch", "onnx"])
-@pytest.mark.parametrize("shape", [(2, 256, 65, 10_000), (1, 8, 1500, 10_000)])
+@pytest.mark.faults
+@pytest.mark.parametrize(
+    ("engine", "shape"),
+    [
+        ("torch", (1, 8, 1500, 10_000)),
+        pytest.param("onnx", (1, 8, 1500, 10_000), marks=pytest.mark.every),
+        pytest.param("torch", (2, 256, 65, 10_000), marks=pytest.mark.every),
+        pytest.param("onnx", (2, 256, 65, 10_000), marks=pytest.mark.every),
+    ],
+)
 def test_streams_take_what_is_estimated_or_a_little_more(
-    engine: str, shape: tuple[int, int, int, int]
+    engine: str, shape: tuple[int, int, int, int], tell: Tell
 ) -> None:
     done = subprocess.run(
         [python(), "-c", _MEASURE, engine, *map(str, shape)],
@@ -58,6 +66,7 @@ def test_streams_take_what_is_estimated_or_a_little_more(
     model = ModelConfig(num_layers=layers, hidden_size=hidden, vocabulary_size=size)
     estimate = streams * footprint.stream_bytes(model, on_gpu=False)
     assert estimate < int(done.stdout) < 3 * estimate + 60 * 10**6
+    tell("generations that take the memory that was estimated", 1)
 
 
 def test_an_evaluation_of_a_huge_vocabulary_is_refused() -> None:
