@@ -17,12 +17,12 @@ from seqkit.model.execution import Execution
 from seqkit.ranks import ALONE, Ranks
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.progress import TrainingProgress
+from seqkit.training.reports import ReportPace
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
 from seqkit.training.time_budget import Spent, TimeBudget
 from seqkit.training.validation import Validation, calibrated
 
-_REPORT_EVERY = 10  # steps between reports; reading a loss back makes a GPU wait
 _RELEASE_EVERY = 20  # steps after which memory-mapped data that was read is released
 
 
@@ -63,6 +63,7 @@ class Trainer:
             validation, start, execution.precision, calibrate=train.calibrate, ranks=ranks
         )
         self._ranks = ranks
+        self._pace = ReportPace(ranks)
         self._config = train
         self._optimizer = optimizer
         self._execution = execution
@@ -131,8 +132,8 @@ class Trainer:
             last = not in_time or self._time.is_closed or self._at_limit
             validate = last or self._validation_due
             due = validate or _every(self._config.checkpoint_every, progress.step)
-            report = due or progress.step == 1 or _every(_REPORT_EVERY, progress.step)
-            report = report or self._time.needs_look(_REPORT_EVERY)
+            report = due or progress.step == 1 or _every(self._pace.every, progress.step)
+            report = report or self._time.needs_look(self._pace.every)
             if report:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
             if not in_time:
@@ -219,6 +220,7 @@ class Trainer:
         seconds = progress.seconds - progress.reported_seconds
         rate = (progress.symbols - progress.reported_symbols) / max(seconds, 1e-9)
         progress.reported_symbols, progress.reported_seconds = progress.symbols, progress.seconds
+        self._pace.reported(progress.step, progress.seconds)
         norm = self._step.gradient_norm
         return Trained(
             *(progress.step, progress.symbols, progress.seconds, loss, rate),
