@@ -5,6 +5,7 @@ checkpoints/{last,previous,best}.safetensors
 """
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from seqkit import disk
 from seqkit.errors import CheckpointError
 
 _SUFFIX = ".safetensors"
+_SAVED = ("best", "last", "previous")  # checkpoints, the one to take first
 _SHOWN = 3  # runs that are named
+_DEEPEST = 2  # folders between a folder and the runs in it: RECIPE/TIME
 
 
 @dataclass(frozen=True)
@@ -124,12 +127,12 @@ def find_checkpoint(place: Path) -> Path:
     try:
         if not place.is_dir():
             return place
-        for name in ("best", "last", "previous"):
+        for name in _SAVED:
             if (file := RunFiles(place).checkpoint(name)).is_file():
                 return file
     except OSError as error:
         raise CheckpointError(f"{place}: cannot be read: {disk.describe(error)}") from error
-    if runs := _newest_runs(place):
+    if runs := sorted(filter(_has_checkpoints, runs_below(place)), key=_saved_at, reverse=True):
         raise CheckpointError(
             f"{place}: a folder of runs: give one of them, the newest: checkpoint={runs[0]}"
             + "".join(f", {run}" for run in runs[1:_SHOWN])
@@ -140,15 +143,42 @@ def find_checkpoint(place: Path) -> Path:
     )
 
 
-def _newest_runs(folder: Path) -> list[Path]:
-    """The runs in a folder, or in the folders in it (RECIPE/TIME), the newest first."""
-    times: dict[Path, float] = {}
+def is_run(folder: Path) -> bool:
+    """Whether a training wrote to a folder. A config.yaml alone may be anybody's."""
+    files = RunFiles(folder)
+    saved = any(files.checkpoint(name).is_file() for name in _SAVED)
+    begun = files.config.is_file() and files.checkpoints.is_dir()
+    return saved or begun or files.metrics.is_file()
+
+
+def runs_below(folder: Path) -> list[Path]:
+    """The runs in a folder, or in the folders in it (RECIPE/TIME), by name."""
+    found: set[Path] = set()
+    own = RunFiles(Path())
     with contextlib.suppress(OSError):  # a folder that may not be read, a file that goes
-        for depth in ("*", "*/*"):
-            for file in folder.glob(f"{depth}/checkpoints/*{_SUFFIX}"):
-                run = file.parents[1]
-                times[run] = max(times.get(run, 0.0), file.stat().st_mtime)
-    return sorted(times, key=lambda run: times[run], reverse=True)
+        for depth in range(1, _DEEPEST + 1):
+            for file in (own.config, own.metrics, own.checkpoints):
+                found |= {place.parent for place in folder.glob("*/" * depth + file.name)}
+        return sorted(filter(is_run, found))
+    return []
+
+
+def names_of(runs: Sequence[Path], folder: Path) -> str:
+    """The names of runs in a folder, in a message; of many the first ones."""
+    names = ", ".join(str(run.relative_to(folder)) for run in runs[:_SHOWN])
+    return names + (" …" if len(runs) > _SHOWN else "")
+
+
+def _has_checkpoints(run: Path) -> bool:
+    return RunFiles(run).has_checkpoints
+
+
+def _saved_at(run: Path) -> float:
+    """When the newest checkpoint of a run was saved; 0 where that is not known."""
+    with contextlib.suppress(OSError):
+        saved = RunFiles(run).checkpoints.glob(f"*{_SUFFIX}")
+        return max(file.stat().st_mtime for file in saved)
+    return 0.0
 
 
 def samples_folder(checkpoint: Path) -> Path:

@@ -7,9 +7,7 @@ from seqkit import disk
 from seqkit.config import Config
 from seqkit.config_file import LARGEST, from_yaml
 from seqkit.errors import CheckpointError, ConfigError
-from seqkit.runs.layout import RunFiles
-
-_SHOWN = 5  # runs that are named
+from seqkit.runs.layout import RunFiles, names_of, runs_below
 
 
 def read_config(folder: Path) -> Config:
@@ -36,9 +34,9 @@ def read_config(folder: Path) -> Config:
 
 def _instead_of_a_run(folder: Path) -> str:
     """What there is where no config.yaml is, and what to do."""
-    if runs := sorted(file.parent.name for file in folder.glob("*/config.yaml")):
+    if runs := runs_below(folder):
         return (
-            f"it holds the runs {', '.join(runs[:_SHOWN])}{' …' if len(runs) > _SHOWN else ''}: "
+            f"it holds the runs {names_of(runs, folder)}: "
             "give the folder of one, or --multirun with the line that started them"
         )
     found = "no such folder"

@@ -17,7 +17,7 @@ from seqkit.errors import CheckpointError, ConfigError, SeqkitError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint, metrics
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.layout import RunFiles, find_checkpoint
+from seqkit.runs.layout import RunFiles, find_checkpoint, names_of, runs_below
 from seqkit.runs.metrics import Metrics
 
 State = Literal["running", "finished", "stopped", "diverged", "ended"]
@@ -33,7 +33,6 @@ DATA_KEYS = tuple(
 """Keys that decide what a loss is measured on, besides the data itself."""
 
 _SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
-_SHOWN = 5  # runs that a message names
 
 
 @dataclass(frozen=True)
@@ -147,9 +146,8 @@ def require_run(path: Path) -> None:
 def _instead_of_a_run(path: Path) -> str:
     if not path.is_dir():
         return "no such folder: give the folder of a run"
-    if runs := sorted(file.parent.name for file in path.glob("*/config.yaml")):
-        more = " …" if len(runs) > _SHOWN else ""
-        return f"it holds the runs {', '.join(runs[:_SHOWN])}{more}: give the folder of one"
+    if runs := runs_below(path):
+        return f"it holds the runs {names_of(runs, path)}: give the folder of one"
     return "no run in this folder: give the folder of a run"
 
 

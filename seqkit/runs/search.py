@@ -4,9 +4,7 @@ import glob
 from pathlib import Path
 
 from seqkit.errors import ConfigError
-from seqkit.runs.layout import RunFiles
-
-_DEEPEST = 2  # folders between a match and its runs: RECIPE/TIME
+from seqkit.runs.layout import is_run, runs_below
 
 
 def find(pattern: str) -> tuple[list[Path], list[Path]]:
@@ -19,12 +17,7 @@ def find(pattern: str) -> tuple[list[Path], list[Path]]:
     runs: dict[Path, None] = {}
     others = []
     for match in (folder for folder in map(Path, matches) if folder.is_dir()):
-        below = [
-            file.parent
-            for depth in range(1, _DEEPEST + 1)
-            for file in match.glob("*/" * depth + "config.yaml")
-        ]
-        inside = [match] if _is_run(match) else sorted(filter(_is_run, below))
+        inside = [match] if is_run(match) else runs_below(match)
         runs |= dict.fromkeys(inside)
         if not inside:
             others.append(match)
@@ -38,8 +31,3 @@ def find(pattern: str) -> tuple[list[Path], list[Path]]:
 def _glob(pattern: str) -> list[str]:
     # Path.glob takes no absolute pattern.
     return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
-
-
-def _is_run(folder: Path) -> bool:
-    files = RunFiles(folder)
-    return files.metrics.is_file() or (files.config.is_file() and files.checkpoints.is_dir())
