@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from seqkit.config import Config
-from seqkit.data.load import fitting_recipe
+from seqkit.data.load import suggested_recipe
 from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.ranks import Ranks
@@ -56,7 +56,7 @@ def _run_folder(config: Config) -> RunFolder:
         raise ConfigError(
             f"no recipe: resume=auto goes on with the run in {config.run_dir}"
             if held
-            else f"no recipe: give {fitting_recipe(config.data)}; --help lists all"
+            else f"no recipe: give {suggested_recipe(config.data)}; --help lists all"
         )
     if config.run_dir:
         return RunFolder(Path(config.run_dir))

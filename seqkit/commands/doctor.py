@@ -11,14 +11,11 @@ from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
 from seqkit.data import pipes
-from seqkit.data.load import is_sound, load_corpus
+from seqkit.data.load import fitting_recipe, load_corpus
 from seqkit.doctor import advice, after_run, shown
 from seqkit.doctor.examine import examine
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
-
-_RECIPES = {False: "shakespeare", True: "wav_generation"}
-"""What is trained where no recipe is given, by whether the data are sound."""
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -67,10 +64,11 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     """The config, on a recipe that fits the data where none is given."""
     if config.recipe:
         return config
-    sound = is_sound(
+    recipe = fitting_recipe(
         config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
     )
-    base = _composed(catalogue, _RECIPES[sound])
+    base = _composed(catalogue, recipe)
+    minutes = config.train.max_minutes or base.train.max_minutes
     given = {
         item.name: value
         for item in dataclasses.fields(DataConfig)
@@ -80,7 +78,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     return dataclasses.replace(
         base,
         data=dataclasses.replace(base.data, **given, kind=config.data.kind),
-        train=dataclasses.replace(base.train, max_minutes=config.train.max_minutes),
+        train=dataclasses.replace(base.train, max_minutes=minutes),
         device=config.device,
     )
 

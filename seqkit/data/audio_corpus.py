@@ -1,8 +1,9 @@
 """Files of sound become a corpus: a symbol per sample, quantised once and kept in the cache."""
 
+import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,19 @@ def holds_sound(path: Path, pattern: str = "") -> bool:
     sound = sum(map(files.is_named_as_sound, names))
     texts = any(name.lower().endswith(".txt") for name in names)
     return not texts and 0 < sound >= len(names) - sound
+
+
+def seconds_of(paths: Sequence[Path], pattern: str, most: float) -> float:
+    """How long the sound in some files and folders is, by their headers; `most`, if it is more."""
+    search = Search(Choice("audio", pattern), BadFiles(skip=True))
+    seconds = 0.0
+    for _, file in search.files(paths):
+        with contextlib.suppress(BadFileError):
+            recording = reader.Reader(file)
+            seconds += recording.frames / recording.sample_rate
+        if seconds >= most:
+            return most
+    return seconds
 
 
 def load(

@@ -6,7 +6,7 @@ from pathlib import Path
 from seqkit import disk
 from seqkit.errors import DataError
 
-SOUND_HINT = "recipe=wav_generation learns from sound"
+SOUND_HINT = "recipe=my_sound learns from sound, recipe=wav_generation from 20 minutes or more"
 TEXT_HINT = "recipe=shakespeare learns from text"
 
 

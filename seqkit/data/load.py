@@ -20,6 +20,8 @@ from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 
+_FOR_TEXT = "shakespeare"
+_LITTLE_SOUND = 1200.0  # seconds, up to which my_sound makes copies
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 
 
@@ -88,20 +90,18 @@ def load_corpus(
     return corpus
 
 
-def is_sound(
+def fitting_recipe(
     data: DataConfig,
     *,
     catalogue: Catalogue,
     notice: Callable[[str], None],
     progress: Progress = unseen,
-) -> bool:
-    """Whether `load_corpus` would read this data as sound. Arguments and errors are its own."""
+) -> str:
+    """The recipe for this data where none is given. Arguments and errors are `load_corpus`'s."""
     kind = _kind(data, None, catalogue)
-    if kind != "auto":
-        return kind == "audio"
-    return _is_sound(
-        _locate(data, catalogue, Folders(disk.cache_dir(), notice, progress)), data.pattern
-    )
+    located = _locate(data, catalogue, Folders(disk.cache_dir(), notice, progress))
+    sound = kind == "audio" or (kind == "auto" and _is_sound(located, data.pattern))
+    return _recipe_for(located.paths, data.pattern) if sound else _FOR_TEXT
 
 
 def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, Any]) -> str | None:
@@ -140,13 +140,21 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     return f"{shown} {verb} not have the {recorded} bytes that the checkpoint was trained on"
 
 
-def fitting_recipe(data: DataConfig) -> str:
-    """A recipe for the data at `data.path`, as far as that can be told without reading it."""
+def suggested_recipe(data: DataConfig) -> str:
+    """`fitting_recipe` in words, as far as it can be told without reading `data.path`."""
     files = [path for path in map(Path, data.path) if path.exists()]
     if not files or any(map(pipes.is_pipe, data.path)):
         return "recipe=NAME"
     sound = data.kind == "audio" or all(map(audio_corpus.holds_sound, files))
-    return "recipe=wav_generation, for sound" if sound else "recipe=shakespeare, for text"
+    if not sound:
+        return f"recipe={_FOR_TEXT}, for text"
+    return f"recipe={_recipe_for(files, data.pattern)}, for sound"
+
+
+def _recipe_for(paths: Sequence[Path], pattern: str) -> str:
+    """The recipe for sound, by how much of it there is."""
+    seconds = audio_corpus.seconds_of(paths, pattern, _LITTLE_SOUND)
+    return "my_sound" if seconds < _LITTLE_SOUND else "wav_generation"
 
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:

@@ -10,15 +10,11 @@ from seqkit import device, memory
 from seqkit.command_line import command_line
 from seqkit.config import Config, DataConfig
 from seqkit.data.codecs import Codec
-from seqkit.doctor import recommendation, speed
+from seqkit.doctor import recommendation, speed, whole_recipes
 from seqkit.doctor.examine import Examined
 from seqkit.doctor.recommendation import Recommendation, Task
-from seqkit.model.char_rnn import count_parameters
 
 _MINUTES = 5.0  # of training where train.max_minutes is not given
-_LARGE = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_digits_large"}
-_LEAST_LOSS = 0.05  # nats; below it the validation part is nearly constant, and tells nothing
-_LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
 
 
 def advise(
@@ -30,7 +26,7 @@ def advise(
 ) -> dict[str, Any] | None:
     """What to train with this config's data on a device; None where there is nothing to learn.
 
-    On a GPU that is a recipe made for one, of which docs/results.md tells the losses.
+    On a GPU that is a recipe made for one; where the recipe ends by the clock, it is that recipe.
 
     Args:
         config: with which the data were read.
@@ -41,51 +37,50 @@ def advise(
     """
     if examined.constant:
         return None
-    minutes = config.train.max_minutes or _MINUTES
+    symbols = len(examined.training)
     if chosen.type == "cuda":
-        recipe = _LARGE[codec.kind]
-        if codec.kind == "text" and len(examined.training) > _LARGE_TEXT:
-            recipe = "text_large"
-        line = command_line(f"recipe={recipe}", *_data_words(config.data, composed(recipe).data))
-        return {"command": line, "recipe": recipe, "expected_loss": None, "seconds": None}
+        large = composed(whole_recipes.for_gpu(codec.kind, symbols))
+        found = whole_recipes.on_gpu(large, codec, symbols, examined.baseline)
+        return {**_command(config, large), **found}
+    base, minutes = composed(config.recipe or ""), config.train.max_minutes or _MINUTES
     precision = device.candidate_precisions(config.train.precision, chosen)[0]
+    if base.train.max_minutes:  # it brings a network that was made for such data
+        words = [] if minutes == base.train.max_minutes else [f"train.max_minutes={minutes:g}"]
+        given = codec, symbols, examined.baseline, 60 * minutes, precision
+        return {**_command(config, base, *words), **whole_recipes.by_the_clock(base, *given)}
     network = recommendation.network(codec.size)
     measured = speed.measure(network, recommendation.LANES[codec.kind], precision)
     task = Task(
         kind=codec.kind,
-        symbols=len(examined.training),
+        symbols=symbols,
         vocabulary=codec.size,
         baseline=examined.baseline,
         seconds=60 * minutes,
         precision=precision,
         free=memory.free_bytes(chosen),
     )
-    found = recommendation.recommend(task, measured)
-    return _as_values(config, composed(config.recipe or ""), found)
+    return _as_values(config, base, recommendation.recommend(task, measured), symbols)
 
 
-def _as_values(config: Config, base: Config, found: Recommendation) -> dict[str, Any]:
+def _as_values(config: Config, base: Config, found: Recommendation, symbols: int) -> dict[str, Any]:
     keys = {key: value for key, value in found.keys.items() if value is not None}
     keys = {key: value for key, value in keys.items() if value != _value(base, key)}
     words = [f"{key}={_written(value)}" for key, value in keys.items()]
-    expected = found.expected
-    told = expected.loss > _LEAST_LOSS
+    told = found.model, found.steps, found.read, symbols, found.seconds, found.expected
     return {
-        "command": command_line(
-            f"recipe={config.recipe}", *_data_words(config.data, base.data), *words
-        ),
-        "recipe": config.recipe,
+        **_command(config, base, *words),
         "keys": keys,
-        "parameters": count_parameters(found.model),
-        "steps": found.steps,
-        "epochs": found.epochs,
-        "seconds": found.seconds,
-        "symbols_per_second": found.read / found.seconds,
+        **whole_recipes.facts(*told),
         "memory": found.memory,
-        "expected_loss": expected.loss if told else None,
-        "expected_between": [expected.low, expected.high] if told else None,
-        "within_fit": expected.within,
+        "measured_on": None,
     }
+
+
+def _command(config: Config, base: Config, *words: str) -> dict[str, str]:
+    """The command line that trains by a recipe with the data of a config."""
+    data = _data_words(config.data, base.data)
+    line = command_line(f"recipe={base.recipe}", *data, *words)
+    return {"command": line, "recipe": base.recipe or ""}
 
 
 def _data_words(data: DataConfig, base: DataConfig) -> list[str]:

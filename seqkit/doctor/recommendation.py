@@ -21,10 +21,10 @@ _WIDTHS = {
     "audio": {512: 24_000, 384: 16_000, 256: 8_000, 192: 4_000, 128: 0},
 }
 """Units of a layer, and the steps from which a network of that width is worth its time."""
-_MOMENTS = 3  # values kept for each weight: AdamW's two and the average
+MOMENTS = 3  # values kept for each weight: AdamW's two and the average
 _FILLED = 0.6  # of the free memory: estimates are lower bounds
 _LEAST_STEPS = 100
-_TRAINING = 0.93  # of the time is spent on steps, the rest on validations and samples
+TRAINING = 0.93  # of the time is spent on steps, the rest on validations and samples
 _VALIDATIONS = 8
 _WARM_UP = 0.1  # of the steps at most
 _MANY_SYMBOLS = 512  # beyond it a symbol is shown by an embedding
@@ -93,8 +93,8 @@ def recommend(task: Task, speed: Speed) -> Recommendation:
     for width, worth in _WIDTHS["audio" if task.kind == "audio" else "text"].items():
         model = replace(network(task.vocabulary), hidden_size=width)
         each = speed.step_seconds(model, length)
-        steps = int(_TRAINING * task.seconds / each)
-        memory = TrainingShape(model, _MOMENTS, lanes, length, task.precision, on_gpu=False).most
+        steps = int(TRAINING * task.seconds / each)
+        memory = TrainingShape(model, MOMENTS, lanes, length, task.precision, on_gpu=False).most
         if steps >= worth and (task.free is None or memory < _FILLED * task.free):
             break
     steps = max(_LEAST_STEPS, 10 * (steps // 10))

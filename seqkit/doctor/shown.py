@@ -116,13 +116,11 @@ def _recommended(found: Mapping[str, Any] | None) -> Iterator[str]:
         return
     yield "Train with"
     yield f"  {found['command']}"
-    if found["seconds"] is None:
-        yield "a recipe made for GPUs; docs/results.md has its times and losses."
-        return
+    where = f" on {found['measured_on']}, where it was measured" if found["measured_on"] else ""
+    needs = f", {memory.readable(found['memory'])} of memory" if found["memory"] else ""
     yield (
         f"{found['parameters']:,} weights, {found['steps']:,} steps, {found['epochs']:.1f} passes "
-        f"over the training part; about {duration(found['seconds'])}, "
-        f"{memory.readable(found['memory'])} of memory."
+        f"over the training part; about {duration(found['seconds'])}{where}{needs}."
     )
     if found["expected_between"] is None:
         yield "The validation part is nearly constant: its loss will tell nothing."

@@ -113,8 +113,21 @@ def test_sound_is_examined_at_the_rate_of_the_recipe(run: Run, tmp_path: Path) -
     assert sound["snr_of_256_levels_db"]["mu_law"] > 30
     assert any("7 channels hold no sound" in fault for fault in found["faults"])
     assert any("short, 6.0 s" in fault for fault in found["faults"])
-    assert "recipe=wav_generation" in found["recommendation"]["command"]
     assert composed(found).sample_rate == 8000
+
+
+def test_little_sound_is_for_my_sound_and_more_is_not(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", NOISE, 8000)
+    found = examined(run, f"data.path={tmp_path / 'a.wav'}")["recommendation"]
+    assert found["recipe"] == "my_sound"
+    words = ["recipe=my_sound", f"data.path={tmp_path / 'a.wav'}", "train.max_minutes=0.05"]
+    assert shlex.split(found["command"])[3:] == words
+    assert found["seconds"] == 3
+    assert found["expected_loss"] <= np.log(256)
+    assert not found["within_fit"]
+    soundfile.write(tmp_path / "a.wav", np.resize(NOISE, 1201 * 8000), 8000)
+    more = examined(run, f"data.path={tmp_path / 'a.wav'}", "data.sample_rate=1000")
+    assert more["recommendation"]["recipe"] == "wav_generation"
 
 
 def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from seqkit.config import DataConfig
 from seqkit.data import corpus_cache
 from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
 from seqkit.data.corpus import Corpus
-from seqkit.data.load import fitting_recipe, load_corpus, recorded_path_problem
+from seqkit.data.load import load_corpus, recorded_path_problem, suggested_recipe
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import Symbols
@@ -196,11 +196,16 @@ def test_paths_in_one_are_several(text: Path, sound: Path) -> None:
 
 
 def test_a_recipe_is_named_that_fits(text: Path, sound: Path) -> None:
-    for paths, recipe in (([text], "shakespeare"), ([sound], "wav_generation"), ([], "NAME")):
+    for paths, recipe in (([text], "shakespeare"), ([sound], "my_sound"), ([], "NAME")):
         data = DataConfig(path=[*map(str, paths)])
-        assert fitting_recipe(data).startswith(f"recipe={recipe}")
-    assert fitting_recipe(DataConfig(path=["-"])) == "recipe=NAME"
-    assert fitting_recipe(DataConfig(path=["nowhere"])) == "recipe=NAME"
+        assert suggested_recipe(data).startswith(f"recipe={recipe}")
+    hour = sound / "hour.wav"
+    soundfile.write(hour, np.zeros(1200 * 1000, np.float32), 1000, "PCM_U8")
+    for paths in ([hour], [sound]):
+        data = DataConfig(path=[*map(str, paths)])
+        assert suggested_recipe(data) == "recipe=wav_generation, for sound"
+    assert suggested_recipe(DataConfig(path=["-"])) == "recipe=NAME"
+    assert suggested_recipe(DataConfig(path=["nowhere"])) == "recipe=NAME"
 
 
 def test_a_name_counts_what_is_read(text: Path, sound: Path, tmp_path: Path) -> None:

@@ -178,9 +178,9 @@ def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
     for name, level in (("silence", 0), ("noise", 1)):  # silence happens to be UTF-8
         wave = level * np.random.default_rng(0).uniform(-1, 1, 999)
         soundfile.write(folder / f"{name}.wav", wave, 8000)
-        with pytest.raises(DataError, match=rf"{name}\.wav: sound, not text: recipe=wav_gener"):
+        with pytest.raises(DataError, match=rf"{name}\.wav: sound, not text: recipe=my_sound"):
             load(folder / f"{name}.wav", tmp_path / "cache")
-    with pytest.raises(DataError, match="2 left out: 2 sound; recipe=wav_generation learns"):
+    with pytest.raises(DataError, match="2 left out: 2 sound; recipe=my_sound learns"):
         load(folder, tmp_path / "cache")
 
 

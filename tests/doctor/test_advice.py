@@ -1,5 +1,6 @@
 """The command line that is recommended reads the data as they were examined."""
 
+import math
 import shlex
 from pathlib import Path
 
@@ -26,6 +27,11 @@ def test_a_recipe_for_gpus_is_given_what_it_does_otherwise(key: str, text_file: 
     examined = Examined({}, [], corpus.whole, 1.0, constant=False)
     found = advise(config, examined, corpus.codec, torch.device("cuda"), config_of)
     assert found is not None
+    assert found["steps"] == config_of(found["recipe"]).train.max_steps
+    assert found["measured_on"] == "an H200"
+    assert found["seconds"] < 120
+    low, high = found["expected_between"]
+    assert 0 < low < found["expected_loss"] < high <= math.log(corpus.codec.size)
     words = shlex.split(found["command"])[3:]
     assert words[0] == f"recipe={found['recipe']}" != "recipe=shakespeare"
     assert compose(words, []).config.data == config.data
