@@ -1,10 +1,10 @@
 """Makes the pictures of pages in the documents, with Chromium: report.png, score.png and cell.png.
 
-    python docs/pictures/make.py [key=value …]
+    python docs/pictures/make.py [run=FOLDER] [key=value …]
 
-trains with recipe=shakespeare and these keys, and takes pictures of how three pages begin: the
-run's report, the validation text in the colours of its surprise, and in those of the cell that best
-follows the place in the line.
+trains with recipe=shakespeare and these keys, or goes on with a copy of the run in a folder, and
+takes pictures of how three pages begin: the run's report, the validation text in the colours of its
+surprise, and in those of the cell that best follows the place in the line.
 """
 
 import contextlib
@@ -23,8 +23,10 @@ _SIZE = "900,900"  # pixels
 _RUN, _SCORE, _CELL = "runs/a", Path("score.html"), Path("cell.html")
 
 
-def make(keys: Sequence[str]) -> int:
+def make(words: Sequence[str]) -> int:
     """Write the pictures; the exit code of what failed, or 0."""
+    keys = [word for word in words if not word.startswith("run=")]
+    run = next((Path(word[4:]).absolute() for word in words if word.startswith("run=")), None)
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         print("make.py: no Chromium on this machine: install it", file=sys.stderr)
@@ -33,7 +35,11 @@ def make(keys: Sequence[str]) -> int:
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
         contextlib.chdir(name),  # so that the pages name the run as README does
     ):
-        if code := main(["recipe=shakespeare", *keys, f"run_dir={_RUN}"]) or _score():
+        if run:
+            shutil.copytree(run, _RUN)
+        train = ["recipe=shakespeare", *keys, f"run_dir={_RUN}", "resume=auto"]
+        report = ["report", f"run_dir={_RUN}"]  # in which the run has its name here
+        if code := main(train) or main(report) or _score():
             return code
         pages = {"report": Path(_RUN) / "report.html", "score": _SCORE, "cell": _CELL}
         for picture, page in pages.items():
