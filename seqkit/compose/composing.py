@@ -142,7 +142,8 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
             raise ConfigError(_renamed(key))
         if key not in known and key not in _GROUPS and not key.lstrip("+~").startswith("hydra."):
             raise ConfigError(
-                f"unknown key {key}{nearest(key, known)} --help after the command lists its keys"
+                f"unknown key {key}{nearest(key, [*known, *_GROUPS])} --help after the command "
+                "lists its keys"
             )
         if key == "data.split":
             value = _fractions(value)

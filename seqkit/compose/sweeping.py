@@ -1,19 +1,93 @@
-"""The command lines of a sweep's trainings."""
+"""The command lines of a sweep's trainings, and the ranges that a search draws from."""
 
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from hydra.errors import HydraException
 
+from seqkit import config as schema
 from seqkit.compose.composing import REPEATED, explain, loader, parse, separate
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, take_modules
+
+_LOG = "log"
+_OF_SWEEP = ("gpus", "jobs", "launcher", "search")  # keys and groups of the sweep itself
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Values to choose among, each as it stands on a command line."""
+
+    values: tuple[str, ...]
+
+    @property
+    def extremes(self) -> tuple[str, ...]:
+        """The values that have to be valid for all to be."""
+        return self.values
+
+
+@dataclass(frozen=True)
+class Span:
+    """The numbers from `low` to `high`, both included; integers where both are integers.
+
+    With a `step` only low, low + step and so on; `log`: as many between 1 and 10 as between 10 and
+    100.
+    """
+
+    low: float
+    high: float
+    step: float | None = None
+    log: bool = False
+
+    @property
+    def extremes(self) -> tuple[str, ...]:
+        """The values that have to be valid for all to be."""
+        return repr(self.low), repr(self.high)
+
+
+Domain = Choices | Span
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a search chooses: values of some keys; `words` has all other arguments."""
+
+    words: Sequence[str]
+    domains: Mapping[str, Domain]
+
+    @property
+    def extremes(self) -> list[list[str]]:
+        """Command lines of which each has to be valid, so that all of the space are."""
+        first = {key: f"{key}={domain.extremes[0]}" for key, domain in self.domains.items()}
+        return [
+            [*({**first, key: f"{key}={value}"}).values(), *self.words]
+            for key, domain in self.domains.items()
+            for value in domain.extremes
+        ]
+
+
+def is_of_sweep(argument: str) -> bool:
+    """Whether an argument is for a sweep itself, not for its trainings."""
+    return argument.partition("=")[0].partition(".")[0] in _OF_SWEEP
+
+
+def refuse_keys_of_sweep(arguments: Sequence[str]) -> None:
+    """Raise ConfigError where one training is asked for with a key of many."""
+    if own := [argument for argument in arguments if is_of_sweep(argument)]:
+        raise ConfigError(f"{own[0]}: a key of --multirun, for several trainings")
 
 
 def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
     """The arguments of every run of a sweep: all combinations of what was given as a list.
 
     Each `data.path` that is given makes runs of its own.
+
+    Raises:
+        ConfigError: an argument that cannot be read, or one that only a search can take.
     """
     arguments, modules = take_modules(arguments)
     overrides, free = separate(arguments)
@@ -21,9 +95,86 @@ def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
     kept += [f"plugins={module}" for module in modules]
     repeated = [[f"{key}={value}"] for key, value in free if key == REPEATED]
     with loader(Catalogue(modules), config_dirs):
+        parsed = parse(overrides)
+        for override in parsed:
+            if override.is_interval_sweep():
+                raise ConfigError(
+                    f"{override.input_line}: an interval needs search=optuna; without it give "
+                    "values, such as 0.001,0.003"
+                )
+        before = random.getstate()
+        random.seed(0)  # shuffle(…) gives the same order again, when the sweep goes on
         try:
-            batches = BasicSweeper.split_arguments(parse(overrides), None)
+            batches = BasicSweeper.split_arguments(parsed, None)
         except HydraException as error:
             raise ConfigError(explain(error)) from error
+        finally:
+            random.setstate(before)
     runs = [run for batch in batches for run in batch]
     return [[*run, *kept, *path] for run in runs for path in repeated or [[]]]
+
+
+def space(arguments: list[str], config_dirs: list[Path]) -> Space:
+    """What a search draws from: the keys that are given as several values or as an interval.
+
+    Raises:
+        ConfigError: an argument that cannot be read, or a range without values.
+    """
+    arguments, modules = take_modules(arguments)
+    overrides, free = separate(arguments)
+    fixed: dict[str, str] = {}
+    domains: dict[str, Domain] = {}
+    with loader(Catalogue(modules), config_dirs):
+        for override in parse(overrides):
+            key = override.get_key_element()
+            fixed.pop(key, None)
+            domains.pop(key, None)  # the last value counts
+            if override.is_sweep_override():
+                domains[key] = _domain(override)
+            else:
+                fixed[key] = f"{key}={override.get_value_element_as_str()}"
+    kept = [f"{key}={value}" for key, value in free] + [f"plugins={name}" for name in modules]
+    return Space([*fixed.values(), *kept], domains)
+
+
+def _domain(override: Override) -> Domain:
+    """The values that an override stands for. Raises ConfigError where there are none."""
+    given, value = override.input_line, override.value()
+    tags: set[str] = getattr(value, "tags", set())
+    if isinstance(value, IntervalSweep):
+        low, high = value.start, value.end
+        if low is None or high is None or not low < high:
+            raise ConfigError(f"{given}: give the smaller number first, as in interval(1e-4,1e-2)")
+        log = _LOG in tags
+        if log and low <= 0:
+            raise ConfigError(f"{given}: a logarithmic interval has to begin above 0")
+        if _takes_integers(override.key_or_group) and low == int(low) and high == int(high):
+            low, high = int(low), int(high)
+        tags = tags - {_LOG}
+        domain: Domain = Span(low, high, log=log)
+    else:
+        try:
+            values = tuple(override.sweep_string_iterator())
+        except HydraException as error:
+            raise ConfigError(f"{given}: {explain(error)}") from error
+        if not values:
+            raise ConfigError(f"{given}: there is no value in it")
+        domain = Choices(values)
+        if isinstance(value, RangeSweep) and len(values) > 1:
+            domain = _steps(sorted(map(float, values)), abs(float(value.step)))
+    if tags:
+        raise ConfigError(
+            f"{given}: the one tag is log, of an interval: tag(log,interval(1e-4,1e-2))"
+        )
+    return domain
+
+
+def _steps(values: Sequence[float], step: float) -> Span:
+    """The numbers of a range, in order; integers where all of them are whole."""
+    if all(number == int(number) for number in (*values, step)):
+        return Span(int(values[0]), int(values[-1]), int(step))
+    return Span(values[0], values[-1], step)
+
+
+def _takes_integers(key: str) -> bool:
+    return any(name == key and item.type in (int, int | None) for name, item in schema.options())
