@@ -126,7 +126,7 @@ def _parameters(record: Record) -> int | None:
 
 
 def _outcome(record: Record) -> str:
-    return "finished" if record.state == "finished" else "unfinished"
+    return record.state if record.state in ("finished", "pruned") else "unfinished"
 
 
 def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:

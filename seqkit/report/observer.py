@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from seqkit.report import page
-from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
+from seqkit.runs.events import PRUNED, Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.record import State
 from seqkit.training.events import Stepped, Trained, Validated
@@ -55,7 +55,7 @@ class Report:
                 if self._affordable:
                     self._guarded(lambda: self._write("running"))
             case Stopped():
-                self._end("stopped", event.step)
+                self._end("pruned" if event.reason == PRUNED else "stopped", event.step)
             case Diverged():
                 self._end("diverged", event.step)
             case Finished():

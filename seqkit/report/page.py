@@ -21,6 +21,7 @@ _STATES = {
     "running": "running",
     "finished": "finished",
     "stopped": "stopped",
+    "pruned": "ended by the search",
     "diverged": "diverged",
     "ended": "not finished",
 }

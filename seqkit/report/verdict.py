@@ -175,6 +175,8 @@ def _unfinished(record: Record, finding: str) -> Verdict:
     of = f" of {total:,.0f}" if total else ""
     words = {
         "stopped": f"It was stopped after step {record.metrics.step:,}{of}",
+        "pruned": f"The search ended it after step {record.metrics.step:,}{of}: other settings do "
+        "better",
         "ended": f"It ended early, after step {record.metrics.step:,}{of}: the file log may say "
         "why",
     }

@@ -10,6 +10,7 @@ from seqkit.training import events as training
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 
 __all__ = [
+    "PRUNED",
     "CheckpointDue",
     "Diverged",
     "Event",
@@ -57,6 +58,10 @@ class Sampled:
     file: Path
     preview: str
     judgement: str = ""
+
+
+PRUNED = "the search"
+"""The reason of `Stopped` where a sweep's other trainings do better."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, find_checkpoint, names_of, runs_below
 from seqkit.runs.metrics import Metrics
 
-State = Literal["running", "finished", "stopped", "diverged", "ended"]
-"""How a run stands; `ended`: it is not going any more and left no word why, as after a kill."""
+State = Literal["running", "finished", "stopped", "pruned", "diverged", "ended"]
+"""How a run stands. `pruned`: a search ended it, since other settings do better; `ended`: it is not
+going any more and left no word why, as after a kill."""
 
 DATA_KEYS = tuple(
     f"data.{key}"
@@ -157,7 +158,7 @@ def _state(path: Path, about: Mapping[str, Any], finished: bool) -> State:
     if RunFolder(path).is_claimed:
         return "running"
     how = _part(about, "ended").get("how")
-    return how if how in ("stopped", "diverged") else "ended"
+    return how if how in ("stopped", "pruned", "diverged") else "ended"
 
 
 def _settings(file: Path, problems: list[str]) -> tuple[str, Config | None]:
