@@ -148,6 +148,8 @@ def _main(arguments: list[str]) -> int:
         from seqkit.config_file import to_yaml
         from seqkit.runs.own_config import read_config
 
+        if command == "train":
+            compose.refuse_keys_of_sweep(words)
         stored = read_config if command == "train" else None
         composed = compose.compose(words, given.config_dir, stored)
     if given.cfg:
@@ -201,10 +203,11 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     if command != "train":
         raise ConfigError(f"--multirun is for train, not for {command}")
     if processes.place().size > 1:
-        raise ConfigError("--multirun runs one training after the other: start it without torchrun")
+        raise ConfigError("--multirun starts trainings of one process each: leave torchrun out")
     with _starting(words):
-        from seqkit import compose
-        from seqkit.commands import multirun
+        from seqkit.commands import multirun, sweep_plan
+
+        plan = sweep_plan.planned(words, config_dirs)  # all is checked before any runs
 
     def execute(composed: "Composed", words: Sequence[str]) -> int:
         try:
@@ -212,15 +215,7 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
         except BrokenPipeError:  # nobody reads the samples; the other runs are wanted all the same
             return 0
 
-    with _starting(words):
-        sweep = compose.sweep(words, config_dirs)
-        configs = [compose.compose(run, config_dirs) for run in sweep]  # checked before any runs
-    given = multirun.with_files(words, Console(all(one.config.quiet for one in configs)))
-    if given != words:
-        sweep = compose.sweep(given, config_dirs)
-        configs = [compose.compose(run, config_dirs) for run in sweep]
-    again = [*(f"--config-dir={folder}" for folder in config_dirs), *given]
-    return multirun.run(configs, sweep, execute, again)
+    return multirun.run(plan, words, execute)
 
 
 def _report(message: str) -> None:

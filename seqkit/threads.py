@@ -48,8 +48,7 @@ class SharedCores:
     def __init__(self, device: torch.device, fixed: bool = False) -> None:
         """`device` is where the loop computes; `fixed`: the number of threads has to stay."""
         fixed = fixed or torch.are_deterministic_algorithms_enabled()
-        told = any(name in os.environ for name in _OPENMP)
-        self._on = device.type == "cpu" and not fixed and not told
+        self._on = device.type == "cpu" and not fixed and not are_told()
         self._last: _Usage | None = None
 
     def __enter__(self) -> Self:
@@ -92,6 +91,17 @@ class SharedCores:
         return max(1, min(threads, SharedCores._most, cores_granted()))
 
 
+def are_told() -> bool:
+    """Whether the environment says how OpenMP is to run."""
+    return any(name in os.environ for name in _OPENMP)
+
+
+def own_cores() -> int:
+    """How many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # only Linux has it
+    return min(len(affinity(0)) if affinity else os.cpu_count() or 1, cores_granted())
+
+
 def lasting_threads() -> int:
     """How many threads suit work that keeps their number: one for each core that is free.
 
@@ -99,7 +109,7 @@ def lasting_threads() -> int:
     says how OpenMP is to run, or the system does not tell, it is PyTorch's own number.
     """
     most = torch.get_num_threads()
-    if any(name in os.environ for name in _OPENMP):
+    if are_told():
         return most
     free = []
     for _ in range(_LOOKS):

@@ -17,6 +17,7 @@ _SAMPLING = (
 )
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
+_SWEEP = ("gpus", "jobs", "launcher", "search")
 _PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
 
 
@@ -35,7 +36,7 @@ class Command:
 COMMANDS = {
     "train": Command(
         "learn from text or sound and give a sample (the default)",
-        (*_SAMPLING, *_RUN, "data", "device", "log", "model", "optimizer", "train"),
+        (*_SAMPLING, *_RUN, *_SWEEP, "data", "device", "log", "model", "optimizer", "train"),
         shared=True,
     ),
     "generate": Command(

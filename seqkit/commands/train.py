@@ -14,7 +14,9 @@ from seqkit.console import Console
 from seqkit.data.codecs import Quantiser
 from seqkit.errors import InterruptedRunError, SeqkitError, StoppedError
 from seqkit.plugins import Catalogue
+from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
+from seqkit.sweeps.pruning import Pruning
 
 _ADVICE = "The run's last checkpoint is whole: resume=auto goes on from it"
 
@@ -34,24 +36,31 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             )
         if training is None:
             return
-        _train(training, console)
-        if joined.leads:
+        ended = _train(training, console)
+        if joined.leads and ended:
             _print_sample(training, console)
 
 
-def _train(training: Training, console: Console) -> None:
+def _train(training: Training, console: Console) -> bool:
+    """Train; whether to the end, which a search may not wait for."""
     trainer = training.trainer
     bar = console.progress("step", trainer.total_steps, trainer.progress.step)
     slow = training.execution.precision == "fp32" and training.config.train.precision == "auto"
     with Interrupts(at_once=False) as interrupts, bar as shown:
+        pruning = Pruning(training.folder.path, console.notice)
 
         def reason() -> str | None:
-            return interrupts.received.name if interrupts.received else None
+            if interrupts.received:
+                return interrupts.received.name
+            return PRUNED if pruning.due and not trainer.finished else None
 
         follower = ProgressBar(console, shown, slow_precision=slow)
         try:
-            run_training(training, [follower], console.notice, stop=reason)
+            run_training(training, [follower, pruning], console.notice, stop=reason)
         except StoppedError as error:
+            if interrupts.received is None:
+                console.notice(str(error))
+                return False
             raise _stopped(interrupts, str(error)) from error
         except KeyboardInterrupt as error:
             if interrupts.received is None:  # it came while the training was set up
@@ -60,6 +69,7 @@ def _train(training: Training, console: Console) -> None:
             raise _stopped(interrupts, f"{again}; the last checkpoint is whole") from error
         if interrupts.received is not None:  # after the last step
             raise _stopped(interrupts, f"stopped by {reason()}; the run is finished and saved")
+        return True
 
 
 def _stopped(interrupts: Interrupts, message: str) -> SeqkitError:

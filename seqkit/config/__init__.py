@@ -9,6 +9,7 @@ from seqkit.config.dynamic import DynamicConfig
 from seqkit.config.model import ARITHMETIC_KEYS, ModelConfig, check_model
 from seqkit.config.root import Config, check, options
 from seqkit.config.sample import TEMPERATURE, SampleConfig
+from seqkit.config.sweep import LauncherConfig, SearchConfig
 from seqkit.config.training import OptimizerConfig, TrainConfig
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "Config",
     "DataConfig",
     "DynamicConfig",
+    "LauncherConfig",
     "ModelConfig",
     "OptimizerConfig",
     "SampleConfig",
+    "SearchConfig",
     "TrainConfig",
     "check",
     "check_model",

@@ -11,6 +11,7 @@ from seqkit.config.dynamic import DynamicConfig
 from seqkit.config.log import LogConfig
 from seqkit.config.model import ModelConfig, check_model
 from seqkit.config.sample import SampleConfig
+from seqkit.config.sweep import LauncherConfig, SearchConfig
 from seqkit.config.training import OptimizerConfig, TrainConfig
 from seqkit.errors import ConfigError
 
@@ -102,6 +103,14 @@ class Config:
         "compress: go on learning from what was coded: smaller files, and slower; decompress "
         "knows it from the file",
     )
+    gpus: int | None = option(
+        None,
+        "--multirun: so many jobs at once, each on a GPU of its own (launcher=local or slurm)",
+        minimum=1,
+    )
+    jobs: int | None = option(
+        None, "--multirun: so many jobs at once, on CPUs (launcher=local or slurm)", minimum=1
+    )
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
@@ -109,6 +118,8 @@ class Config:
     sample: SampleConfig = field(default_factory=SampleConfig)
     dynamic: DynamicConfig = field(default_factory=DynamicConfig)
     log: LogConfig = field(default_factory=LogConfig)
+    launcher: LauncherConfig = field(default_factory=LauncherConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
 
     @property
     def fixed_seed(self) -> int:

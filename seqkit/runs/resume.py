@@ -1,8 +1,9 @@
 """What may differ between a run and the settings that it is to go on with."""
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from seqkit import disk
 from seqkit.checking import default_of
@@ -91,6 +92,19 @@ def leave_out_new_keys(config: Config, saved: Checkpoint, notice: Callable[[str]
                 new.append(name)
     if new:
         notice(f"the run began with an earlier seqkit and goes on without {', '.join(new)}")
+
+
+def is_same(config: Config, settings: Mapping[str, Any]) -> bool:
+    """Whether a run that was made with `settings`, as summary.json has them, is what is asked for.
+
+    Where the data lies elsewhere it is not, whatever its digest.
+    """
+    wanted = dataclasses.asdict(config)
+    wanted["seed"] = config.fixed_seed
+    wanted["data"]["path"] = [str(Path(path).absolute()) for path in config.data.path]
+    wanted["init_from"] = config.init_from and str(Path(config.init_from).absolute())
+    keys = (*_GROUPS, "recipe", "seed", "init_from")
+    return all(settings.get(key) == wanted[key] for key in keys)
 
 
 def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True) -> str | None:

@@ -1,0 +1,1 @@
+"""Many trainings: what they are, what starts them, and what chooses their settings."""

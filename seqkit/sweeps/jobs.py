@@ -1,0 +1,115 @@
+"""The jobs of a sweep: each is one training, in a numbered folder of the sweep's own."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from seqkit.compose import Composed
+from seqkit.errors import InterruptedRunError, StoppedError
+from seqkit.runs import resume
+from seqkit.runs.layout import RunFiles
+
+STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
+"""Exit codes of a training that was asked to stop."""
+
+TRIAL = "SEQKIT_TRIAL"
+"""The variable that tells a job's process the number of its trial in a search."""
+
+
+@dataclass
+class Job:
+    """One training of a sweep.
+
+    composed: its config and catalogue; `run_dir` is its own folder.
+    words: its own command line, without that folder.
+    own: those of the words that not all jobs have.
+    environment: variables that its process gets beside those of this one.
+    code: its exit code, 0 as long as it did not fail.
+    """
+
+    composed: Composed
+    words: Sequence[str]
+    own: str
+    files: RunFiles
+    environment: Mapping[str, str] = field(default_factory=dict)
+    outcome: str = "not started"
+    code: int = 0
+
+    @classmethod
+    def at(cls, folder: Path, composed: Composed, words: Sequence[str], own: str) -> "Job":
+        """A job with this folder for its run."""
+        config = dataclasses.replace(composed.config, run_dir=str(folder))
+        return cls(composed._replace(config=config), words, own, RunFiles(folder))
+
+    @property
+    def name(self) -> str:
+        """Its number, from 0."""
+        return self.files.path.name
+
+    @property
+    def log(self) -> Path:
+        """What its process writes: notices, failures and the closing sample."""
+        return self.files.path.with_name(f"{self.name}.log")
+
+    def summary(self) -> bytes | None:
+        """The content of its run's summary.json; None without one."""
+        try:
+            return self.files.summary.read_bytes()
+        except OSError:
+            return None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its run came to its end with these very settings.
+
+        Of a run for which this is not certain, as when its data has moved, the training decides.
+        """
+        config = self.composed.config
+        if config.overwrite and config.resume == "never":
+            return False
+        try:
+            settings = json.loads(self.summary() or b"")["settings"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return False
+        return resume.is_same(config, settings)
+
+
+class Source(Protocol):
+    """Where jobs come from: a list of all combinations, or a search."""
+
+    @property
+    def jobs(self) -> Sequence[Job]:
+        """Those that are known so far, by their numbers."""
+
+    @property
+    def total(self) -> int:
+        """How many there will be."""
+
+    def next(self) -> Job | None:
+        """Another one to run; None if there is no more."""
+
+    def ended(self, job: Job) -> None:
+        """Take note of the outcome of one that was handed out."""
+
+
+class Grid:
+    """Jobs that are all known from the beginning."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.jobs = jobs
+        self._waiting = iter(jobs)
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return len(self.jobs)
+
+    def next(self) -> Job | None:
+        """The next in order; None after the last."""
+        return next(self._waiting, None)
+
+    def ended(self, job: Job) -> None:
+        """Nothing depends on it."""

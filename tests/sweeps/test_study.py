@@ -1,0 +1,119 @@
+"""A search repeats, goes on where it stood, and refuses to become another."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seqkit import compose
+from seqkit.errors import ConfigError
+from seqkit.sweeps.jobs import Job
+from seqkit.sweeps.study import Search
+
+RATES = "optimizer.lr=tag(log,interval(1e-4,1e-1))"
+WORDS = ["recipe=shakespeare", RATES, "model.num_layers=1,2,3"]
+
+
+def search(folder: Path, words: list[str] = WORDS, *, trials: int = 12, seed: int = 0) -> Search:
+    folder.mkdir(exist_ok=True)
+    space = compose.space(words, [])
+    return Search(
+        folder, space, lambda line: compose.compose(line, []), trials=trials, prune=True, seed=seed
+    )
+
+
+def finish(job: Job, outcome: str = "finished") -> None:
+    """Leave what a training with these settings would: a loss that depends on them."""
+    config = job.composed.config
+    loss = abs(config.optimizer.lr - 0.01) + config.model.num_layers
+    job.files.path.mkdir()
+    line = {"event": "validate", "step": 10, "seconds": 1.0, "loss": loss, "bits_per_symbol": 1.0}
+    job.files.metrics.write_text(json.dumps(line) + "\n")
+    job.outcome = outcome
+
+
+def finish_all(one: Search) -> list[str]:
+    """Run a search to its end; the settings that it chose."""
+    while (job := one.next()) is not None:
+        finish(job)
+        one.ended(job)
+    return [job.own for job in one.jobs]
+
+
+def test_a_search_repeats_and_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
+    chosen = finish_all(search(tmp_path / "whole"))
+    assert len(set(chosen)) == 12
+    assert finish_all(search(tmp_path / "again")) == chosen
+    stopped = search(tmp_path / "stopped")
+    for _ in range(10):
+        job = stopped.next()
+        assert job
+        finish(job)
+        stopped.ended(job)
+    begun = stopped.next()  # and not ended
+    again = search(tmp_path / "stopped")
+    assert [job.outcome for job in again.jobs] == ["finished before"] * 10 + ["not started"]
+    first = again.next()
+    assert first and begun and (first.name, first.own) == (begun.name, begun.own)
+    finish(first)
+    again.ended(first)
+    finish_all(again)
+    assert [job.own for job in again.jobs] == chosen
+    assert finish_all(search(tmp_path / "other", seed=1)) != chosen
+
+
+def test_it_learns_from_the_losses(tmp_path: Path) -> None:
+    chosen = finish_all(search(tmp_path, trials=40))
+    layers = [words.rpartition("=")[2] for words in chosen]
+    assert layers[:10].count("1") < 8
+    assert layers[-15:].count("1") > 10
+
+
+def test_more_trials_are_added_and_none_is_run_again(tmp_path: Path) -> None:
+    finish_all(search(tmp_path, trials=3))
+    assert search(tmp_path, trials=3).next() is None
+    assert search(tmp_path, trials=2).next() is None
+    more = search(tmp_path, trials=5)
+    assert len(finish_all(more)) == 5
+
+
+def test_pruned_and_diverged_trials_are_done_and_failed_ones_are_not(tmp_path: Path) -> None:
+    one = search(tmp_path)
+    for outcome, code in (("pruned", 0), ("failed, exit code 7", 7), ("failed, exit code 6", 6)):
+        job = one.next()
+        assert job
+        finish(job, outcome)
+        job.code = code
+        one.ended(job)
+    again = search(tmp_path)
+    outcomes = [job.outcome for job in again.jobs]
+    assert outcomes == ["pruned", "failed, exit code 7", "not started"]
+    assert [job.code for job in again.jobs] == [0, 7, 0]
+    first = again.next()
+    assert first and first.name == "2"
+
+
+def test_another_search_in_its_folder_is_refused(tmp_path: Path) -> None:
+    search(tmp_path)
+    with pytest.raises(ConfigError, match=r"another model\.num_layers, optimizer\.lr: give"):
+        search(tmp_path, [WORDS[0], "optimizer.lr=interval(1e-4,1e-1)"])
+    with pytest.raises(ConfigError, match="begun with another seed"):
+        search(tmp_path, [*WORDS, "seed=3"])
+    search(tmp_path, [*WORDS, f"run_dir={tmp_path}", "quiet=true"])
+
+
+def test_a_damaged_study_is_told(tmp_path: Path) -> None:
+    search(tmp_path)
+    content = (tmp_path / "search.jsonl").read_text()
+    (tmp_path / "search.jsonl").write_text(f"no json\n{content}")
+    with pytest.raises(ConfigError, match=r"search\.jsonl: damaged: remove it"):
+        search(tmp_path)
+
+
+def test_a_run_without_validation_ends_the_search(tmp_path: Path) -> None:
+    one = search(tmp_path)
+    job = one.next()
+    assert job
+    job.outcome = "finished"
+    with pytest.raises(ConfigError, match="no validation loss to search by"):
+        one.ended(job)
