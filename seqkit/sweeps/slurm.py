@@ -1,6 +1,8 @@
 """Jobs of a Slurm cluster, submitted with submitit."""
 
+import contextlib
 import importlib.util
+import io
 import os
 import signal
 import subprocess
@@ -103,7 +105,7 @@ class Slurm:
         asked: dict[str, Any] = {
             "timeout_min": config.minutes,
             "cpus_per_task": config.cpus,
-            "gpus_per_node": int(gpus),
+            "gpus_per_node": 1 if gpus else None,
             "mem_gb": config.memory_gb and float(config.memory_gb),
             "slurm_partition": config.partition,
             "slurm_account": config.account,
@@ -134,9 +136,11 @@ class _Submitted:
         self._log = job.log.absolute()
         self._begin = self._log.stat().st_size if self._log.exists() else 0
         try:
-            self._job = executor.submit(Training(command(job, options), self._log, environment))
+            with contextlib.redirect_stderr(io.StringIO()):  # submitit says sbatch's errors there
+                training = Training(command(job, options), self._log, environment)
+                self._job = executor.submit(training)
         except (FailedJobError, FailedSubmissionError) as error:
-            said = " ".join(str(error).split())
+            said = (str(error).strip().splitlines() or ["sbatch does not say why"])[-1]
             raise ConfigError(f"launcher=slurm: the job was refused: {said}") from error
 
     def ended(self) -> Ended | None:

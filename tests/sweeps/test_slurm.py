@@ -87,6 +87,33 @@ def test_a_sweep_fills_the_queue(
         assert [row[3] for row in table(capfd.readouterr().err)] == [outcome] * 3
 
 
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with programs that stand in for Slurm's: jobs are taken, and none is run."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name, script in (("srun", ""), ("sbatch", "echo Submitted batch job 7")):
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return folder
+
+
+def test_slurm_is_asked_for_what_the_keys_say(job: Job, programs: Path, tmp_path: Path) -> None:
+    config = LauncherConfig("slurm", "big", "lab", minutes=240, cpus=8, memory_gb=32)
+    Slurm(config, 16, [], gpus=True, share_cores=True).start(job, 0)
+    (script,) = (tmp_path / ".slurm").glob("*.sh")
+    asked = {
+        *("partition=big", "account=lab", "time=240", "cpus-per-task=8", "mem=32GB"),
+        *("gpus-per-node=1", "signal=USR2@90"),
+    }
+    lines = {line.removeprefix("#SBATCH --") for line in script.read_text().splitlines()}
+    assert asked <= lines
+    (programs / "sbatch").write_text("#!/bin/sh\necho no such partition >&2\nexit 1\n")
+    with pytest.raises(ConfigError, match="the job was refused: no such partition"):
+        Slurm(config, 16, [], gpus=False, share_cores=True).start(job, 0)
+
+
 def test_what_cannot_be_had_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="no Slurm on this machine"):
         Slurm(LauncherConfig(), 1, [], gpus=False, share_cores=False)
