@@ -52,7 +52,7 @@ def of_model(
         blocks.append(block)
         done += len(block)
         watch(done)
-    waves = [medium.decode(symbols) for symbols in np.concatenate(blocks).T]
+    waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
     return _compare(waves, codec.sample_rate, recording)
 
 
@@ -64,10 +64,11 @@ def recording_of(corpus: Corpus) -> Recording:
     """
     codec, symbols = corpus.codec, corpus.whole.symbols
     assert isinstance(codec, Quantiser)
-    most = _MOST * codec.sample_rate
+    most = _MOST * codec.symbol_rate
     if len(symbols) > most:
         length = most // _STRETCHES
         begins = np.linspace(0, len(symbols) - length, _STRETCHES).astype(int)
+        begins -= begins % codec.phases
         symbols = np.concatenate([symbols[begin : begin + length] for begin in begins])
     try:
         return Recording(codec.decode(symbols), codec.sample_rate)

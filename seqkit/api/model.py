@@ -113,9 +113,9 @@ class Model(Generic[Content]):
         """The prompt and what follows it: what `python -m seqkit generate` makes of the same keys.
 
         Args:
-            prompt: str for a model of text, bytes for one of bytes, a wave at `sample_rate` for one
-                of sound.
-            length: new symbols, 500 by default; samples of sound.
+            prompt: str for a model of text, bytes for one of bytes, a wave (N,) at `sample_rate`
+                for one of sound, or (N, 2) for one of stereo, which also returns that.
+            length: new symbols, 500 by default; of sound usually samples.
             seconds: of new sound, in place of `length`; 5 by default.
             temperature: divides the logits; by default what the training's samples had.
             top_k: draw among the k likeliest symbols only.
@@ -157,7 +157,8 @@ class Model(Generic[Content]):
         )  # fmt: skip
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         pieces = itertools.chain([symbols], self._blocks(symbols, config, begin))
-        return (self._medium.decode(piece) for piece in pieces)
+        decode = self._medium.decoder()
+        return (decode(piece) for piece in pieces)
 
     @overload
     def nats(
@@ -229,7 +230,7 @@ class Model(Generic[Content]):
     @memory_errors(_advice)
     def decompress(self, packed: bytes) -> bytes | Wave:
         """What `compress` was given, of sound the wave of its symbols."""
-        return packing.unpack(self.char_rnn, self.codec, packed)
+        return packing.unpack(self.char_rnn, self.codec, self._medium, packed)
 
     def _settings(
         self,

@@ -34,7 +34,7 @@ def pack(
     return b"".join(made)
 
 
-def unpack(model: CharRNN, codec: Codec, packed: bytes) -> bytes | Wave:
+def unpack(model: CharRNN, codec: Codec, medium: Medium, packed: bytes) -> bytes | Wave:
     """What `pack` was given; of sound, the wave of its symbols.
 
     Raises:
@@ -44,5 +44,6 @@ def unpack(model: CharRNN, codec: Codec, packed: bytes) -> bytes | Wave:
     check_type("packed", packed, bytes)
     pieces = list(decompress(model, codec, Reader(io.BytesIO(packed), "packed")))
     if codec.kind == "audio":
-        return codec.decode(np.concatenate([np.zeros(0, np.uint8), *pieces]))
+        wave: Wave = medium.decode(np.concatenate([np.zeros(0, np.uint8), *pieces]))
+        return wave
     return b"".join(pieces)

@@ -106,7 +106,7 @@ def of_sound(
             if value := getattr(data, key):
                 raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
         return part
-    told, rate = [], codec.sample_rate
+    told, rate = [], codec.symbol_rate
     if data.trim_silence:
         before = len(part)
         part = silence.without_silence(part, codec, data.trim_silence)

@@ -92,21 +92,24 @@ def source_of(config: Config, console: Console) -> Path:
 
 def unit_of(codec: Codec) -> str:
     """What the size of an original counts."""
-    return "samples" if codec.kind == "audio" else "bytes"
+    if isinstance(codec, Quantiser):
+        return "samples" if codec.phases == 1 else "symbols"
+    return "bytes"
 
 
 def _pieces(
     path: Path, codec: Codec, channel: str
 ) -> tuple[int, Iterator[bytes] | Iterator[Symbols]]:
-    """The size of a file in bytes, or in samples at the model's rate, and its content."""
+    """The size of a file in bytes, or in symbols at the model's rate, and its content."""
     if codec.kind != "audio":
         return path.stat().st_size, corpus_cache.blocks(path)
     recording = Reader(path)
-    size = -(-recording.frames * codec.sample_rate // recording.sample_rate)
+    size = -(-recording.frames * codec.sample_rate // recording.sample_rate) * codec.phases
     return size, _symbols(recording, codec, channel)
 
 
 def _symbols(recording: Reader, codec: Quantiser, channel: str) -> Iterator[Symbols]:
-    blocks = recording.blocks(channel)
-    for wave in resampled(blocks, recording.sample_rate, codec.sample_rate):
-        yield codec.encode(wave)
+    blocks = recording.frames_of(codec.channels, channel)
+    rates = recording.sample_rate, codec.sample_rate
+    for frames in resampled(blocks, *rates, codec.channels):
+        yield codec.encode(frames)

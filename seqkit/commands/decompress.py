@@ -102,12 +102,13 @@ def _content(stream: OutputFile, codec: Codec) -> Iterator[Callable[[Any], None]
 
     def write_sound(symbols: Any) -> None:
         nonlocal samples
-        samples += len(symbols)
+        frames = codec.frames(symbols)
+        samples += frames.size
         if samples > writer.MOST_SAMPLES:
             raise OutputError(f"a WAV holds at most {writer.MOST_SAMPLES} samples")
-        stream.write(writer.pcm16(codec.decode(symbols)))
+        stream.write(writer.pcm16(frames))
 
-    stream.write(writer.header(codec.sample_rate, 0))
+    stream.write(writer.header(codec.sample_rate, 0, codec.channels))
     yield write_sound
     stream.seek(0)
-    stream.write(writer.header(codec.sample_rate, samples))
+    stream.write(writer.header(codec.sample_rate, samples, codec.channels))

@@ -132,7 +132,7 @@ def _likeness(
     sampling = request.sampling
     return {
         **found,
-        "seconds": length / saved.codec.sample_rate,
+        "seconds": length / saved.codec.symbol_rate,
         "seed": sampling.seed,
         "temperature": sampling.temperature,
         "protocol": config.protocol,

@@ -165,14 +165,14 @@ def print_stream(
 
     A signal may come at any time: whoever reads stdout may not read on.
     """
-    product, pace = Product(), _Pace(medium, 1)
+    product, pace, render = Product(), _Pace(medium, 1), medium.renderer()
     product.write(medium.header)
-    product.write(medium.render(prompt))
+    product.write(render(prompt))
     product.flush()
     try:
         beside = medium.printed and not product.stored  # no bar beside text that is seen
         for block in blocks if beside else _shown(blocks, pace, length, console):
-            product.write(medium.render(block[:, 0]))
+            product.write(render(block[:, 0]))
             product.flush()
     finally:
         if pace.speed and not medium.printed:
@@ -192,15 +192,15 @@ def print_streams(
 ) -> None:
     """Write several streams to stdout, one below the other; after a signal as far as they came."""
     made: list[list[str | bytes]] = [[] for _ in range(streams)]
-    pace = _Pace(medium, streams)
+    pace, render = _Pace(medium, streams), medium.renderer()  # of text, which keeps nothing
     with interrupts.held():
         for block in _shown(interrupts.each(blocks), pace, length, console):
             for pieces, symbols in zip(made, block.T, strict=True):
-                pieces.append(medium.render(symbols))
+                pieces.append(render(symbols))
         product = Product()
         for index, pieces in enumerate(made):
             product.write("\n\n" if index else "")
-            product.write(medium.render(prompt))
+            product.write(render(prompt))
             for piece in pieces:
                 product.write(piece)
         product.end()

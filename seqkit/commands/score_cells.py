@@ -84,6 +84,6 @@ def search(
 def _traits(part: Part, codec: Codec) -> dict[str, Floats]:
     """What a cell may follow in this data, by name."""
     if isinstance(codec, Quantiser):
-        return traits.of_sound(codec.decode(part.symbols), codec.sample_rate)
+        return traits.of_sound(codec.along(part.symbols), codec.symbol_rate)
     texts = [text_of(content) for content in contents_of(codec)]
     return traits.of_text(texts, part.symbols, part.starts)

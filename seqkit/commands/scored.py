@@ -134,13 +134,13 @@ class ScoredSound:
         self._part = part
         self._codec = codec
         self._columns = Columns(len(part))
-        self._peaks = Peaks[Excerpt](_EXCERPTS, int(2 * _HALF * codec.sample_rate) + 1)
+        self._peaks = Peaks[Excerpt](_EXCERPTS, int(2 * _HALF * codec.symbol_rate) + 1)
         self._nats = 0.0
 
     def add(self, stretch: Stretch) -> None:
         """See Scored."""
         symbols = self._part.symbols[stretch.begin : stretch.end]
-        wave, rate = self._codec.decode(symbols), self._codec.sample_rate
+        wave, rate = self._codec.along(symbols), self._codec.symbol_rate
         bits = stretch.nats / math.log(2)
         shown = stretch.activations if len(stretch.activations) else bits
         self._columns.add(stretch.begin, wave, shown)
@@ -152,6 +152,7 @@ class ScoredSound:
             middle, half = place - stretch.begin + size // 2, int(_HALF * rate)
             around = wave[max(middle - half, 0) : middle + half]
             value = float(means[(place - stretch.begin) // size])
+            value *= self._codec.symbols_per_sample
             return Excerpt(self._when(place), value, around.copy())  # of a whole stretch
 
         self._peaks.add(stretch.begin, means, keep, spacing=size)
@@ -168,7 +169,7 @@ class ScoredSound:
             name=names.data,
             model=names.model,
             cell=names.cell,
-            sample_rate=self._codec.sample_rate,
+            sample_rate=self._codec.symbol_rate,
             symbols=len(self._part),
             nats=self._nats,
             columns=self._columns,
@@ -179,6 +180,6 @@ class ScoredSound:
         starts = self._part.starts
         own = int(np.searchsorted(starts, place, side="right"))
         earlier = len(self._part.before) if own == 1 else 0
-        seconds = (place - int(starts[own - 1]) + earlier) / self._codec.sample_rate
+        seconds = (place - int(starts[own - 1]) + earlier) / self._codec.symbol_rate
         number = self._part.documents_before + own
         return (f"document {number}, " if self._part.documents > 1 else "") + f"at {seconds:.2f} s"

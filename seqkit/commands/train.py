@@ -86,7 +86,7 @@ def _print_sample(training: Training, console: Console) -> None:
         return
     codec = training.corpus.codec
     if isinstance(codec, Quantiser):  # text is seen as it is made
-        seconds = training.length / codec.sample_rate
+        seconds = training.length / codec.symbol_rate
         console.notice(f"making the closing sample, {seconds:.3g} s of sound")
     with ended_by_signals() as interrupts, device.memory_errors(training.memory_advice):
         with console.progress("setting up"):

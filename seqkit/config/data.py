@@ -43,12 +43,26 @@ class DataConfig:
         0, "hertz that sound is resampled to; 0 keeps the files' own", minimum=0, maximum=384000
     )
     channel: str = option("mix", "the channel of sound to read, from 0; mix takes their mean")
+    channels: int = option(
+        1,
+        "channels of sound to learn and to make: 2 for stereo, a symbol of the left one, then one "
+        "of the right; takes twice as long",
+        minimum=1,
+        maximum=2,
+    )
     codec: str = option(
         "auto",
         "how text or samples become symbols: characters, bytes, mu_law, linear or a plug-in's; "
         "auto goes by data.kind, and takes mu_law for sound",
     )
     levels: int = option(256, "levels of the quantiser", minimum=2, maximum=65536)
+    symbols_per_sample: int = option(
+        1,
+        "2: a coarse symbol and then a fine one, for many levels, such as data.levels=65536; takes "
+        "twice as long",
+        minimum=1,
+        maximum=2,
+    )
     gain: str = option(
         "none",
         "one factor for all sound: none, or the one that makes the peak 1 or the RMS 0.1",

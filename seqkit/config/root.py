@@ -142,6 +142,11 @@ def check(config: Config) -> None:
         raise ConfigError("give length or seconds, not both")
     if config.data.channel != "mix" and not config.data.channel.isdecimal():
         raise ConfigError(f"data.channel={config.data.channel}: give mix, or a number from 0")
+    if config.data.channel != "mix" and config.data.channels > 1:
+        raise ConfigError(
+            f"data.channel={config.data.channel}: one channel, and data.channels="
+            f"{config.data.channels}: give one of the two"
+        )
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
     check_model(config.model)

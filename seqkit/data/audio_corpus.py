@@ -1,4 +1,4 @@
-"""Files of sound become a corpus: a symbol per sample, quantised once and kept in the cache."""
+"""Files of sound become a corpus of symbols, quantised once and kept in the cache."""
 
 import contextlib
 import dataclasses
@@ -106,6 +106,9 @@ def load(
             "levels": config.levels,
             "gain": config.gain,
         }
+        for key in ("channels", "symbols_per_sample"):
+            if (value := getattr(config, key)) > 1:
+                wanted[key] = value
         found = corpus_cache.find_codec(source, wanted, catalogue, lambda: recordings.codec(kind))
         assert isinstance(found, Quantiser)
         codec = found
@@ -151,6 +154,12 @@ def _check_same(config: DataConfig, codec: Quantiser) -> None:
             f"data.levels={config.levels}: the checkpoint was trained with {codec.levels}; "
             "leave the key out"
         )
+    for key in ("channels", "symbols_per_sample"):
+        wanted, trained = getattr(config, key), getattr(codec, key)
+        if wanted not in (trained, 1):
+            raise ConfigError(
+                f"data.{key}={wanted}: the checkpoint was trained with {trained}; leave the key out"
+            )
 
 
 def check_gain(config: DataConfig, trained: Mapping[str, Any]) -> None:

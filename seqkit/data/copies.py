@@ -14,7 +14,7 @@ from seqkit.config import DataConfig
 from seqkit.console import Progress, unseen
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Frames
 from seqkit.data.sound.resample import resampled
 from seqkit.randomness import uniforms
 
@@ -22,7 +22,7 @@ _ENOUGH = 1200  # seconds of sound that the copies together have by themselves
 _MOST = 64  # copies that are made by themselves
 _STEPS = 100  # ratios of pitch are whole hundredths
 _STREAM = (1 << 32) + 1  # of draws; no sample has it, nor have the lanes
-_BLOCK = 1 << 18  # symbols that are read at a time
+_BLOCK = 1 << 18  # symbols that are read at a time, whole frames
 
 
 def count(config: DataConfig, seconds: float) -> int:
@@ -56,7 +56,9 @@ def with_copies(
     if not copies:
         return part
     drawn = [_drawn(config, number, copies, seed) for number in range(copies)]
-    sizes = [-(-len(part) * _STEPS // pitch) for pitch, _ in drawn]  # rounded up: `Resampler`
+    frame = codec.phases
+    # Rounded up: see `Resampler`.
+    sizes = [-(-len(part) // frame * _STEPS // pitch) * frame for pitch, _ in drawn]
     ends = np.cumsum([len(part), *sizes])
     free = memory.free_bytes(memory.HOST)
     needed = int(ends[-1]) * part.symbols.itemsize
@@ -66,10 +68,11 @@ def with_copies(
     with progress("copies", copies) as bar:
         for number, (pitch, factor) in enumerate(drawn):
             done = begin = ends[number]
-            for wave in resampled(_blocks(part, codec), pitch, _STEPS):
-                symbols[done : done + len(wave)] = codec.encode(wave * np.float32(factor))
-                done += len(wave)
-            begins = np.unique(-(-part.starts * _STEPS // pitch))
+            for frames in resampled(_blocks(part, codec), pitch, _STEPS, codec.channels):
+                encoded = codec.encode(frames * np.float32(factor))
+                symbols[done : done + len(encoded)] = encoded
+                done += len(encoded)
+            begins = np.unique(-(-part.starts // frame * _STEPS // pitch)) * frame
             starts.append(begin + begins[begins < sizes[number]])
             bar.update(number + 1)
     return Part(symbols, np.concatenate(starts))
@@ -84,6 +87,6 @@ def _drawn(config: DataConfig, number: int, copies: int, seed: int) -> tuple[int
     return round(_STEPS * 2 ** (semitones / 12)), polarity * 10 ** (-config.copy_gain * quiet / 20)
 
 
-def _blocks(part: Part, codec: Quantiser) -> Iterator[Wave]:
+def _blocks(part: Part, codec: Quantiser) -> Iterator[Frames]:
     for begin in range(0, len(part), _BLOCK):
-        yield codec.decode(part.symbols[begin : begin + _BLOCK])
+        yield codec.frames(part.symbols[begin : begin + _BLOCK])

@@ -141,8 +141,9 @@ class Corpus:
 
     def _places(self, end: int, training: float, validation: float, test: float) -> tuple[int, int]:
         """Where the validation and the test part begin among the first `end` symbols."""
-        first = int(end * training)
-        second = first + round(end * validation) if test else end
+        frame = getattr(self.codec, "phases", 1)  # of sound, which is not cut within one
+        first = int(end * training) // frame * frame
+        second = first + round(end * validation) // frame * frame if test else end
         if not validation and not test:
             first = end
         if self.whole_documents and end:

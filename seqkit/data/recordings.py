@@ -14,7 +14,7 @@ from seqkit.data import codecs
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus_cache import Encoded, Source
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
 from seqkit.disk import OutputFile
@@ -59,7 +59,8 @@ class Recordings:
         rate = self.config.sample_rate or self._common_rate()
         gain = self._gain(rate)
         with codecs.failures(kind, "constructor"):
-            return kind(self.config.levels, rate, gain)
+            config = self.config
+            return kind.of(config.levels, rate, gain, config.channels, config.symbols_per_sample)
 
     def encode(self, codec: Quantiser, stream: OutputFile) -> Encoded:
         """Write the symbols of all files that can be used.
@@ -113,10 +114,11 @@ class Recordings:
         with self.source.meter.shown("measuring the level", self.source.bytes):
             for name in self._order():
                 try:
-                    for wave in self._waves(self.source.files[name], rate):
-                        peak = max(peak, float(np.abs(wave).max(initial=0)))
-                        square += float(np.square(wave, dtype=np.float64).sum())
-                        count += wave.size
+                    file = self.source.files[name]
+                    for frames in self._frames(file, rate, self.config.channels):
+                        peak = max(peak, float(np.abs(frames).max(initial=0)))
+                        square += float(np.square(frames, dtype=np.float64).sum())
+                        count += frames.size
                 except BadFileError as error:
                     self.bad.leave_out(error)
         if peak < _SILENT:
@@ -125,22 +127,26 @@ class Recordings:
         self.converted.clear()
         return 1 / peak if self.config.gain == "peak" else _RMS / math.sqrt(square / count)
 
-    def _waves(self, file: Path, rate: int) -> Iterator[Wave]:
+    def _frames(self, file: Path, rate: int, channels: int) -> Iterator[Frames]:
+        """The samples (n, C) of a file, in blocks, at a rate in hertz."""
         opened = Reader(file)
-        yield from resampled(self._counted(opened), opened.sample_rate, rate)
+        blocks = self._counted(opened, channels)
+        yield from resampled(blocks, opened.sample_rate, rate, channels)
         if opened.sample_rate != rate:
             self.converted[f"resampled from {opened.sample_rate} Hz to {rate} Hz"] += 1
-        if opened.channels > 1:
+        if opened.channels < channels:
+            self.converted["mono, read into both channels"] += 1
+        if opened.channels > channels:
             self.converted[
                 f"mixed from {opened.channels} channels"
                 if self.config.channel == "mix"
                 else f"read by one of {opened.channels} channels"
             ] += 1
 
-    def _counted(self, opened: Reader) -> Iterator[Wave]:
+    def _counted(self, opened: Reader, channels: int) -> Iterator[Frames]:
         """The blocks of a file, whose share of its bytes is shown as read."""
         size, read, counted = opened.path.stat().st_size, 0, 0
-        for block in opened.blocks(self.config.channel):
+        for block in opened.frames_of(channels, self.config.channel):
             yield block
             read += len(block)
             now = size * min(read, opened.frames) // opened.frames
@@ -152,22 +158,22 @@ class Recordings:
         begin, count, peak = stream.tell(), 0, 0.0
         clipped, signal, noise = 0, 0.0, 0.0
         try:
-            for wave in self._waves(file, codec.sample_rate):
+            for frames in self._frames(file, codec.sample_rate, codec.channels):
                 with codecs.failures(type(codec), "encode"):
-                    symbols = codec.encode(wave)
+                    symbols = codec.encode(frames)
                 stream.write(symbols.tobytes())
-                count += wave.size
-                magnitude = np.abs(wave)
+                count += symbols.size
+                magnitude = np.abs(frames)
                 peak = max(peak, float(magnitude.max(initial=0)))
                 clipped += int(np.count_nonzero(magnitude * codec.gain > 1))
-                signal += float(np.square(wave, dtype=np.float64).sum())
-                error = codec.decode(symbols) - wave
+                signal += float(np.square(frames, dtype=np.float64).sum())
+                error = codec.frames(symbols) - frames
                 noise += float(np.square(error, dtype=np.float64).sum())
         except BadFileError as error:
             self.bad.leave_out(error)
             count = 0
         else:
-            if count < _SHORTEST * codec.sample_rate:
+            if count < _SHORTEST * codec.symbol_rate:
                 self.left_out[f"shorter than {_SHORTEST * 1000:g} ms"] += 1
                 count = 0
             elif peak < _SILENT:

@@ -25,7 +25,7 @@ def without_silence(part: Part, codec: Quantiser, decibels: float) -> Part:
     A document begins with its first frame that is louder. Of a later pause 0.3 s are kept. A part
     that is silent altogether stays as it is.
     """
-    size = max(1, round(_FRAME * codec.sample_rate))
+    size = max(1, round(_FRAME * codec.sample_rate)) * codec.phases
     levels = _levels(part, codec, size)
     quiet = levels <= levels.max() * 10 ** (-decibels / 10)
     if not levels.max():
@@ -49,11 +49,11 @@ def without_silence(part: Part, codec: Quantiser, decibels: float) -> Part:
 
 
 def _levels(part: Part, codec: Quantiser, size: int) -> npt.NDArray[np.float64]:
-    """The mean power (frames,) of frames of so many samples; the last one may be shorter."""
-    found = []
+    """The mean power (frames,) of frames of so many symbols; the last one may be shorter."""
+    found, samples = [], size // codec.phases
     for begin in range(0, len(part), _BLOCK * size):
-        wave = codec.decode(part.symbols[begin : begin + _BLOCK * size])
-        power = np.square(wave, dtype=np.float64)
-        starts = np.arange(0, len(power), size)
-        found.append(np.add.reduceat(power, starts) / size)
+        heard = codec.frames(part.symbols[begin : begin + _BLOCK * size])
+        power = np.square(heard, dtype=np.float64).mean(1)
+        starts = np.arange(0, len(power), samples)
+        found.append(np.add.reduceat(power, starts) / samples)
     return np.concatenate(found)

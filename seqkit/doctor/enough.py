@@ -20,8 +20,8 @@ def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
     whole, there = math.ceil(needed / config.data.split[0]), len(corpus.whole)
     least, has = f"{whole} symbols", f"{there}"
     if isinstance(codec := corpus.codec, Quantiser):
-        least += f", {whole / codec.sample_rate:.2g} s,"
-        has += f", {there / codec.sample_rate:.2g} s"
+        least += f", {whole / codec.symbol_rate:.2g} s,"
+        has += f", {there / codec.symbol_rate:.2g} s"
     recipe = f" for recipe={config.recipe}" if config.recipe else ""
     raise DataError(
         f"too little data{recipe}: the training part has {len(training)} "

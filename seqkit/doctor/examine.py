@@ -115,7 +115,7 @@ def _of_sound(
     config: Config, corpus: Corpus, codec: Quantiser, paths: list[Path], progress: Progress
 ) -> tuple[dict[str, Any], list[str]]:
     """Of the files, or, of a data set that has none of its own here, of its symbols."""
-    seconds = len(corpus.whole) / codec.sample_rate
+    seconds = len(corpus.whole) / codec.symbol_rate
     found = None
     if paths:
         with progress("listening", len(paths), unit="files") as bar:
@@ -124,7 +124,7 @@ def _of_sound(
     facts: dict[str, Any] = {
         "seconds": seconds,
         "sample_rate": codec.sample_rate,
-        "levels": codec.size,
+        "levels": codec.levels,
         "peak": levels.peak,
         "offset": levels.offset,
         "silence": levels.silence,

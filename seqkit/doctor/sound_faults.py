@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.sound.levels import Levels, decibels
@@ -22,7 +24,7 @@ def of_corpus(corpus: Corpus) -> list[str]:
     if codec.kind != "audio":
         return []
     levels = heard(corpus, codec)
-    return [*of_levels(levels, len(corpus.whole) / codec.sample_rate, codec.gain)]
+    return [*of_levels(levels, len(corpus.whole) / codec.symbol_rate, codec.gain)]
 
 
 def heard(corpus: Corpus, codec: Quantiser) -> Levels:
@@ -31,10 +33,9 @@ def heard(corpus: Corpus, codec: Quantiser) -> Levels:
     Of more than 16.8 million symbols some blocks are read that lie evenly among them.
     """
     levels, symbols = Levels(), corpus.whole.symbols
-    silence = codec.decode([codec.start])
     step = _BLOCK * max(1, -(-len(symbols) // _MOST))
     for begin in range(0, len(symbols), step):
-        wave = codec.decode(symbols[begin : begin + _BLOCK]) - silence
+        wave = codec.decode(symbols[begin : begin + _BLOCK]) - np.float32(codec.silence)
         levels.add(wave, codec.sample_rate)
         corpus.whole.release()
     return levels

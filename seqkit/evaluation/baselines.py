@@ -61,7 +61,7 @@ def passes(codec: Codec) -> int:
 def all_of(
     part: Part, codec: Quantiser, watch: Callable[[int], None] = lambda done: None
 ) -> dict[str, float]:
-    """Every baseline of a part of sound, in bits per sample; `watch` as in `beside_score`."""
+    """Every baseline of a part of sound, in bits per symbol; `watch` as in `beside_score`."""
     found = {"histogram_bits": histogram_bits(part.symbols, codec.size)}
     watch(len(part))
     found["context_bits"] = context_bits(part, codec.size, lambda done: watch(len(part) + done))
@@ -182,20 +182,20 @@ def flac_bits(
 ) -> float:
     """The size of a FLAC (best compression) of the quantised signal, the levels as integers.
 
-    Up to 256 levels are 8-bit samples around silence, more are 16-bit ones. `watch` hears how many
-    symbols were packed.
+    Up to 256 levels are 8-bit samples around silence, more are 16-bit ones. In bits per symbol.
+    `watch` hears how many symbols were packed.
     """
-    depth = 8 if codec.size <= 256 else 16
+    depth = 8 if codec.levels <= 256 else 16
     sink = _Sink()
     rate = min(codec.sample_rate, _FLAC_RATE)
     subtype = "PCM_S8" if depth == 8 else "PCM_16"
     with soundfile.SoundFile(
-        sink, "w", rate, 1, subtype, format="FLAC", compression_level=1.0
+        sink, "w", rate, codec.channels, subtype, format="FLAC", compression_level=1.0
     ) as file:
         for begin in range(0, len(symbols), _BLOCK):
-            levels = symbols[begin : begin + _BLOCK].astype(np.int32) - codec.size // 2
+            levels = codec.levels_of(symbols[begin : begin + _BLOCK]) - codec.levels // 2
             file.write((levels << (16 - depth)).astype(np.int16))
-            watch(begin + len(levels))
+            watch(min(begin + _BLOCK, len(symbols)))
     return 8 * sink.size / len(symbols)
 
 

@@ -50,7 +50,7 @@ class Medium(Protocol):
         ...
 
     def decode(self, symbols: npt.ArrayLike) -> Any:
-        """What symbols (N,) stand for: str, bytes, or a wave, float32 (N,)."""
+        """What symbols (N,) stand for: str, bytes, or a wave, float32 (N,) or (N, 2) in stereo."""
         ...
 
     def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
@@ -80,8 +80,12 @@ class Medium(Protocol):
         """Refuse a stdout that cannot take the streams. Raises ConfigError."""
         ...
 
-    def render(self, symbols: npt.ArrayLike) -> str | bytes:
-        """Symbols (N,) as they go to stdout; blocks can be rendered one by one."""
+    def decoder(self) -> Callable[[npt.ArrayLike], Any]:
+        """What decodes the symbols (N,) of one stream piece by piece."""
+        ...
+
+    def renderer(self) -> Callable[[npt.ArrayLike], str | bytes]:
+        """What makes of the symbols (N,) of one stream, piece by piece, what goes to stdout."""
         ...
 
     def open(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.data.codecs import Quantiser
-from seqkit.data.sound import Wave, reader, resample, writer
+from seqkit.data.sound import Frames, Wave, reader, resample, writer
 from seqkit.errors import ConfigError
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks
@@ -28,8 +28,8 @@ class Sound:
         """`rate` is that of the files, in hertz; 0 for the codec's."""
         self._codec = codec
         self._rate = rate or codec.sample_rate
-        self.header = writer.open_header(codec.sample_rate)
-        self.glimpse = codec.sample_rate  # a second
+        self.header = writer.open_header(codec.sample_rate, codec.channels)
+        self.glimpse = codec.symbol_rate  # a second
 
     def length(self, length: int | None, seconds: float | None) -> int:
         """See Medium. Raises ConfigError for less than a sample."""
@@ -37,7 +37,7 @@ class Sound:
         samples = round((seconds or _SECONDS) * rate)
         if not length and samples < 1:
             raise ConfigError(f"seconds={seconds:g}: less than one sample at {rate} Hz")
-        return length or samples
+        return length or samples * self._codec.phases
 
     def encode(
         self,
@@ -46,14 +46,18 @@ class Sound:
         unknown: str = "error",
         notice: Callable[[str], None] = lambda text: None,
     ) -> Symbols:
-        """See Medium: a wave (N,) of floats at the model's sample rate, full scale being ±1."""
+        """See Medium: a wave (N,) of floats at the model's sample rate, full scale being ±1.
+
+        For stereo it may be (N, 2), too.
+        """
+        channels = self._codec.channels
         try:
             wave = np.asarray(content)
         except (TypeError, ValueError, RuntimeError):  # no array, or a tensor on a GPU
             wave = np.asarray(None)
         if wave.dtype.kind not in "biufc":
             given = type(content).__name__
-        elif wave.ndim != 1:
+        elif wave.ndim != 1 and not (channels > 1 and wave.shape[1:] == (channels,)):
             given = f"an array of shape {wave.shape}"
         elif wave.dtype.kind != "f":
             given = f"samples of {wave.dtype}"
@@ -65,9 +69,14 @@ class Sound:
             given = f"a wave whose sample {finite.argmin()} is not finite"
         raise ConfigError(f"{name}: expected a wave (N,) of finite floats, got {given}")
 
-    def decode(self, symbols: npt.ArrayLike) -> Wave:
+    def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:
         """See Medium."""
-        return self._codec.decode(symbols)
+        return self.decoder()(symbols)
+
+    def decoder(self) -> Callable[[npt.ArrayLike], Wave | Frames]:
+        """See Medium."""
+        read = self._codec.reader()
+        return read if self._codec.channels > 1 else lambda symbols: read(symbols)[:, 0]
 
     def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
         """See Medium.
@@ -80,11 +89,12 @@ class Sound:
             raise ConfigError("this model makes sound: give prompt_audio=FILE instead of a text")
         if prompt.audio is None:
             return np.zeros(0, dtype=np.uint8)
-        wave, rate = reader.read_whole(prompt.audio)
-        wave = resample.resample(wave, rate, self._codec.sample_rate)
-        return self._encode(f"prompt_audio={prompt.audio}", wave, notice)
+        opened, channels = reader.Reader(prompt.audio), self._codec.channels
+        rates = opened.sample_rate, self._codec.sample_rate
+        blocks = resample.resampled(opened.frames_of(channels), *rates, channels)
+        return self._encode(f"prompt_audio={prompt.audio}", np.concatenate(list(blocks)), notice)
 
-    def _encode(self, name: str, wave: Wave, notice: Callable[[str], None]) -> Symbols:
+    def _encode(self, name: str, wave: Frames, notice: Callable[[str], None]) -> Symbols:
         size = np.abs(wave) * np.float32(self._codec.gain)
         if clipped := int(np.count_nonzero(size > 1)):
             gain = "" if self._codec.gain == 1 else f" after the gain of {self._codec.gain:.3g}"
@@ -115,7 +125,8 @@ class Sound:
 
     def check_files(self, files: list[Path], symbols: int) -> None:
         """See Medium. Raises ConfigError for what is not written so, or too small a WAV."""
-        samples = -(-symbols * self._rate // self._codec.sample_rate)
+        frames = -(-symbols * self._rate // self._codec.symbol_rate)
+        samples = frames * self._codec.channels
         for file in files:
             if file.suffix.lower() == ".wav" and samples > writer.MOST_SAMPLES:
                 raise ConfigError(
@@ -139,24 +150,28 @@ class Sound:
                 "out=-: a terminal cannot play sound; pipe it on, or give out=NAME.wav"
             )
 
-    def render(self, symbols: npt.ArrayLike) -> bytes:
+    def renderer(self) -> Callable[[npt.ArrayLike], bytes]:
         """See Medium: 16-bit samples."""
-        return writer.pcm16(self._codec.decode(symbols))
+        read = self._codec.reader()
+        return lambda symbols: writer.pcm16(read(symbols))
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
         """See Medium. A WAV is whole at every moment; the others are when they are closed."""
-        output = writer.create(file, self._rate, overwrite)
-        resampler = resample.Resampler(self._codec.sample_rate, self._rate)
+        channels, read = self._codec.channels, self._codec.reader()
+        output = writer.create(file, self._rate, overwrite, channels)
+        resampler = resample.ChannelResampler(self._codec.sample_rate, self._rate, channels)
         try:
-            yield lambda symbols: output.write(resampler.convert(self._codec.decode(symbols)))
-            output.write(resampler.convert(np.zeros(0, np.float32), last=True))
+            yield lambda symbols: output.write(resampler.convert(read(symbols)))
+            output.write(resampler.convert(np.zeros((0, channels), np.float32), last=True))
         finally:
             output.close()
 
     def speed(self, rate: float, streams: int) -> str:
         """See Medium."""
-        return f"{rate:,.0f} samples/s, {rate / self._codec.sample_rate:.2f} x real time"
+        codec = self._codec
+        samples = rate / codec.symbols_per_sample
+        return f"{samples:,.0f} samples/s, {rate / codec.symbol_rate:.2f} x real time"
 
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
         """See Medium: the name of the file."""

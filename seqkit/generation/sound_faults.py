@@ -45,12 +45,13 @@ def trouble(symbols: Integers, codec: Quantiser) -> str | None:
     if len(symbols) < 2 * _MATCH:
         return None
     quiet = _QUIET
-    if codec.size >= _FEWEST:  # linear levels have none at zero: their silence is louder
-        quiet = max(quiet, 1.01 * codec.gain * abs(float(codec.decode([codec.start])[0])))
-    if np.abs(codec.decode(symbols)).max() * codec.gain < quiet:
+    if codec.levels >= _FEWEST:  # linear levels have none at zero: their silence is louder
+        quiet = max(quiet, 1.01 * codec.gain * abs(codec.silence))
+    levels = codec.levels_of(symbols)
+    if np.abs(codec.frames(symbols)).max() * codec.gain < quiet:
         return "silence"
-    outermost = (symbols == 0) | (symbols == codec.size - 1)
-    if codec.size >= _FEWEST and np.mean(outermost) > _CLIPPED:
+    outermost = (levels == 0) | (levels == codec.levels - 1)
+    if codec.levels >= _FEWEST and np.mean(outermost) > _CLIPPED:
         return "clipping"
     windows = np.lib.stride_tricks.sliding_window_view(symbols, _MATCH)
     last = len(windows) - 1
@@ -65,7 +66,7 @@ def report(
     blocks: Blocks, codec: Quantiser, prompt: Symbols, notice: Callable[[str], None]
 ) -> Blocks:
     """Hand on every block at once, and report trouble after every full second."""
-    second, before = codec.sample_rate, len(prompt) / codec.sample_rate
+    second, before = codec.symbol_rate, len(prompt) / codec.symbol_rate
     source = _Buffer(())
     reported: dict[int, str | None] = {}
     done = 0
@@ -102,7 +103,7 @@ def redraw_trouble(
         retry: how often a stream is redrawn, at most.
         notice: told every time a stream runs into trouble.
     """
-    second, before = codec.sample_rate, len(prompt) / codec.sample_rate
+    second, before = codec.symbol_rate, len(prompt) / codec.symbol_rate
     source, mender = _Buffer(blocks), _Mender(redraw, codec, retry, notice)
     heard = prompt[-_HEARD * second :, None].astype(np.int64)
     before_held = len(prompt)  # symbols that each stream has had before `held`
@@ -165,7 +166,7 @@ class _Mender:
             at: seconds at which the last second begins.
         """
         for stream in range(held.shape[1]):
-            while found := trouble(held[-self._codec.sample_rate :, stream], self._codec):
+            while found := trouble(held[-self._codec.symbol_rate :, stream], self._codec):
                 where = f"stream {stream + 1}: {found} at {at:.1f} s"
                 if self._attempts[stream] >= self._retry:
                     if self._reported.get(stream) != found:

@@ -137,9 +137,13 @@ class Text:
     def check_stream(self, streams: int, terminal: bool) -> None:
         """See Medium. Several streams are printed one below the other."""
 
-    def render(self, symbols: npt.ArrayLike) -> str | bytes:
+    def decoder(self) -> Callable[[npt.ArrayLike], str | bytes]:
         """See Medium."""
-        return self.decode(symbols)
+        return self.decode
+
+    def renderer(self) -> Callable[[npt.ArrayLike], str | bytes]:
+        """See Medium."""
+        return self.decode
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
@@ -147,7 +151,7 @@ class Text:
         with disk.atomic_write(file, overwrite) as stream:
 
             def write(symbols: npt.ArrayLike) -> None:
-                stream.write(to_bytes(self.render(symbols)))
+                stream.write(to_bytes(self.decode(symbols)))
 
             yield write
 
@@ -157,4 +161,4 @@ class Text:
 
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
         """See Medium."""
-        return to_bytes(self.render(symbols)).decode("utf-8", "replace").strip("\n")
+        return to_bytes(self.decode(symbols)).decode("utf-8", "replace").strip("\n")

@@ -1,13 +1,17 @@
-"""Quantisers: a wave as symbols, one per sample.
+"""Quantisers: a wave as symbols, one per sample or several.
 
-A wave is float32 (N,), mono, at `sample_rate`. It is multiplied by `gain`, clipped to [-1, 1] and
-rounded to one of `levels` levels. Decoding divides by the gain, so that sound comes out as loud as
-it went in. Higher symbols stand for higher values, and `start` is the level of silence.
+A wave is float32 (N,), mono, or frames (N, C), at `sample_rate`. It is multiplied by `gain`,
+clipped to [-1, 1] and rounded to one of `levels` levels. Decoding divides by the gain, so that
+sound comes out as loud as it went in. A higher level stands for a higher value.
+
+A level is a symbol. Where there are C channels, or a level is written as two digits, the coarse one
+first (as in WaveRNN, Kalchbrenner et al., 2018), P = C x digits symbols make a frame. Nothing marks
+the place of a symbol in its frame: every document begins with a whole one.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,9 +19,9 @@ import numpy.typing as npt
 
 from seqkit.checking import check_type
 from seqkit.data.codecs.base import checked_symbols
-from seqkit.data.sound import Wave, mu_law
+from seqkit.data.sound import Frames, Wave, mu_law
 from seqkit.errors import ConfigError
-from seqkit.symbols import Symbols, symbol_dtype
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 MOST_LEVELS = 2**16
 
@@ -28,8 +32,20 @@ class Quantiser(ABC):
     kind: ClassVar[Literal["audio"]] = "audio"
     name: ClassVar[str]
 
-    def __init__(self, levels: int, sample_rate: int, gain: float = 1.0) -> None:
-        """`levels` is V, `sample_rate` in hertz; `gain` is applied before quantising.
+    def __init__(
+        self,
+        levels: int,
+        sample_rate: int,
+        gain: float = 1.0,
+        channels: int = 1,
+        symbols_per_sample: int = 1,
+    ) -> None:
+        """Args:
+        levels: how many values a sample can have.
+        sample_rate: in hertz.
+        gain: applied before quantising.
+        channels: C, 1 or 2.
+        symbols_per_sample: 1, or 2 for a coarse and a fine digit.
 
         Raises:
             ConfigError: a value of another type.
@@ -44,12 +60,23 @@ class Quantiser(ABC):
             raise ValueError(f"a sample rate is above 0, not {sample_rate}")
         if not (math.isfinite(gain) and gain > 0):
             raise ValueError(f"a gain is finite and above 0, not {gain}")
+        for value in (channels, symbols_per_sample):
+            if value not in (1, 2):
+                raise ValueError(f"1 or 2 channels, and symbols of a sample, not {value}")
         self.levels = levels
         self.sample_rate = sample_rate
         self.gain = gain
+        self.channels = channels
+        self.symbols_per_sample = symbols_per_sample
+        self.phases = channels * symbols_per_sample
+        """P, the symbols of a frame."""
+        self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
         self._values = (self._decode() / np.float32(gain)).astype(np.float32)
-        self.start = int(self.encode(np.zeros(1, np.float32))[0])
-        """The level of silence."""
+        silence = self.encode(np.zeros(1, np.float32))
+        self.start = int(silence[-1])
+        """The last symbol of a frame of silence."""
+        self.silence = float(self.decode(silence)[0])
+        """The sample that silence is decoded to."""
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
@@ -57,48 +84,119 @@ class Quantiser(ABC):
         levels, rate, gain = spec.get("levels"), spec.get("sample_rate"), spec.get("gain")
         if not (isinstance(levels, int) and isinstance(rate, int) and isinstance(gain, float)):
             raise ValueError("a spec of a quantiser has levels, a sample_rate and a gain")
-        return cls(levels, rate, gain)
+        return cls.of(
+            levels, rate, gain, spec.get("channels", 1), spec.get("symbols_per_sample", 1)
+        )
+
+    @classmethod
+    def of(
+        cls, levels: int, sample_rate: int, gain: float, channels: int, symbols_per_sample: int
+    ) -> Self:
+        """One whose class may be a plug-in's that knows of one symbol a frame only."""
+        if channels == symbols_per_sample == 1:
+            return cls(levels, sample_rate, gain)
+        return cls(levels, sample_rate, gain, channels, symbols_per_sample)
 
     @property
     def size(self) -> int:
-        """V, the number of levels."""
-        return self.levels
+        """V, the number of symbols: of levels, or of digits."""
+        return self._radix
 
-    def encode(self, wave: Wave) -> Symbols:
-        """The symbols (N,) of a wave (N,); what exceeds ±1 after the gain is clipped.
+    @property
+    def symbol_rate(self) -> int:
+        """Symbols of a second of sound."""
+        return self.phases * self.sample_rate
+
+    def encode(self, wave: Wave | Frames) -> Symbols:
+        """The symbols (N P,) of a wave (N,), the same in all channels, or of frames (N, C).
+
+        What exceeds ±1 after the gain is clipped.
 
         Raises:
-            ConfigError: no array of floating-point numbers.
+            ConfigError: no array of floating-point numbers, or of another shape.
             ValueError: a sample is NaN or infinite.
         """
         check_type("wave", wave, np.ndarray)
         if not np.issubdtype(wave.dtype, np.floating):
             raise ConfigError(f"wave: expected float32 within ±1, got {wave.dtype}")
+        if wave.ndim == 1:
+            wave = np.repeat(wave, self.channels)
+        elif wave.ndim != 2 or wave.shape[1] != self.channels:
+            raise ConfigError(f"wave: expected (N,) or (N, {self.channels}), got {wave.shape}")
         if not np.isfinite(wave).all():
             raise ValueError("a wave has only finite samples")
-        clipped = np.clip(wave * np.float32(self.gain), -1, 1)
-        return self._encode(clipped).astype(symbol_dtype(self.levels))
+        clipped = np.clip(wave.reshape(-1) * np.float32(self.gain), -1, 1)
+        levels = self._encode(clipped)
+        if self.symbols_per_sample == 2:
+            levels = np.stack(np.divmod(levels, self._radix), axis=1).reshape(-1)
+        return levels.astype(symbol_dtype(self.size))
 
     def decode(self, symbols: npt.ArrayLike) -> Wave:
-        """The wave float32 (N,) of the symbols (N,). Raises ConfigError for others."""
-        return self._values[checked_symbols(symbols, self.levels)]
+        """The wave float32 (N,) of symbols (N P,), of several channels their mean.
+
+        Raises:
+            ConfigError: these are no symbols of this codec.
+        """
+        if self.phases == 1:
+            return self._values[checked_symbols(symbols, self.size)]
+        wave: Wave = self.frames(symbols).mean(1)
+        return wave
+
+    def frames(self, symbols: npt.ArrayLike) -> Frames:
+        """The samples float32 (N, C) of symbols (N P,). Raises ConfigError for others."""
+        return self._values[self.levels_of(symbols)]
+
+    def levels_of(self, symbols: npt.ArrayLike) -> Integers:
+        """The levels (N, C) of symbols (N P,); a frame that is cut short at the end is left out.
+
+        Raises:
+            ConfigError: these are no symbols of this codec.
+        """
+        known = checked_symbols(symbols, self.size)
+        levels = known[: len(known) // self.phases * self.phases]
+        if self.symbols_per_sample == 2:
+            coarse, fine = levels.reshape(-1, 2).T
+            levels = np.minimum(coarse * self._radix + fine, self.levels - 1)
+        return levels.reshape(-1, self.channels)
+
+    def along(self, symbols: npt.ArrayLike) -> Wave:
+        """What `decode` gives, once for every symbol: (N P,)."""
+        return np.repeat(self.decode(symbols), self.phases)
+
+    def reader(self) -> Callable[[npt.ArrayLike], Frames]:
+        """A function that gives the samples (n, C) of symbols that come in pieces (N,).
+
+        What a piece holds of a frame that is not at its end is kept for the next one.
+        """
+        kept = np.zeros(0, np.int64)
+
+        def read(symbols: npt.ArrayLike) -> Frames:
+            nonlocal kept
+            known = np.concatenate([kept, checked_symbols(symbols, self.size)])
+            kept = known[len(known) // self.phases * self.phases :]
+            return self.frames(known)
+
+        return read
 
     def to_spec(self) -> dict[str, Any]:
         """A JSON object from which `from_spec` rebuilds this quantiser."""
-        return {
+        spec = {
             "name": self.name,
             "levels": self.levels,
             "sample_rate": self.sample_rate,
             "gain": self.gain,
         }
+        if self.phases > 1:
+            spec |= {"channels": self.channels, "symbols_per_sample": self.symbols_per_sample}
+        return spec
 
     @abstractmethod
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
-        """The levels (N,) of a wave (N,) within [-1, 1]."""
+        """The levels (N,) of samples (N,) within [-1, 1]."""
 
     @abstractmethod
     def _decode(self) -> Wave:
-        """The value of every level (V,), before it is divided by the gain."""
+        """The value of every level, before it is divided by the gain."""
 
 
 class MuLaw(Quantiser):

@@ -85,6 +85,24 @@ class Reader:
         for frames in self.all_channels(None if channel == "mix" else int(channel)):
             yield frames @ weights if channel == "mix" else frames[:, 0].copy()
 
+    def frames_of(self, channels: int, channel: str = "mix") -> Iterator[Frames]:
+        """Blocks (n, C) of so many channels: what `blocks` reads, or stereo.
+
+        Raises:
+            BadFileError: as in `blocks`, or more channels than are asked for in stereo.
+        """
+        if channels == 1:
+            yield from (wave[:, None] for wave in self.blocks(channel))
+            return
+        if self.channels > channels:
+            raise BadFileError(
+                self.path,
+                f"data.channels={channels}: it has {self.channels} channels: mix it down, or "
+                "leave the key out",
+            )
+        for frames in self.all_channels():
+            yield np.repeat(frames, channels // self.channels, axis=1)
+
     def all_channels(self, only: int | None = None) -> Iterator[Frames]:
         """The samples of every channel in blocks (n, C), or of only one, (n, 1).
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.torchaudio_import import torchaudio
 
 _ZEROS = 16  # zero crossings of the sinc on each side
@@ -21,12 +21,14 @@ _LARGEST_TABLE = 1 << 24  # entries; rates without a common divisor would need g
 _ROWS = 1 << 14  # output samples computed at a time without a table
 
 
-def resampled(blocks: Iterable[Wave], rate: int, new_rate: int) -> Iterator[Wave]:
-    """A wave that comes in blocks (n,), at another rate, both in hertz."""
-    resampler = Resampler(rate, new_rate)
+def resampled(
+    blocks: Iterable[Frames], rate: int, new_rate: int, channels: int = 1
+) -> Iterator[Frames]:
+    """Frames that come in blocks (n, C), at another rate, both in hertz."""
+    resampler = ChannelResampler(rate, new_rate, channels)
     for block in blocks:
         yield resampler.convert(block)
-    yield resampler.convert(np.zeros(0, np.float32), last=True)
+    yield resampler.convert(np.zeros((0, channels), np.float32), last=True)
 
 
 class Resampler:
@@ -73,6 +75,19 @@ class Resampler:
         self._kept = self._kept[(keep - self._first) * self._in :]
         self._first, self._done = keep, ready
         return new
+
+
+class ChannelResampler:
+    """Resamples frames (n, C) that come in pieces, each channel by itself."""
+
+    def __init__(self, rate: int, new_rate: int, channels: int) -> None:
+        """Rates in hertz."""
+        self._resamplers = [Resampler(rate, new_rate) for _ in range(channels)]
+
+    def convert(self, piece: Frames, last: bool = False) -> Frames:
+        """As `Resampler.convert` does."""
+        pairs = zip(self._resamplers, piece.T, strict=True)
+        return np.stack([one.convert(wave, last) for one, wave in pairs], axis=1)
 
 
 def resample(wave: Wave, rate: int, new_rate: int) -> Wave:

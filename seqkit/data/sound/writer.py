@@ -11,7 +11,7 @@ import numpy as np
 import soundfile
 
 from seqkit import disk
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Frames, Wave
 from seqkit.errors import OutputError
 
 _FORMATS = {
@@ -21,7 +21,7 @@ _FORMATS = {
 WRITTEN = tuple(_FORMATS)
 """Endings of the files that can be written."""
 MOST_SAMPLES = (2**32 - 64) // 2
-"""Samples of 16 bits that a WAV can hold."""
+"""Samples of 16 bits that a WAV can hold, those of all channels counted."""
 
 _FRAMES = 1 << 13  # given to an encoder at a time: libvorbis puts them on its stack
 _OGG_RATE = 192_000  # the highest sample rate that libvorbis takes, in hertz
@@ -30,17 +30,17 @@ _UNKNOWN = 0xFFFFFFFF  # the size in the header of a WAV that goes on until the 
 
 
 class Writer(Protocol):
-    """A file that takes a wave piece by piece."""
+    """A file that takes sound piece by piece."""
 
-    def write(self, wave: Wave) -> None:
-        """Append samples (n,); what exceeds ±1 is clipped. Raises OutputError."""
+    def write(self, frames: Frames) -> None:
+        """Append samples (n, C); what exceeds ±1 is clipped. Raises OutputError."""
 
     def close(self) -> None:
         """Finish the file. Raises OutputError."""
 
 
-def create(path: Path, sample_rate: int, overwrite: bool = False) -> Writer:
-    """A new mono file: WAV, FLAC or AIFF (16 bit), OGG or MP3 by its ending.
+def create(path: Path, sample_rate: int, overwrite: bool = False, channels: int = 1) -> Writer:
+    """A new file of C channels: WAV, FLAC or AIFF (16 bit), OGG or MP3 by its ending.
 
     A WAV can be played after every `write`; the others once they are closed.
 
@@ -49,7 +49,8 @@ def create(path: Path, sample_rate: int, overwrite: bool = False) -> Writer:
     """
     if problem := refusal(path, sample_rate):
         raise OutputError(f"cannot write {path}: {problem}")
-    return (_Wav if path.suffix.lower() == ".wav" else _Encoded)(path, sample_rate, overwrite)
+    kind = _Wav if path.suffix.lower() == ".wav" else _Encoded
+    return kind(path, sample_rate, overwrite, channels)
 
 
 def refusal(path: Path, sample_rate: int) -> str | None:
@@ -65,8 +66,8 @@ def refusal(path: Path, sample_rate: int) -> str | None:
     return None
 
 
-def pcm16(samples: Wave) -> bytes:
-    """Samples as little-endian 16-bit integers."""
+def pcm16(samples: Frames) -> bytes:
+    """Samples (n,) or (n, C) as little-endian 16-bit integers, those of a frame side by side."""
     return np.clip(np.round(samples * 32768.0), -32768, 32767).astype("<i2").tobytes()
 
 
@@ -77,33 +78,37 @@ def whole_wav(wave: Wave, sample_rate: int) -> bytes:
     return _header(sample_rate, length - 8 + len(data), len(data)) + data
 
 
-def open_header(sample_rate: int) -> bytes:
-    """The header of a mono 16-bit WAV that goes on until the stream ends."""
-    return _header(sample_rate, _UNKNOWN, _UNKNOWN)
+def open_header(sample_rate: int, channels: int = 1) -> bytes:
+    """The header of a 16-bit WAV that goes on until the stream ends."""
+    return _header(sample_rate, _UNKNOWN, _UNKNOWN, channels)
 
 
-def header(sample_rate: int, samples: int) -> bytes:
-    """The header of a mono 16-bit WAV of so many samples."""
+def header(sample_rate: int, samples: int, channels: int = 1) -> bytes:
+    """The header of a 16-bit WAV of so many samples, those of all channels counted."""
     size = 2 * samples
-    return _header(sample_rate, len(open_header(sample_rate)) - 8 + size, size)
+    riff_size = len(open_header(sample_rate)) - 8 + size
+    return _header(sample_rate, riff_size, size, channels)
 
 
-def _header(sample_rate: int, riff_size: int, data_size: int) -> bytes:
-    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, sample_rate, 2 * sample_rate, 2, 16)
+def _header(sample_rate: int, riff_size: int, data_size: int, channels: int = 1) -> bytes:
+    size = 2 * channels  # bytes of a frame
+    rates = sample_rate, size * sample_rate
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, channels, *rates, size, 16)
     riff = struct.pack("<4sI4s", b"RIFF", riff_size, b"WAVE")
     return riff + form + struct.pack("<4sI", b"data", data_size)
 
 
 class _Wav:
-    def __init__(self, path: Path, sample_rate: int, overwrite: bool) -> None:
+    def __init__(self, path: Path, sample_rate: int, overwrite: bool, channels: int) -> None:
         self._path = path
         self._sample_rate = sample_rate
+        self._channels = channels
         self._size = 0  # bytes of samples that the header promises
         self._stream = disk.create(path, overwrite)
         self.write(np.zeros(0, np.float32))  # the header at once
 
-    def write(self, wave: Wave) -> None:
-        data = pcm16(wave)
+    def write(self, frames: Frames) -> None:
+        data = pcm16(frames)
         size = self._size + len(data)
         if size > 2 * MOST_SAMPLES:
             raise OutputError(f"{self._path}: a WAV holds at most {MOST_SAMPLES} samples")
@@ -112,7 +117,7 @@ class _Wav:
         self._stream.seek(length + self._size)
         self._stream.write(data)
         self._stream.seek(0)
-        self._stream.write(header(self._sample_rate, size // 2))
+        self._stream.write(header(self._sample_rate, size // 2, self._channels))
         self._stream.flush()
         self._size = size
 
@@ -121,18 +126,18 @@ class _Wav:
 
 
 class _Encoded:
-    def __init__(self, path: Path, sample_rate: int, overwrite: bool) -> None:
+    def __init__(self, path: Path, sample_rate: int, overwrite: bool, channels: int) -> None:
         self._path = path
         self._stream = _Stream(path, overwrite)
         with self._encoding():
             self._file = soundfile.SoundFile(
-                self._stream, "w", sample_rate, 1, format=_FORMATS[path.suffix.lower()]
+                self._stream, "w", sample_rate, channels, format=_FORMATS[path.suffix.lower()]
             )
 
-    def write(self, wave: Wave) -> None:
-        for begin in range(0, len(wave), _FRAMES):
+    def write(self, frames: Frames) -> None:
+        for begin in range(0, len(frames), _FRAMES):
             with self._encoding():
-                self._file.write(np.clip(wave[begin : begin + _FRAMES], -1, 1))
+                self._file.write(np.clip(frames[begin : begin + _FRAMES], -1, 1))
 
     def close(self) -> None:
         try:

@@ -1,0 +1,117 @@
+"""A model of stereo at 16 bits, as a user makes it: four symbols a frame."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+import seqkit
+from tests.conftest import Run, environment, process
+
+RATE = 2000
+STEREO = (
+    *("recipe=my_sound", f"data.sample_rate={RATE}", "data.copies=2", "model.hidden_size=64"),
+    *("data.channels=2", "data.symbols_per_sample=2", "data.levels=65536"),
+    *("train.batch_size=16", "train.sequence_length=64", "optimizer.lr=0.02", "device=cpu"),
+    *("train.max_steps=800", "train.validate_every=400", "seconds=1", "train.max_minutes=0"),
+    "model.dropout=0.1",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with take.wav, a tone to the left and nothing to the right, and the run on it."""
+    folder = tmp_path_factory.mktemp("stereo")
+    tone = 0.5 * np.sin(2 * np.pi * 100 * np.arange(12 * RATE) / RATE)
+    soundfile.write(folder / "take.wav", np.stack([tone, 0 * tone], axis=1), RATE)
+    done = process(*STEREO, "data.path=take.wav", "run_dir=run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "0:11 of sound to learn from: 2 copies" in done.stderr
+    return folder
+
+
+def test_files_have_two_channels_and_each_sounds_like_its_own(folder: Path, run: Run) -> None:
+    out = folder / "out.wav"
+    words = ("generate", f"checkpoint={folder / 'run'}", "seconds=2", "seed=1", "device=cpu")
+    assert run(*words, f"out={out}").code == 0
+    sound, rate = soundfile.read(out)
+    assert (rate, sound.shape[1]) == (RATE, 2)
+    assert len(sound) == 2 * RATE
+    left, right = sound.std(0)
+    assert left > 0.1 > 3 * right
+    start = folder / "start.flac"
+    soundfile.write(start, soundfile.read(folder / "take.wav")[0][:RATE], RATE)
+    assert run(*words, f"prompt_audio={start}", f"out={folder / 'more.flac'}").code == 0
+    more, _ = soundfile.read(folder / "more.flac")
+    assert np.abs(more[:RATE, 0] - soundfile.read(start)[0][:, 0]).max() < 1e-3
+    final, _ = soundfile.read(folder / "run" / "samples" / "final.wav")
+    assert final.shape[1] == 2
+
+
+def test_stdout_and_other_rates_take_stereo(folder: Path) -> None:
+    words = ("generate", "checkpoint=run", "seconds=1", "seed=1", "device=cpu")
+    program = [sys.executable, "-m", "seqkit", *words, "out=-"]
+    done = subprocess.run(program, cwd=folder, env=environment(), capture_output=True, check=True)
+    (folder / "stream.wav").write_bytes(done.stdout)
+    streamed, _ = soundfile.read(folder / "stream.wav", dtype="int16")
+    assert process(*words, "out=same.wav", cwd=folder).returncode == 0
+    np.testing.assert_array_equal(streamed, soundfile.read(folder / "same.wav", dtype="int16")[0])
+    assert process(*words, "out=high.ogg", "sample.rate=8000", cwd=folder).returncode == 0
+    info = soundfile.info(folder / "high.ogg")
+    assert (info.channels, info.samplerate) == (2, 8000)
+    assert info.frames == 4 * len(streamed)
+
+
+def test_what_reads_symbols_takes_stereo(folder: Path, run: Run) -> None:
+    words = (f"checkpoint={folder / 'run'}", "device=cpu")
+    take = f"data.path={folder / 'take.wav'}"
+    found = json.loads(run("evaluate", *words, "json=true").out)
+    assert found["bits_per_symbol"] < 3
+    assert found["histogram_bits"] < 8
+    assert found["quantiser_snr_db"] > 60
+    spectral = json.loads(run("evaluate", *words, "protocol=spectral", "json=true").out)
+    assert spectral["seconds"] == 10
+    assert run("score", *words, f"out={folder / 'score.html'}").code == 0
+    assert run("compress", *words, take, f"out={folder / 'take.sq'}").code == 0
+    packed, back = f"data.path={folder / 'take.sq'}", folder / "back.wav"
+    assert run("decompress", *words, packed, f"out={back}").code == 0
+    again, rate = soundfile.read(back)
+    assert rate == RATE
+    np.testing.assert_allclose(again, soundfile.read(folder / "take.wav")[0], atol=1e-3)
+    refused = run("evaluate", *words, take, "data.channels=1", "data.symbols_per_sample=1")
+    assert refused.code == 0  # the defaults ask for nothing
+
+
+def test_python_gets_and_gives_frames(folder: Path) -> None:
+    model = seqkit.load(folder / "run", device="cpu")
+    wave = model.generate(soundfile.read(folder / "take.wav")[0][:RATE], seconds=0.5, seed=1)
+    assert isinstance(wave, np.ndarray)
+    assert wave.shape[1] == 2
+    pieces = [*model.stream(seconds=0.5, seed=1)]
+    whole = model.generate(seconds=0.5, seed=1)
+    np.testing.assert_array_equal(np.concatenate(pieces), whole)
+
+
+def test_what_is_no_stereo_is_said(folder: Path, run: Run) -> None:
+    wide = folder / "wide.wav"
+    soundfile.write(wide, np.random.default_rng(0).uniform(-1, 1, (4 * RATE, 4)), RATE)
+    many = run(*STEREO, f"data.path={wide}", f"run_dir={folder / 'x'}")
+    assert many.code == 3
+    assert "data.channels=2: it has 4 channels" in many.err
+    one = run(*STEREO, f"data.path={wide}", f"run_dir={folder / 'x'}", "data.channel=1")
+    assert one.code == 2
+    mono = run(
+        *STEREO,
+        "data.channels=1",
+        f"data.path={wide}",
+        "train.max_steps=1",
+        f"run_dir={folder / 'x'}",
+    )
+    assert "mixed from 4 channels" in mono.err
+    other = run("evaluate", f"checkpoint={folder / 'x'}", f"data.path={wide}", "data.channels=2")
+    assert other.code == 2
+    assert "data.channels=2: the checkpoint was trained with 1" in other.err

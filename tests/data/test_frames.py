@@ -1,0 +1,88 @@
+"""Several symbols make a frame: stereo, and levels written as a coarse and a fine digit."""
+
+import numpy as np
+import pytest
+
+from seqkit.config import DataConfig
+from seqkit.data.codecs import Linear, MuLaw, Quantiser
+from seqkit.data.copies import with_copies
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.silence import without_silence
+from seqkit.data.sound import Frames
+from seqkit.errors import ConfigError
+
+RATE = 4000
+SHAPES = [(1, 1), (2, 1), (1, 2), (2, 2)]
+
+
+def frames(count: int = 500, channels: int = 2) -> Frames:
+    return np.random.default_rng(1).uniform(-1, 1, (count, channels)).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", [MuLaw, Linear])
+@pytest.mark.parametrize(("channels", "digits"), SHAPES)
+@pytest.mark.parametrize("levels", [256, 1000, 65536])
+def test_a_frame_comes_back_as_near_as_one_symbol_for_every_sample_would_bring_it(
+    kind: type[Quantiser], channels: int, digits: int, levels: int
+) -> None:
+    codec = kind(levels, RATE, 0.5, channels, digits)
+    wave = frames(channels=channels)
+    symbols = codec.encode(wave)
+    assert symbols.shape == (len(wave) * channels * digits,)
+    assert symbols.max() < codec.size == (levels if digits == 1 else np.ceil(np.sqrt(levels)))
+    assert codec.symbol_rate == RATE * channels * digits
+    plain = kind(levels, RATE, 0.5)
+    expected = plain.decode(plain.encode(wave.reshape(-1))).reshape(wave.shape)
+    np.testing.assert_array_equal(codec.frames(symbols), expected)
+    np.testing.assert_allclose(codec.decode(symbols), expected.mean(1), atol=1e-6)
+    again = kind.from_spec(codec.to_spec())
+    np.testing.assert_array_equal(again.frames(symbols), expected)
+
+
+def test_a_level_is_a_coarse_digit_then_a_fine_one_channel_by_channel() -> None:
+    codec = Linear(65536, RATE, 1.0, 2, 2)
+    left, right = (np.float32(level / 32768) for level in (0x1234, -0x4321))
+    expected = [0x92, 0x34, 0x3C, 0xDF]  # 0x8000 + 0x1234, 0x8000 - 0x4321
+    assert codec.encode(np.array([[left, right]])).tolist() == expected
+    assert codec.start == codec.encode(np.zeros(3, np.float32))[-1]
+
+
+def test_both_channels_of_stereo_are_the_same_where_there_is_one() -> None:
+    codec = MuLaw(256, RATE, 1.0, 2)
+    left, right = codec.frames(codec.encode(frames(100, 1)[:, 0])).T
+    np.testing.assert_array_equal(left, right)
+    with pytest.raises(ConfigError, match=r"expected \(N,\) or \(N, 2\), got \(100, 3\)"):
+        codec.encode(frames(100, 3))
+
+
+@pytest.mark.parametrize(("channels", "digits"), SHAPES)
+def test_pieces_cut_anywhere_sound_like_the_whole(channels: int, digits: int) -> None:
+    codec = MuLaw(1024, RATE, 1.0, channels, digits)
+    symbols = codec.encode(frames(100, channels))
+    read = codec.reader()
+    pieces = [read(piece) for piece in np.split(symbols, [1, 2, 3, 9, 50, 51])]
+    np.testing.assert_array_equal(np.concatenate(pieces), codec.frames(symbols))
+    assert codec.along(symbols).shape == symbols.shape
+
+
+def test_a_split_cuts_no_frame() -> None:
+    codec = MuLaw(256, RATE, 1.0, 2, 2)
+    part = Part.of(codec.encode(frames(333)))
+    for piece in Corpus(part, codec, "a", "").split([0.77, 0.13, 0.1]):
+        assert len(piece) % 4 == 0
+
+
+def test_stereo_is_copied_and_trimmed_by_channel() -> None:
+    codec = MuLaw(65536, RATE, 1.0, 2, 2)
+    time = np.arange(RATE) / RATE
+    tones = np.stack([np.sin(2 * np.pi * hertz * time) for hertz in (200, 500)], axis=1)
+    silence = np.zeros((RATE, 2))
+    part = Part.of(codec.encode(np.concatenate([silence, tones]).astype(np.float32)))
+    part = without_silence(part, codec, 40)
+    assert len(part) == 4 * RATE
+    copied = with_copies(part, codec, DataConfig(copy_pitch=12), 2, seed=1)
+    assert len(copied.starts) == 3
+    for begin, end in zip(copied.starts, [*copied.starts[1:], len(copied)], strict=True):
+        heard = codec.frames(copied.symbols[begin:end])
+        left, right = np.abs(np.fft.rfft(heard, axis=0)).argmax(0) / len(heard)
+        assert right / left == pytest.approx(2.5, rel=0.02)
