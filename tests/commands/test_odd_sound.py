@@ -1,0 +1,61 @@
+"""Odd recordings: recipe=my_sound trains and says what to expect, or says what is needed."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import soundfile
+
+from tests.conftest import Run
+
+SMALL = (
+    *("recipe=my_sound", "model.hidden_size=16", "model.num_layers=1", "data.copies=2"),
+    *("train.max_minutes=0", "train.max_steps=1", "seconds=0.1", "device=cpu"),
+)
+
+
+def tone(seconds: float, rate: int, hertz: float = 300) -> npt.NDArray[np.float64]:
+    wave = 0.3 * np.sin(2 * np.pi * hertz * np.arange(round(seconds * rate)) / rate)
+    noisy: npt.NDArray[np.float64] = wave + np.random.default_rng(0).normal(0, 0.01, wave.size)
+    return noisy
+
+
+def eight_channels() -> npt.NDArray[np.float64]:
+    frames = np.repeat(tone(3, 8000)[:, None], 8, axis=1)
+    frames[:, 3] = 0
+    return frames
+
+
+@pytest.mark.parametrize(
+    ("samples", "rate", "code", "told"),
+    [
+        (tone(1, 44100), 44100, 0, "the sound is short, 1.0 s: 10 s is the least"),
+        (np.zeros(80_000), 8000, 3, "a file needs 20 ms that are louder than the last of 16 bits"),
+        (np.full(80_000, 0.4), 8000, 0, "a constant, 0.4: there is nothing to learn from it"),
+        (np.sin(2 * np.pi * 440 * np.arange(96_000) / 8000), 8000, 0, "finished: 1 step in"),
+        (np.sign(np.sin(0.1 + 0.3 * np.arange(96_000))), 8000, 0, "finished: 1 step in"),
+        (tone(2, 96_000), 96_000, 0, "1 resampled from 96000 Hz to 8000 Hz"),
+        (eight_channels(), 8000, 0, "1 mixed from 8 channels"),
+        (np.pad(tone(0.2, 8000), 80_000), 8000, 0, "99% of the sound is silence"),
+    ],
+    ids=["short", "silent", "constant", "tone", "square", "96 kHz", "8 channels", "pauses"],
+)
+def test_a_recording(
+    samples: npt.NDArray[np.float64], rate: int, code: int, told: str, run: Run, tmp_path: Path
+) -> None:
+    soundfile.write(tmp_path / "take.flac", samples, rate)
+    result = run(*SMALL, f"data.path={tmp_path / 'take.flac'}", f"run_dir={tmp_path / 'run'}")
+    assert (result.code, told in result.err) == (code, True), result.err
+    made = tmp_path / "run" / "samples" / "final.wav"
+    assert made.exists() == (code == 0)
+
+
+def test_a_folder_in_which_every_file_has_another_rate(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "takes").mkdir()
+    for rate in (8000, 11025, 22050, 48000):
+        soundfile.write(tmp_path / "takes" / f"{rate}.wav", tone(1, rate), rate)
+    result = run(*SMALL, f"data.path={tmp_path / 'takes'}", f"run_dir={tmp_path / 'run'}")
+    assert result.code == 0, result.err
+    for rate in (11025, 22050, 48000):
+        assert f"1 resampled from {rate} Hz to 8000 Hz" in result.err
