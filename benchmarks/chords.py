@@ -25,6 +25,7 @@ _FRETS = {
     "Am": (None, 0, 2, 2, 1, 0),
 }
 _OPEN = (82.41, 110.0, 146.83, 196.0, 246.94, 329.63)  # hertz of the open strings
+_MELLOW = 500  # hertz above which a finger's pluck loses 12 dB an octave
 _STRUM = 0.02  # seconds from a string to the next
 _LEVEL = 0.8  # of the loudest sample
 _HISS = 0.003  # amplitude of the noise that a recording has
@@ -49,6 +50,8 @@ def chord(name: str) -> Floats:
 def render() -> Floats:
     """All chords (N,), one after the other, with a little hiss."""
     wave = np.concatenate([chord(name) for name in CHORDS])
+    frequencies = np.fft.rfftfreq(wave.size, 1 / RATE)
+    wave = np.fft.irfft(np.fft.rfft(wave) / (1 + (frequencies / _MELLOW) ** 2), wave.size)
     hiss = np.random.default_rng(0).uniform(-1, 1, wave.size)
     loud: Floats = wave * (_LEVEL / np.abs(wave).max())
     return loud + _HISS * hiss

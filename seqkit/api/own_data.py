@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from seqkit import disk
+from seqkit.api import training_data
 from seqkit.checking import check_section
 from seqkit.config import Config, DataConfig
 from seqkit.console import Progress, unseen
@@ -34,11 +35,12 @@ def asked_for(
     corpus = corpus_asked_for(config, saved, catalogue, notice, progress)
     if config.data.path:
         return corpus.whole, corpus
-    _, validation, test = corpus.split(_recorded_config(saved).split)
+    data = _recorded_config(saved)
+    _, validation, test = corpus.split(data.split)
     part = validation if config.part == "validation" else test
     if not len(part):
         raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
-    return part, corpus
+    return training_data.heard(part, corpus, data), corpus
 
 
 def corpus_asked_for(

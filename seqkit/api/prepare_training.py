@@ -144,6 +144,7 @@ def _set_up(
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
     training = training_data.of_sound(training, corpus, config, notice, progress)
+    validation = training_data.heard(validation, corpus, config.data)
     settings = config.train
     lanes = _lanes(config, training, corpus.codec.start, model_config, ranks.place, notice)
     shape = footprint.shape_of(config, model_config, lanes.widest, precisions[0], chosen)

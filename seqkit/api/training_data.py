@@ -5,7 +5,7 @@ from pathlib import Path
 
 from seqkit import disk
 from seqkit.api import fine_tuning
-from seqkit.config import Config
+from seqkit.config import Config, DataConfig
 from seqkit.console import Progress
 from seqkit.data import copies, pipes, silence
 from seqkit.data.codecs import Quantiser
@@ -85,6 +85,14 @@ def read(
         if corpus.codec.kind != "audio" and corpus.whole.is_constant:
             notice(text_faults.CONSTANT)
     return corpus, origin
+
+
+def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:
+    """A validation or test part, of sound without the silence that `data.trim_silence` names."""
+    codec = corpus.codec
+    if not isinstance(codec, Quantiser) or not data.trim_silence or not len(part):
+        return part
+    return silence.without_silence(part, codec, data.trim_silence)
 
 
 def of_sound(

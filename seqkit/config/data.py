@@ -70,8 +70,9 @@ class DataConfig:
     )
     trim_silence: float = option(
         0.0,
-        "decibels below its loudest 20 ms at which sound to learn from counts as silence: left out "
-        "at the beginning of a document, and elsewhere shortened to 0.3 s; 0 leaves all in",
+        "decibels below the loudest 20 ms of its part at which sound counts as silence, in "
+        "training and validation: left out at the beginning of a document, elsewhere shortened to "
+        "0.3 s; 0 leaves all in",
         minimum=0,
         maximum=120,
     )
@@ -83,12 +84,15 @@ class DataConfig:
     )
     copy_pitch: float = option(
         3.0,
-        "semitones by which the copies are at most higher or lower, over which they are spread",
+        "semitones by which the copies are at most higher or lower; half of them are within 1/32",
         minimum=0,
         maximum=12,
     )
     copy_gain: float = option(
-        4.0, "decibels by which a copy is quieter at most", minimum=0, maximum=40
+        12.0,
+        "decibels by which a copy is quieter at most; half of them are within an eighth",
+        minimum=0,
+        maximum=40,
     )
     copy_polarity: bool = option(True, "turn the polarity of every other copy around")
     on_bad_file: str = option(

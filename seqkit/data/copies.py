@@ -2,7 +2,9 @@
 
 A network that hears half a minute again and again learns it by heart. Every copy is the whole part
 at another pitch (resampled, so that it is faster or slower, too), quieter, and every other one with
-the opposite polarity. What is drawn for a copy depends on the seed and its number only.
+the opposite polarity. Most copies differ little, and a few much: a model that has heard every
+pitch equally often makes all of them, not the recording's. What is drawn for a copy depends on the
+seed and its number only.
 """
 
 from collections.abc import Iterator
@@ -20,7 +22,7 @@ from seqkit.randomness import uniforms
 
 _ENOUGH = 1200  # seconds of sound that the copies together have by themselves
 _MOST = 64  # copies that are made by themselves
-_STEPS = 100  # ratios of pitch are whole hundredths
+_STEPS = 250  # ratios of pitch are whole steps of 0.4 %
 _STREAM = (1 << 32) + 1  # of draws; no sample has it, nor have the lanes
 _BLOCK = 1 << 18  # symbols that are read at a time, whole frames
 
@@ -79,12 +81,13 @@ def with_copies(
 
 
 def _drawn(config: DataConfig, number: int, copies: int, seed: int) -> tuple[int, float]:
-    """The pitch of a copy in hundredths, and what its samples are multiplied by."""
+    """The pitch of a copy in steps, and what its samples are multiplied by."""
     place, quiet = uniforms(seed, _STREAM, 2 * number, 2)
     # Spread over the range, so that few copies do not happen to have the same pitch.
-    semitones = config.copy_pitch * (2 * (number + place) / copies - 1)
+    semitones = config.copy_pitch * (2 * (number + place) / copies - 1) ** 5
+    decibels = -config.copy_gain * quiet**3
     polarity = -1 if config.copy_polarity and number % 2 == 0 else 1
-    return round(_STEPS * 2 ** (semitones / 12)), polarity * 10 ** (-config.copy_gain * quiet / 20)
+    return round(_STEPS * 2 ** (semitones / 12)), polarity * 10 ** (decibels / 20)
 
 
 def _blocks(part: Part, codec: Quantiser) -> Iterator[Frames]:

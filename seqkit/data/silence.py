@@ -1,9 +1,10 @@
-"""Silence is left out of a training part.
+"""Silence is left out of the parts of a corpus of sound.
 
 All of it goes at the start of a document, and what exceeds 0.3 s in a pause.
 
 A network cannot count the samples of a silence. It learns that silence follows silence, and once
-its own output is silent, as it is at the start, it stays so.
+its own output is silent, as it is at the start, it stays so. What is not learnt is not asked for
+either: a validation part that ends in silence would choose the weights that know silence best.
 """
 
 import itertools

@@ -1,5 +1,6 @@
 """Odd recordings: recipe=my_sound trains and says what to expect, or says what is needed."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -59,3 +60,13 @@ def test_a_folder_in_which_every_file_has_another_rate(run: Run, tmp_path: Path)
     assert result.code == 0, result.err
     for rate in (11025, 22050, 48000):
         assert f"1 resampled from {rate} Hz to 8000 Hz" in result.err
+
+
+def test_silence_is_not_validated_on(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", np.pad(tone(16, 8000), (0, 8000)), 8000)
+    kept = tmp_path / "run"
+    assert run(*SMALL, f"data.path={tmp_path / 'a.wav'}", f"run_dir={kept}").code == 0
+    found = json.loads(run("evaluate", f"checkpoint={kept}", "json=true", "device=cpu").out)
+    assert found["symbols"] == pytest.approx((1.7 - 1 + 0.3) * 8000, abs=0.04 * 8000)
+    best = json.loads((kept / "summary.json").read_text())["best_validation_loss"]
+    assert found["loss"] == pytest.approx(best, abs=2e-3)

@@ -30,21 +30,24 @@ def documents(part: Part) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float3
 
 def test_copies_have_other_pitches_levels_and_polarity() -> None:
     part, config = tone(), DataConfig(copy_pitch=3.0, copy_gain=6.0)
-    made = copies.with_copies(part, CODEC, config, 6, seed=4)
+    made = copies.with_copies(part, CODEC, config, 40, seed=4)
     own, *others = documents(made)
     assert np.array_equal(CODEC.encode(own), part.symbols)
-    assert len(others) == 6
+    assert len(others) == 40
     semitones = [12 * np.log2(np.median(pitches(wave, RATE)) / 440) for wave in others]
-    assert semitones == sorted(semitones)
-    assert -3.1 < semitones[0] < -1.5 < 1.5 < semitones[-1] < 3.1
-    assert min(np.diff(semitones)) > 0
+    assert -3.1 < semitones[0] < -2.0 < 2.0 < semitones[-1] < 3.1
+    assert min(np.diff(semitones)) > -0.01
+    near = np.abs(semitones) < 3 / 32 + 0.04  # half a step of the ratio
+    assert 0.4 < near.mean() < 0.7
     lengths = [len(wave) / len(own) for wave in others]
     assert lengths == pytest.approx([2 ** (-s / 12) for s in semitones], abs=0.006)
     peaks = [wave[200:-200].max() + wave[200:-200].min() for wave in others]  # 0.9 - 0.6 upright
-    assert [peak > 0 for peak in peaks] == [False, True] * 3
+    assert [peak > 0 for peak in peaks] == [False, True] * 20
     sizes = [np.abs(wave[200:-200]).max() / 0.9 for wave in others]
     assert all(0.48 < size < 1.03 for size in sizes)
-    assert max(sizes) - min(sizes) > 0.05
+    assert min(sizes) < 0.7
+    loud = np.array(sizes) > 10 ** (-6 / 8 / 20) - 0.03
+    assert 0.4 < loud.mean() < 0.75
 
 
 def test_documents_stay_apart_in_every_copy() -> None:
