@@ -1,6 +1,7 @@
 """Codecs give back what they were given, whatever it is."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw, Quantiser, UnknownSymbolError
+from seqkit.data.codecs.characters import counts_of
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
@@ -235,3 +237,21 @@ def test_what_a_codec_cannot_take_is_named(
 
 def test_nothing_is_decoded_to_nothing() -> None:
     assert (LETTERS.decode([]), Bytes().decode([]), LEVELS.decode([]).size) == ("", b"", 0)
+
+
+@pytest.mark.parametrize("text", ["odd", "even", "“né”", "𝄞 and more", "\ud800", "", "x" * 70_001])
+def test_code_points_are_counted_and_looked_up_however_wide_they_are(text: str) -> None:
+    counts = counts_of([text, text])
+    assert {chr(point): counts[point] for point in np.flatnonzero(counts)} == Counter(2 * text)
+    if text:
+        codec = Characters.from_text(text)
+        assert codec.decode(codec.encode(text)) == text
+        assert codec.encode(text[:1]).tolist() == [codec.vocabulary.index(text[0])]
+
+
+def test_a_codec_of_256_characters_still_knows_what_it_does_not_know() -> None:
+    codec = Characters.from_text("".join(map(chr, range(256))))
+    assert codec.encode("\x00\xff").dtype == np.uint8
+    with pytest.raises(UnknownSymbolError, match="offset 1"):
+        codec.encode("aĀ")
+    assert codec.encode("aĀb", "skip").tolist() == [97, 98]

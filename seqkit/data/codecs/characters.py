@@ -13,6 +13,7 @@ from seqkit.errors import DataError
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000
+_AT_ONCE = 1 << 14  # characters looked up at a time: as many stay in the processor's cache
 _PLAIN = {
     "\u2018": "'",
     "\u2019": "'",
@@ -42,6 +43,32 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
+def narrow_points(text: str) -> Symbols:
+    """The code points (N,) of a text in the narrowest integers, which are read several times faster
+    than `code_points`.
+    """
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+    pairs = text.encode("utf-16-le", "surrogatepass")
+    # A character outside the basic plane takes two of UTF-16.
+    return np.frombuffer(pairs, "<u2") if len(pairs) == 2 * len(text) else code_points(text)
+
+
+def counts_of(pieces: Iterable[str]) -> npt.NDArray[np.int64]:
+    """How often each code point occurs in a text that comes in pieces."""
+    counts = np.zeros(_CODE_POINTS, dtype=np.int64)
+    for piece in pieces:
+        points = narrow_points(piece)
+        if points.dtype == np.uint8:  # counted in pairs, which takes half the time
+            even = len(points) // 2 * 2
+            pairs = np.bincount(points[:even].view(np.uint16), minlength=1 << 16).reshape(256, 256)
+            counts[:256] += pairs.sum(0) + pairs.sum(1)
+            points = points[even:]
+        found = np.bincount(points, minlength=1)
+        counts[: found.size] += found
+    return counts
+
+
 class Characters(TextCodec):
     """One symbol for each distinct character, in the order of their code points.
 
@@ -68,8 +95,9 @@ class Characters(TextCodec):
         self.vocabulary = vocabulary
         self._points = points
         self._start = start
-        self._table = np.full(_CODE_POINTS, -1, dtype=np.int32)
-        self._table[points] = np.arange(points.size, dtype=np.int32)
+        # Of every code point the symbol, or V where there is none, as narrow as that may be.
+        self._table = np.full(_CODE_POINTS, points.size, dtype=symbol_dtype(points.size + 1))
+        self._table[points] = np.arange(points.size)
 
     @classmethod
     def from_counts(cls, counts: npt.NDArray[np.int64], most: int = 0) -> "Characters":
@@ -87,7 +115,7 @@ class Characters(TextCodec):
     @classmethod
     def fit(cls, pieces: Iterable[str], most: int = 0) -> "Characters":
         """The codec of all characters of a text; with `most`, of the most frequent ones."""
-        counts = _counts(pieces)
+        counts = counts_of(pieces)
         if not counts.any():
             raise ValueError("the text is empty")
         return cls.from_counts(counts, most)
@@ -120,7 +148,7 @@ class Characters(TextCodec):
 
     def knows(self, points: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Which code points (N,) are in the vocabulary."""
-        known: npt.NDArray[np.bool_] = self._table[points] >= 0
+        known: npt.NDArray[np.bool_] = self._table[points] < self.size
         return known
 
     def encode(self, piece: str | bytes, unknown: str = "error") -> Symbols:
@@ -132,10 +160,13 @@ class Characters(TextCodec):
         """
         check_type("piece", piece, str)
         assert isinstance(piece, str)
-        points = code_points(piece)
-        indices = self._table[points]
-        missing = indices < 0
-        if missing.any():
+        points = narrow_points(piece)
+        indices = np.empty(points.shape, self._table.dtype)
+        for begin in range(0, len(points), _AT_ONCE):
+            end = begin + _AT_ONCE
+            np.take(self._table, points[begin:end], out=indices[begin:end], mode="clip")
+        if indices.max(initial=0) == self.size:
+            missing = indices == self.size
             if unknown == "error":
                 offset = int(np.argmax(missing))
                 raise UnknownSymbolError(piece[offset], offset)
@@ -144,7 +175,7 @@ class Characters(TextCodec):
             else:
                 for point in np.unique(points[missing]):
                     indices[points == point] = self._nearest(chr(point))
-        return indices.astype(symbol_dtype(self.size))
+        return indices.astype(symbol_dtype(self.size), copy=False)
 
     def decode(self, symbols: npt.ArrayLike) -> str:
         """The text of the symbols (N,). Raises ConfigError for others."""
@@ -164,7 +195,7 @@ class Characters(TextCodec):
 
         A document starts after the same character as before.
         """
-        counts = _counts(pieces)
+        counts = counts_of(pieces)
         counts[self._points] = 0
         new = _most_frequent(counts, max(most - self.size, 0) if most else counts.size)
         if not new.size:
@@ -185,18 +216,9 @@ class Characters(TextCodec):
         if character.isspace():
             candidates += [" ", "\n"]
         for candidate in candidates:
-            if len(candidate) == 1 and (index := int(self._table[ord(candidate)])) >= 0:
+            if len(candidate) == 1 and (index := int(self._table[ord(candidate)])) < self.size:
                 return index
         return int(np.argmin(np.abs(self._points.astype(np.int64) - ord(character))))
-
-
-def _counts(pieces: Iterable[str]) -> npt.NDArray[np.int64]:
-    """How often each code point occurs in a text."""
-    counts = np.zeros(_CODE_POINTS, dtype=np.int64)
-    for piece in pieces:
-        points = np.bincount(code_points(piece), minlength=1)
-        counts[: points.size] += points
-    return counts
 
 
 def _most_frequent(counts: npt.NDArray[np.int64], most: int) -> Integers:
