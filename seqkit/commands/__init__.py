@@ -65,6 +65,10 @@ COMMANDS = {
         (*_PACKING, "data.channel", "dynamic"),
     ),
     "decompress": Command("give back the file that compress was given", _PACKING),
+    "prepare": Command(
+        "turn text or sound of any size into shards, which train reads",
+        (*_OUTPUT, "data", "recipe"),
+    ),
     "report": Command("write the page that shows a run, report.html, anew", ("run_dir",)),
     "doctor": Command(
         "look at data before a training, or at a run after it, and say what to do",

@@ -82,12 +82,9 @@ def load(
     """
     assert codec is None or codec.kind == "audio"
     if codec is not None:
-        _check_same(config, codec)
-    for path in located.paths:
-        if not files.is_folder(path):
-            _check_not_text(path)
-    search = Search(choice(config), BadFiles(config.on_bad_file == "skip"))
-    source = corpus_cache.scan(located, search.named(located.paths), cache, meter)
+        check_same(config, codec)
+    found_files, search = chosen(config, located)
+    source = corpus_cache.scan(located, found_files, cache, meter)
     check(source.sha256)
     settings = {
         "kind": "audio",
@@ -96,8 +93,7 @@ def load(
     }
     recordings = Recordings(config, source)
     if codec is None:
-        kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, catalogue)
-        assert issubclass(kind, Quantiser)
+        kind = quantiser_kind(config, catalogue)
         wanted = {
             **settings,
             "codec": kind.name,
@@ -126,6 +122,22 @@ def load(
     return corpus
 
 
+def chosen(config: DataConfig, located: Located) -> tuple[dict[str, Path], Search]:
+    """The files that are read, by name, and how they were found. Errors are those of `load`."""
+    for path in located.paths:
+        if not files.is_folder(path):
+            _check_not_text(path)
+    search = Search(choice(config), BadFiles(config.on_bad_file == "skip"))
+    return search.named(located.paths), search
+
+
+def quantiser_kind(config: DataConfig, catalogue: Catalogue) -> type[Quantiser]:
+    """The class of quantisers that `config` asks for."""
+    kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, catalogue)
+    assert issubclass(kind, Quantiser)
+    return kind
+
+
 def choice(config: DataConfig) -> Choice:
     """Which files of a folder are read as sound."""
     return Choice("audio", config.pattern)
@@ -139,7 +151,7 @@ def _check_not_text(file: Path) -> None:
         raise BadFileError(file, "cannot be read as sound: it is text", TEXT_HINT)
 
 
-def _check_same(config: DataConfig, codec: Quantiser) -> None:
+def check_same(config: DataConfig, codec: Quantiser) -> None:
     """Refuse keys that ask for another quantiser than the checkpoint's; defaults ask for nothing.
 
     A codec does not tell what kind its gain is: see `check_gain`.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from seqkit import disk
 from seqkit.errors import DataError
@@ -17,7 +18,11 @@ class BadFileError(DataError):
         """`hint` says what to do about it."""
         self.file = file
         self.reason = reason
+        self._hint = hint
         super().__init__(f"{file}: {reason}{': ' if hint else ''}{hint}")
+
+    def __reduce__(self) -> tuple[Any, ...]:  # it travels between processes
+        return type(self), (self.file, self.reason, self._hint)
 
     @classmethod
     def of(cls, file: Path, error: OSError) -> "BadFileError":

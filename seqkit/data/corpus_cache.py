@@ -93,6 +93,17 @@ def scan(located: Located, files: Mapping[str, Path], cache: Path, meter: Meter)
     Raises:
         DataError: a file cannot be read, or a part of the data set's own has no file.
     """
+    located = described(located, files)
+    hashes, size = _hashes(located, files, cache, meter)
+    return Source(located, files, hashes, size, cache, meter)
+
+
+def described(located: Located, files: Mapping[str, Path]) -> Located:
+    """What is read, with a name that says how much of it that is.
+
+    Raises:
+        DataError: a part of the data set's own has no file.
+    """
     parts = {located.part_of(name) for name in files}
     for part, pattern in ((1, located.validation), (2, located.test)):
         if pattern and part not in parts:
@@ -100,10 +111,7 @@ def scan(located: Located, files: Mapping[str, Path], cache: Path, meter: Meter)
                 f"{located}: no file matches {pattern}, which {located.name} names as its own "
                 f"{('validation', 'test')[part - 1]} part"
             )
-    hashes, size = _hashes(located, files, cache, meter)
-    if located.others:
-        located = _named(located, files)
-    return Source(located, files, hashes, size, cache, meter)
+    return _named(located, files) if located.others else located
 
 
 def _named(located: Located, files: Mapping[str, Path]) -> Located:
@@ -189,15 +197,24 @@ def load(
     return corpus
 
 
-def blocks(file: Path, count: Callable[[int], None] = lambda size: None) -> Iterator[bytes]:
-    """The bytes of a file, some megabytes at a time; `count` is told of each block's size.
+def blocks(
+    file: Path,
+    count: Callable[[int], None] = lambda size: None,
+    begin: int = 0,
+    end: int | None = None,
+) -> Iterator[bytes]:
+    """The bytes of a file from `begin` to before `end`, some megabytes at a time.
+
+    `count` is told of each block's size.
 
     Raises:
         BadFileError: it cannot be read.
     """
     try:
         with file.open("rb") as stream:
-            while block := stream.read(_BLOCK):
+            place = stream.seek(begin)
+            while block := stream.read(_BLOCK if end is None else min(_BLOCK, end - place)):
+                place += len(block)
                 count(len(block))
                 yield block
     except OSError as error:

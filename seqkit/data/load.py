@@ -52,17 +52,14 @@ def load_corpus(
         ConfigError: neither path nor data set, or keys that do not fit the codec.
         DataError: the data cannot be read.
     """
-    kind = _kind(data, codec, catalogue)
-    if kind == "audio" and trained is not None:
-        audio_corpus.check_gain(data, trained)
     cache = disk.cache_dir()
-    located = _locate(data, catalogue, Folders(cache, notice, progress))
+    sound, located = find(data, codec, catalogue, Folders(cache, notice, progress))
     if codec is not None:
         _check_readable(located, codec)
-    if kind == "auto" and _is_sound(located, data.pattern):
-        kind = "audio"
+    if sound and trained is not None:
+        audio_corpus.check_gain(data, trained)
     meter = Meter(progress)
-    if kind == "audio":
+    if sound:
         corpus = audio_corpus.load(
             data,
             located,
@@ -85,7 +82,7 @@ def load_corpus(
         )
     for note in corpus.notes:
         notice(note)
-    if kind == "audio" and torchaudio() is None:
+    if sound and torchaudio() is None:
         notice("torchaudio cannot be imported: seqkit computes the same values without it")
     return corpus
 
@@ -99,9 +96,19 @@ def fitting_recipe(
 ) -> str:
     """The recipe for this data where none is given. Arguments and errors are `load_corpus`'s."""
     kind = _kind(data, None, catalogue)
-    located = _locate(data, catalogue, Folders(disk.cache_dir(), notice, progress))
-    sound = kind == "audio" or (kind == "auto" and _is_sound(located, data.pattern))
+    sound, located = find(data, None, catalogue, Folders(disk.cache_dir(), notice, progress))
     return _recipe_for(located.paths, data.pattern) if sound else _FOR_TEXT
+
+
+def find(
+    data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: Folders
+) -> tuple[bool, Located]:
+    """Whether data is read as sound, and where it is. Errors are those of `load_corpus`."""
+    kind = _kind(data, codec, catalogue)
+    located = _locate(data, catalogue, folders)
+    if kind == "auto":
+        return _is_sound(located, data.pattern), located
+    return kind == "audio", located
 
 
 def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, Any]) -> str | None:

@@ -3,9 +3,10 @@
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,30 @@ def _rank(name: str) -> bytes:
 
 
 @dataclass
+class Loudness:
+    """Of all samples that were measured: the peak, the sum of squares, and how many they are."""
+
+    peak: float = 0.0
+    square: float = 0.0
+    count: int = 0
+
+    def include(self, other: "Loudness") -> None:
+        """Take in what was measured of others."""
+        self.peak = max(self.peak, other.peak)
+        self.square += other.square
+        self.count += other.count
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing but the last bit of 16 was found."""
+        return self.peak < _SILENT
+
+    def gain(self, kind: str) -> float:
+        """The factor that `data.gain` asks for."""
+        return 1 / self.peak if kind == "peak" else _RMS / math.sqrt(self.square / self.count)
+
+
+@dataclass
 class Recordings:
     """The files of a data set, and what was found in them while they were read.
 
@@ -50,14 +75,23 @@ class Recordings:
     def __post_init__(self) -> None:
         self.bad = BadFiles(self.config.on_bad_file == "skip", several=len(self.source.files) > 1)
 
-    def codec(self, kind: type[Quantiser]) -> Quantiser:
+    def codec(
+        self, kind: type[Quantiser], measured: Callable[[int], Loudness] | None = None
+    ) -> Quantiser:
         """The quantiser that `config` asks for; the gain takes a pass over all files.
+
+        `measured` makes this pass at a sample rate; by default it is made here, file by file.
 
         Raises:
             DataError: a file cannot be read, or none holds sound.
         """
         rate = self.config.sample_rate or self._common_rate()
-        gain = self._gain(rate)
+        gain = 1.0
+        if self.config.gain != "none":
+            loudness = (measured or self._measured)(rate)
+            if loudness.silent:
+                raise DataError(self.nothing_left())
+            gain = loudness.gain(self.config.gain)
         with codecs.failures(kind, "constructor"):
             config = self.config
             return kind.of(config.levels, rate, gain, config.channels, config.symbols_per_sample)
@@ -71,26 +105,52 @@ class Recordings:
         starts: list[int] = []
         part_starts: dict[int, int] = {}
         written = 0
-        for name in self._order():
+        for name in self.order():
             part_starts.setdefault(self.source.located.part_of(name), written)
-            count = self._write(self.source.files[name], codec, stream)
+            count = self.write(self.source.files[name], codec, stream)
             if count:
                 starts.append(written)
                 written += count
         if not written:
-            raise DataError(self._nothing_left())
+            raise DataError(self.nothing_left())
         return Encoded(
             starts,
             skipped=len(self.bad.errors) + self.left_out.total(),
             unreadable_files=len(self.bad.errors),
-            notes=tuple(self._notes(len(starts))),
+            notes=tuple(self.notes(len(starts))),
             whole_documents=len(starts) > 1,
             validation_start=part_starts.get(1),
             test_start=part_starts.get(2),
-            snr=10 * math.log10(self.signal / self.noise) if self.noise else None,
+            snr=self.snr,
         )
 
-    def _order(self) -> list[str]:
+    @property
+    def snr(self) -> float | None:
+        """The signal to noise ratio of quantising, in decibels; None without noise."""
+        return 10 * math.log10(self.signal / self.noise) if self.noise else None
+
+    def findings(self) -> dict[str, Any]:
+        """What was found on the way, as JSON values; `include` takes it in elsewhere."""
+        return {
+            "bad": [[str(error.file), error.reason] for error in self.bad.errors],
+            "left_out": dict(self.left_out),
+            "converted": dict(self.converted),
+            "clipped": self.clipped,
+            "signal": self.signal,
+            "noise": self.noise,
+        }
+
+    def include(self, findings: Mapping[str, Any]) -> None:
+        """Take in what was found in other files."""
+        self.bad.errors += [BadFileError(Path(file), why) for file, why in findings["bad"]]
+        self.left_out.update(findings["left_out"])
+        self.converted.update(findings["converted"])
+        self.clipped += findings["clipped"]
+        self.signal += findings["signal"]
+        self.noise += findings["noise"]
+
+    def order(self) -> list[str]:
+        """The files' names, in the order of the documents."""
         part_of = self.source.located.part_of
         return sorted(self.source.files, key=lambda name: (part_of(name), _rank(name)))
 
@@ -103,29 +163,29 @@ class Recordings:
             except BadFileError as error:
                 self.bad.leave_out(error)
         if not rates:
-            raise DataError(self._nothing_left())
+            raise DataError(self.nothing_left())
         self.bad.errors.clear()  # they are met again when the symbols are written
         return max(rates, key=lambda rate: (rates[rate], rate))
 
-    def _gain(self, rate: int) -> float:
-        if self.config.gain == "none":
-            return 1.0
-        peak, square, count = 0.0, 0.0, 0
+    def _measured(self, rate: int) -> Loudness:
+        loudness = Loudness()
         with self.source.meter.shown("measuring the level", self.source.bytes):
-            for name in self._order():
-                try:
-                    file = self.source.files[name]
-                    for frames in self._frames(file, rate, self.config.channels):
-                        peak = max(peak, float(np.abs(frames).max(initial=0)))
-                        square += float(np.square(frames, dtype=np.float64).sum())
-                        count += frames.size
-                except BadFileError as error:
-                    self.bad.leave_out(error)
-        if peak < _SILENT:
-            raise DataError(self._nothing_left())
-        self.bad.errors.clear()
+            for name in self.order():
+                self.measure(self.source.files[name], rate, loudness)
+        if not loudness.silent:
+            self.bad.errors.clear()  # they are met again when the symbols are written
         self.converted.clear()
-        return 1 / peak if self.config.gain == "peak" else _RMS / math.sqrt(square / count)
+        return loudness
+
+    def measure(self, file: Path, rate: int, loudness: "Loudness") -> None:
+        """Take one file into `loudness`, as far as it can be read."""
+        try:
+            for frames in self._frames(file, rate, self.config.channels):
+                loudness.peak = max(loudness.peak, float(np.abs(frames).max(initial=0)))
+                loudness.square += float(np.square(frames, dtype=np.float64).sum())
+                loudness.count += frames.size
+        except BadFileError as error:
+            self.bad.leave_out(error)
 
     def _frames(self, file: Path, rate: int, channels: int) -> Iterator[Frames]:
         """The samples (n, C) of a file, in blocks, at a rate in hertz."""
@@ -153,7 +213,7 @@ class Recordings:
             self.source.meter.add(now - counted)
             counted = now
 
-    def _write(self, file: Path, codec: Quantiser, stream: OutputFile) -> int:
+    def write(self, file: Path, codec: Quantiser, stream: OutputFile) -> int:
         """Write the symbols of one file, none if it is left out. Returns how many."""
         begin, count, peak = stream.tell(), 0, 0.0
         clipped, signal, noise = 0, 0.0, 0.0
@@ -188,7 +248,8 @@ class Recordings:
             stream.truncate()
         return count
 
-    def _nothing_left(self) -> str:
+    def nothing_left(self) -> str:
+        """Why no sound is left to learn from."""
         first = next(iter(self.source.files.values()))
         if self.bad.errors:
             count = len(self.source.files)
@@ -201,7 +262,8 @@ class Recordings:
             f"least {_SHORTEST * 1000:g} ms that are not silent"
         )
 
-    def _notes(self, documents: int) -> Iterator[str]:
+    def notes(self, documents: int) -> Iterator[str]:
+        """What the user is told about so many documents."""
         if self.bad.errors:
             count = len(self.bad.errors)
             yield f"{count} of {len(self.source.files)} files cannot be read: {self.bad}"

@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,19 +52,9 @@ def load(
         DataError: nothing to read, bytes that are not text, or characters outside the vocabulary.
         ConfigError: an encoding or a codec that does not exist.
     """
-    check_encoding(config.encoding)
     assert codec is None or isinstance(codec, TextCodec)
+    files, search = chosen(config, located, codec)
     folders = any(map(is_folder, located.paths))
-    search = Search(choice(config, codec), BadFiles(config.on_bad_file == "skip"))
-    files = search.named(located.paths)
-    if search.choice.kind == "text":
-        files = _plain(files, config.encoding, search.bad)
-    full = {name: file for name, file in files.items() if file.stat().st_size}
-    if not full:
-        raise DataError(f"{located}: the text is empty")
-    if len(full) < len(files):
-        search.left_out["empty"] += len(files) - len(full)
-        files = full
     source = corpus_cache.scan(located, files, cache, meter)
     check(source.sha256)
     if codec is None:
@@ -88,6 +78,23 @@ def load(
         notes=tuple(notes),
         unreadable_files=corpus.unreadable_files + len(search.bad.errors),
     )
+
+
+def chosen(
+    config: DataConfig, located: Located, codec: Codec | None
+) -> tuple[dict[str, Path], Search]:
+    """The files that are read, by name, and how they were found. Errors are those of `load`."""
+    check_encoding(config.encoding)
+    search = Search(choice(config, codec), BadFiles(config.on_bad_file == "skip"))
+    files = search.named(located.paths)
+    if search.choice.kind == "text":
+        files = _plain(files, config.encoding, search.bad)
+    full = {name: file for name, file in files.items() if file.stat().st_size}
+    if not full:
+        raise DataError(f"{located}: the text is empty")
+    if len(full) < len(files):
+        search.left_out["empty"] += len(files) - len(full)
+    return full, search
 
 
 def _plain(files: dict[str, Path], encoding: str, bad: BadFiles) -> dict[str, Path]:
@@ -137,14 +144,7 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
     }
 
     def derive() -> Codec:
-        files = list(source.files.values())
-        wanted = kind
-        if wanted is None:
-            raw = config.kind == "bytes"
-            if config.kind == "auto":
-                raw = not any(_seems_text(file, config.encoding) for file in files)
-            wanted = Bytes if raw else Characters
-        assert issubclass(wanted, TextCodec)
+        wanted = codec_kind(config, source.files.values(), catalogue)
         with codecs.failures(wanted, "fit"):
             try:
                 with _content(config, source, wanted.kind, "finding the characters") as pieces:
@@ -155,6 +155,18 @@ def _fitting_codec(config: DataConfig, source: Source, catalogue: Catalogue) -> 
     found = corpus_cache.find_codec(source, settings, catalogue, derive)
     assert isinstance(found, TextCodec)
     return found
+
+
+def codec_kind(config: DataConfig, files: Iterable[Path], catalogue: Catalogue) -> type[TextCodec]:
+    """The class of codecs for some files, as `config` asks for it, or by their content."""
+    if config.codec != "auto":
+        kind = codecs.find(config.codec, catalogue)
+        assert issubclass(kind, TextCodec)
+        return kind
+    raw = config.kind == "bytes"
+    if config.kind == "auto":
+        raw = not any(_seems_text(file, config.encoding) for file in files)
+    return Bytes if raw else Characters
 
 
 def _seems_text(file: Path, encoding: str) -> bool:

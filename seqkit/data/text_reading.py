@@ -29,9 +29,12 @@ def text_blocks(
     encoding: str,
     newline: str = "keep",
     count: Callable[[int], None] = lambda size: None,
+    begin: int = 0,
+    end: int | None = None,
 ) -> Iterator[str]:
     """The text of a file, some megabytes at a time; with newline=lf its line ends are LF.
 
+    It is read from byte `begin` to before byte `end`, which must not lie within a character.
     `count` is told how many bytes were read of it, each time.
 
     Raises:
@@ -39,9 +42,9 @@ def text_blocks(
     """
     decoder = codecs.getincrementaldecoder(encoding)()
     ends = io.IncrementalNewlineDecoder(decoder, translate=True) if newline == "lf" else decoder
-    read = 0
+    read = begin
     try:
-        for block in corpus_cache.blocks(file, count):
+        for block in corpus_cache.blocks(file, count, begin, end):
             read += len(block)
             yield ends.decode(block)
         yield ends.decode(b"", final=True)

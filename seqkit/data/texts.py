@@ -3,9 +3,10 @@
 Memory does not grow with the text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +24,21 @@ from seqkit.symbols import Symbols, symbol_dtype
 
 
 def pieces_of(
-    file: Path, kind: str, config: DataConfig, meter: Meter
+    file: Path,
+    kind: str,
+    config: DataConfig,
+    meter: Meter,
+    begin: int = 0,
+    end: int | None = None,
 ) -> Iterator[str] | Iterator[bytes]:
-    """The content of a file for a codec of text or bytes. Raises BadFileError."""
+    """The content of a file, or of some bytes of it, for a codec of text or bytes.
+
+    Raises:
+        BadFileError: it cannot be read.
+    """
     if kind == "bytes":
-        return corpus_cache.blocks(file, meter.add)
-    return text_blocks(file, config.encoding, config.newline, meter.add)
+        return corpus_cache.blocks(file, meter.add, begin, end)
+    return text_blocks(file, config.encoding, config.newline, meter.add, begin, end)
 
 
 @dataclass
@@ -60,7 +70,7 @@ class Texts:
             try:
                 if self.bad.skip and self.codec.kind == "text":  # before any of it is written
                     check_text(files[name], self.config.encoding)
-                written += self._write(files[name], stream)
+                written += self.write(files[name], stream)
             except BadFileError as error:
                 self.bad.leave_out(error)
         if not written:
@@ -70,12 +80,27 @@ class Texts:
             starts,
             skipped=self.skipped,
             unreadable_files=len(self.bad.errors),
-            notes=tuple(self._notes()),
+            notes=tuple(self.notes()),
             validation_start=part_starts.get(1),
             test_start=part_starts.get(2),
         )
 
-    def _notes(self) -> Iterator[str]:
+    def findings(self) -> dict[str, Any]:
+        """What was found on the way, as JSON values; `include` takes it in elsewhere."""
+        return {
+            "skipped": self.skipped,
+            "marked": [*map(str, self.marked)],
+            "one_line": [*map(str, self.one_line)],
+        }
+
+    def include(self, findings: Mapping[str, Any]) -> None:
+        """Take in what was found in other files, or in other bytes of the same ones."""
+        self.skipped += findings["skipped"]
+        for own, found in ((self.marked, "marked"), (self.one_line, "one_line")):
+            own.extend(file for file in map(Path, findings[found]) if file not in own)
+
+    def notes(self) -> Iterator[str]:
+        """What the user is told about the text."""
         if self.bad.errors:
             count, total = len(self.bad.errors), len(self.source.files)
             yield f"{count} of {total} files cannot be read: {self.bad}"
@@ -97,17 +122,19 @@ class Texts:
                 f"{_shown(self.of_windows)}): data.newline=lf makes LF of them"
             )
 
-    def _write(self, file: Path, stream: OutputFile) -> int:
-        """Write the symbols of one file, and return how many they are."""
+    def write(self, file: Path, stream: OutputFile, begin: int = 0, end: int | None = None) -> int:
+        """Write the symbols of one file, or of some bytes of it, and return how many they are."""
         offset = written = skipped = returns = newlines = 0
-        for piece in pieces_of(file, self.codec.kind, self.config, self.source.meter):
-            symbols = self._encode(file, piece, offset)
-            stream.write(symbols.tobytes())
+        shown = f"{file}, after byte {begin}" if begin else str(file)
+        config, meter = self.config, self.source.meter
+        for piece in pieces_of(file, self.codec.kind, config, meter, begin, end):
+            symbols = self._encode(shown, piece, offset)
+            stream.write(np.ascontiguousarray(symbols).data)
             if self.config.unknown == "skip":
                 with codecs.failures(type(self.codec), "decode"):
                     skipped += len(piece) - len(self.codec.decode(symbols))
             if isinstance(piece, str):
-                if not offset and piece.startswith("\ufeff"):
+                if not offset and not begin and piece.startswith("\ufeff"):
                     self.marked.append(file)
                 returns += piece.count("\r")
                 newlines += piece.count("\n")
@@ -122,8 +149,8 @@ class Texts:
         self.skipped += skipped
         return written
 
-    def _encode(self, file: Path, piece: str | bytes, offset: int) -> Symbols:
-        """The symbols (N,) of a piece that stands at `offset`, checked."""
+    def _encode(self, file: str, piece: str | bytes, offset: int) -> Symbols:
+        """The symbols (N,) of a piece that stands at `offset`, checked; `file` is for errors."""
         codec = self.codec
         try:
             with codecs.failures(type(codec), "encode"):

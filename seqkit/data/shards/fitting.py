@@ -1,0 +1,97 @@
+"""The codec of data that becomes shards: a first pass over the files, if it depends on them."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seqkit.data import audio_corpus, codecs, text_corpus
+from seqkit.data.codecs import Characters, Codec
+from seqkit.data.corpus_cache import Source
+from seqkit.data.recordings import Loudness, Recordings
+from seqkit.data.shards import tasks
+from seqkit.data.shards.crew import Crew
+from seqkit.data.shards.plan import may_cut, plan, size_of
+from seqkit.data.shards.tasks import Counted, Job
+from seqkit.data.texts import pieces_of
+from seqkit.errors import DataError
+from seqkit.plugins import Catalogue
+from seqkit.symbols import Integers
+
+
+def of_sound(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[str, Any]:
+    """The spec of the quantiser that the keys ask for; raises as `Recordings.codec`."""
+    recordings = Recordings(job.config, source)
+
+    def measured(rate: int) -> Loudness:
+        work = plan([*source.files.values()], cut=False)
+        found = dict[int, Loudness]()
+        each = crew.each(
+            "measuring the level", tasks.measure, job, [(rate, w) for w in work], size_of(work)
+        )
+        with contextlib.closing(each) as results:
+            found.update(results)
+        whole = Loudness()
+        for _, one in sorted(found.items()):  # sums are rounded by their order
+            whole.include(one)
+        return whole
+
+    codec = recordings.codec(audio_corpus.quantiser_kind(job.config, catalogue), measured)
+    return {"codec": _spec(codec), "bad": {}}
+
+
+def of_text(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[str, Any]:
+    """The spec of a codec that fits the text, and which files are no text, by their numbers.
+
+    Raises:
+        DataError: a file cannot be read; or all are left out.
+    """
+    config, files = job.config, [*source.files.values()]
+    kind = text_corpus.codec_kind(config, files, catalogue)
+    characters = issubclass(kind, Characters)
+    bad: dict[str, str] = {}
+    counts = np.zeros(0, np.int64)
+    if kind.kind == "text" and (characters or config.on_bad_file == "skip"):
+        counts, bad = _count(job, files, crew)
+    if len(bad) == len(files):
+        raise DataError(f"{job.located}: nothing is left of the text: {next(iter(bad.values()))}")
+    if characters:
+        return {"codec": _spec(Characters.from_counts(counts, config.max_vocabulary)), "bad": bad}
+    good = [file for number, file in enumerate(files) if str(number) not in bad]
+    size = sum(file.stat().st_size for file in good)
+    with codecs.failures(kind, "fit"), crew.meter.shown("finding the characters", size):
+        pieces = (p for file in good for p in pieces_of(file, kind.kind, config, crew.meter))
+        try:
+            return {"codec": _spec(kind.fit(pieces, config.max_vocabulary)), "bad": bad}
+        except ValueError as error:
+            raise DataError(f"{job.located}: {error}") from error
+
+
+def _count(job: Job, files: Sequence[Path], crew: Crew) -> tuple[Integers, dict[str, str]]:
+    """How often each code point occurs in the files that are text, and why the others are not."""
+    work = plan(files, cut=may_cut("text", job.config.encoding))
+    found = dict[int, Counted]()
+    each = crew.each("finding the characters", tasks.count, job, work, size_of(work))
+    with contextlib.closing(each) as results:
+        found.update(results)
+    bad = {str(number): why for one in found.values() for number, why in one.bad}
+    counts = np.zeros(1, np.int64)
+    for one in found.values():
+        for number, points, times in one.counts:
+            if str(number) not in bad:
+                longer = max(len(counts), int(points.max(initial=0)) + 1)
+                counts = np.pad(counts, (0, longer - len(counts)))
+                counts[points] += times
+    return counts, bad
+
+
+def _spec(codec: Codec) -> dict[str, Any]:
+    with codecs.failures(type(codec), "to_spec"):
+        spec = codec.to_spec()
+    if not 0 <= codec.start < codec.size:
+        raise DataError(
+            f"the codec {codec.name}: its start, {codec.start}, is none of its {codec.size} symbols"
+        )
+    return spec

@@ -1,0 +1,156 @@
+"""The format: a folder of shards, which are raw symbols in little endian, and index.json."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seqkit import disk
+from seqkit.errors import DataError
+
+INDEX = "index.json"
+BLOCK = 1 << 22
+"""Bytes of a shard that are checked at a time; the last block may be shorter."""
+_FORMAT = "seqkit shards"
+_VERSION = 1
+_DTYPES = ("uint8", "uint16", "uint32")
+_MARK = f'"format": "{_FORMAT}"'
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One file: its name, how many symbols it has, its sha256, and that of each block."""
+
+    file: str
+    symbols: int
+    sha256: str
+    blocks: list[str]
+
+
+@dataclass(frozen=True)
+class Index:
+    """What is in the shards, one after the other.
+
+    name: what the data is called.
+    codec: the spec from which `codecs.from_spec` rebuilds the codec.
+    settings: the keys of `data.*` that the symbols depend on.
+    dtype: uint8, uint16 or uint32.
+    starts, names: where documents start, and what they are called.
+    skipped, unreadable_files, whole_documents, validation_start, test_start, snr, licence,
+        citation: as in `Corpus`.
+    """
+
+    name: str
+    codec: dict[str, Any]
+    settings: dict[str, Any]
+    dtype: str
+    shards: list[Shard]
+    starts: list[int]
+    names: list[str]
+    skipped: int = 0
+    unreadable_files: int = 0
+    whole_documents: bool = False
+    validation_start: int | None = None
+    test_start: int | None = None
+    snr: float | None = None
+    licence: str = ""
+    citation: str = ""
+
+    @property
+    def symbols(self) -> int:
+        """In all shards."""
+        return sum(shard.symbols for shard in self.shards)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a symbol."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def bytes(self) -> int:
+        """Of all shards."""
+        return self.symbols * self.itemsize
+
+    def save(self, folder: Path) -> None:
+        """Write index.json. Raises OutputError."""
+        values = {"format": _FORMAT, "version": _VERSION, "block_bytes": BLOCK}
+        values |= dataclasses.asdict(self)
+        content = json.dumps({**values, "sha256": _digest(values)})
+        with disk.atomic_write(folder / INDEX) as stream:
+            stream.write(content.encode())
+
+
+def is_shards(folder: Path) -> bool:
+    """Whether a folder holds shards: an index.json that begins as ours does."""
+    try:
+        with (folder / INDEX).open("rb") as stream:
+            return _MARK.encode() in stream.read(2 * len(_MARK))
+    except OSError:
+        return False
+
+
+def read_index(folder: Path) -> tuple[Index, str]:
+    """The index of a folder, and its sha256, which stands for all data.
+
+    Raises:
+        DataError: it cannot be read, is damaged, or of a newer format.
+    """
+    path = folder / INDEX
+    try:
+        values = json.loads(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
+    except ValueError as error:
+        raise DataError(f"{path}: damaged: prepare the data again") from error
+    if not isinstance(values, dict) or values.pop("format", None) != _FORMAT:
+        raise DataError(f"{path}: no index of shards")
+    version = values.get("version")
+    if isinstance(version, int) and version > _VERSION:
+        raise DataError(f"{path}: format {version} is newer than this seqkit: take a newer one")
+    digest = values.pop("sha256", None)
+    if digest != _digest({"format": _FORMAT, **values}):
+        raise DataError(f"{path}: altered: it is not as prepare wrote it: prepare the data again")
+    try:
+        return _checked(values), digest
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: damaged ({error}): prepare the data again") from error
+
+
+def _checked(values: Mapping[str, Any]) -> Index:
+    """The index with these values. Raises KeyError, TypeError or ValueError."""
+    known = {item.name for item in dataclasses.fields(Index)}
+    kept = {key: value for key, value in values.items() if key in known}
+    index = Index(**{**kept, "shards": [Shard(**shard) for shard in values["shards"]]})
+    if index.dtype not in _DTYPES or values["block_bytes"] != BLOCK:
+        raise ValueError("an unknown kind of shards")
+    if not index.shards or len(index.starts) != len(index.names):
+        raise ValueError("no shards, or documents without a start")
+    for shard in index.shards:
+        blocks = -(-shard.symbols * index.itemsize // BLOCK)
+        if shard.symbols < 1 or len(shard.blocks) != blocks or Path(shard.file).name != shard.file:
+            raise ValueError(f"shard {shard.file!r}")
+    starts = np.asarray(index.starts, np.int64)
+    if not starts.size or starts[0] or (np.diff(starts) < 1).any() or starts[-1] >= index.symbols:
+        raise ValueError("starts of documents that do not rise")
+    return index
+
+
+def digests(file: Path) -> tuple[str, list[str]]:
+    """The sha256 of a file, and of each of its blocks. Raises OSError."""
+    whole, blocks = hashlib.sha256(), []
+    with file.open("rb") as stream:
+        while block := stream.read(BLOCK):
+            whole.update(block)
+            blocks.append(hashlib.sha256(block).hexdigest())
+    return whole.hexdigest(), blocks
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    """Of an index without its own sha256."""
+    content = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(content.encode()).hexdigest()

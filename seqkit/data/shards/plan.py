@@ -1,0 +1,136 @@
+"""Which bytes of which files become which shard: the same plan however many processes follow it."""
+
+import codecs
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seqkit import disk
+from seqkit.data import pipes
+from seqkit.data.bad_files import BadFileError
+from seqkit.errors import DataError
+
+SHARD = 1 << 26
+"""Bytes of the source that make a shard; a file of sound is not cut."""
+_CUT = ("utf-8", "ascii")  # encodings in which any byte tells whether a character begins there
+_CONTINUES, _BEGINS = 0x80, 0xC0  # bytes of UTF-8 within a character
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Some bytes of a file: from `begin` to before `end`, None for its end.
+
+    document: the number of the file among all that are read.
+    stamp: the file's size in bytes and its time stamp in ns, when it was planned.
+    """
+
+    document: int
+    file: Path
+    begin: int
+    end: int | None
+    stamp: tuple[int, int]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return (self.stamp[0] if self.end is None else self.end) - self.begin
+
+    @property
+    def is_part(self) -> bool:
+        """Whether there are other bytes of the file."""
+        return self.size < self.stamp[0]
+
+    def check_unchanged(self) -> None:
+        """Raises DataError if the file is another by now."""
+        if stamp_of(self.file) != self.stamp:
+            raise DataError(f"{self.file}: changed while it was read: start again")
+
+
+Work = Sequence[Extent]
+"""What makes one shard."""
+
+
+def stamp_of(file: Path) -> tuple[int, int]:
+    """The size of a file in bytes, and its time stamp in ns. Raises BadFileError."""
+    try:
+        status = file.stat()
+    except OSError as error:
+        raise BadFileError.of(file, error) from error
+    return status.st_size, status.st_mtime_ns
+
+
+def plan(files: Sequence[Path], *, cut: bool, without: Collection[int] = ()) -> list[Work]:
+    """The shards that the files make, in this order; with `cut` large files make several.
+
+    The files `without` are left out.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    shards, size = list[list[Extent]](), SHARD
+    for number, file in enumerate(files):
+        if number in without:
+            continue
+        for extent in _extents(number, file, cut=cut):
+            if size + extent.size > SHARD:
+                shards.append([])
+                size = 0
+            shards[-1].append(extent)
+            size += extent.size
+    return [tuple(shard) for shard in shards]
+
+
+def size_of(work: Sequence[Work]) -> int:
+    """The bytes of all files."""
+    return sum(extent.size for shard in work for extent in shard)
+
+
+def may_cut(kind: str, encoding: str) -> bool:
+    """Whether files of a kind (text, bytes, audio) in this encoding can be read in parts."""
+    return kind == "bytes" or (kind == "text" and codecs.lookup(encoding).name in _CUT)
+
+
+def identity(files: Mapping[str, Path], settings: Mapping[str, Any]) -> str:
+    """What changes with the files and the settings, as JSON values, that shards are made of."""
+    stamps: dict[str, list[Any]] = {}
+    for name, file in files.items():
+        size, time = stamp_of(file)
+        # The path of what came out of a stream tells its content: it may have been read again.
+        kept = pipes.is_kept(str(file), disk.cache_dir())
+        stamps[name] = [str(file), size, None if kept else time]
+    values = {"files": stamps, "settings": settings, "shard": SHARD}
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _extents(number: int, file: Path, *, cut: bool) -> Iterator[Extent]:
+    stamp = stamp_of(file)
+    if not cut or stamp[0] <= SHARD:
+        yield Extent(number, file, 0, None, stamp)
+        return
+    begin = 0
+    try:
+        with file.open("rb") as stream:
+            while begin < stamp[0]:
+                end = min(begin + SHARD, stamp[0])
+                stream.seek(end - 1)
+                end += _inside(stream.read(5))
+                yield Extent(number, file, begin, end, stamp)
+                begin = end
+    except OSError as error:
+        raise BadFileError.of(file, error) from error
+
+
+def _inside(around: bytes) -> int:
+    """How much later than after the first of these bytes a file can be cut.
+
+    Neither within a character of UTF-8 nor between CR and LF.
+    """
+    if around[:2] == b"\r\n":
+        return 1
+    later = 0
+    while later < 3 and _CONTINUES <= around[later + 1 : later + 2].ljust(1)[0] < _BEGINS:
+        later += 1
+    return later

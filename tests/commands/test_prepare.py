@@ -1,0 +1,85 @@
+"""`prepare` from the command line: what it says, writes and refuses."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from seqkit.data.shards.index import read_index
+from tests.conftest import SENTENCE, Run, environment, fill_disk
+from tests.warm_python import python
+
+
+def test_it_says_what_it_wrote(run: Run, text_file: Path, tmp_path: Path) -> None:
+    made = run("prepare", f"data.path={text_file}", f"out={tmp_path}/shards")
+    assert (made.code, made.out) == (0, b"")
+    assert made.err == (
+        f"written: {tmp_path}/shards: 1,800 symbols of 1 document in 1 shard; train with "
+        f"data.path={tmp_path}/shards\n"
+    )
+
+
+def test_a_recipe_says_how_sound_is_read(run: Run, tmp_path: Path) -> None:
+    made = run("prepare", "recipe=wav_generation", f"out={tmp_path}/shards")
+    assert made.code == 0
+    index, _ = read_index(tmp_path / "shards")
+    assert (index.codec["name"], index.settings["kind"]) == ("mu_law", "audio")
+
+
+def test_a_stream_is_prepared(run: Run, tmp_path: Path) -> None:
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "wb") as stream:
+        stream.write(SENTENCE.encode() * 9)
+    made = run("prepare", f"data.path=/dev/fd/{read_end}", f"out={tmp_path}/shards")
+    os.close(read_end)
+    assert made.code == 0
+    assert read_index(tmp_path / "shards")[0].symbols == len(SENTENCE) * 9
+
+
+def test_what_is_refused(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, out = f"data.path={text_file}", f"out={tmp_path}/shards"
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("né".encode("latin-1"))
+    for code, said, arguments in (
+        (2, "no folder for the shards: give out=FOLDER", [data]),
+        (2, "no data: give data.path", [out]),
+        (2, "data.copies", [data, out, "data.copy=1"]),
+        (3, "missing.txt: cannot be read", [f"data.path={tmp_path}/missing.txt", out]),
+        (3, "latin.txt: byte 1 (0xe9) is not utf-8", [f"data.path={latin}", out]),
+        (6, f"out={text_file} is a file", [data, f"out={text_file}"]),
+        (6, "which is no shard", [data, f"out={tmp_path}"]),
+    ):
+        refused = run("prepare", *arguments)
+        assert (refused.code, refused.err.count("\n")) == (code, 1), refused.err
+        assert said in refused.err
+    assert not (tmp_path / "shards").exists()
+    fill_disk(monkeypatch, files=".*.bin.*")
+    full = run("prepare", data, out)
+    assert (full.code, full.err.count("\n")) == (6, 1)
+    assert f"cannot write {tmp_path}/shards/000000.bin: no space left" in full.err
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it(tmp_path: Path, sent: signal.Signals) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [python(), "-m", "seqkit", "prepare", f"data.path={pipe}", f"out={tmp_path}/shards"],
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with pipe.open("wb") as stream:  # waits until it is read
+        stream.write(b"some of it")
+        stream.flush()
+        time.sleep(0.2)
+        process.send_signal(sent)
+        told = process.communicate()[1]
+    assert process.returncode == (75 if sent == signal.SIGTERM else 130)
+    assert "Traceback" not in told
+    assert not (tmp_path / "shards").exists()

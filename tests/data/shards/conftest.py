@@ -1,0 +1,50 @@
+"""Small shards of small files."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seqkit.config import DataConfig
+from seqkit.data.load import load_corpus
+from seqkit.data.shards import plan
+from seqkit.data.shards.index import Index
+from seqkit.data.shards.prepare import prepare
+from seqkit.plugins import Catalogue
+
+Prepare = Callable[..., Index]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Let shards be made of so many bytes."""
+    return lambda size: monkeypatch.setattr(plan, "SHARD", size)
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Prepare:
+    """Prepare data with these keys, in `tmp_path/shards`."""
+
+    def call(processes: int = 1, overwrite: bool = False, **keys: object) -> Index:
+        return prepare(
+            DataConfig(**keys),  # type: ignore[arg-type]
+            tmp_path / "shards",
+            catalogue=Catalogue(),
+            notice=lambda text: None,
+            overwrite=overwrite,
+            processes=processes,
+        )
+
+    return call
+
+
+def read(folder: Path, index: Index) -> bytes:
+    """All symbols, as they lie in the files."""
+    return b"".join((folder / shard.file).read_bytes() for shard in index.shards)
+
+
+def encoded(**keys: object) -> tuple[bytes, list[int], object]:
+    """What reading the same data without shards gives: symbols, starts of documents, codec."""
+    config = DataConfig(**keys)  # type: ignore[arg-type]
+    corpus = load_corpus(config, catalogue=Catalogue(), notice=lambda text: None)
+    return corpus.whole.symbols.tobytes(), corpus.whole.starts.tolist(), corpus.codec.to_spec()
