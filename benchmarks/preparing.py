@@ -53,7 +53,7 @@ def _passes(keys: DataConfig, out: Path, processes: int) -> dict[str, float]:
     taken: dict[str, float] = {}
 
     @contextlib.contextmanager
-    def progress(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+    def progress(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
         begun = time.perf_counter()
         with unseen(title, total) as bar:
             yield bar

@@ -95,7 +95,6 @@ def fitting_recipe(
     progress: Progress = unseen,
 ) -> str:
     """The recipe for this data where none is given. Arguments and errors are `load_corpus`'s."""
-    kind = _kind(data, None, catalogue)
     sound, located = find(data, None, catalogue, Folders(disk.cache_dir(), notice, progress))
     return _recipe_for(located.paths, data.pattern) if sound else _FOR_TEXT
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk
+from seqkit import disk, half_files
 from seqkit.data.shards.index import INDEX, Shard, is_shards
 from seqkit.data.shards.tasks import Written
 from seqkit.errors import OutputError
@@ -87,7 +87,7 @@ def claimed(folder: Path, *, overwrite: bool) -> Iterator[None]:
         try:
             yield
         finally:
-            for half in folder.glob(disk.HALF):
+            for half in folder.glob(half_files.PATTERN):
                 disk.remove(half)
             if not _size(folder / _NAME):  # nothing was begun
                 disk.remove(folder / _NAME)
@@ -111,7 +111,11 @@ def _check(folder: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
     begun = _NAME in names or is_shards(folder)
     for name in names:
-        own = _SHARD.fullmatch(name) or name in (INDEX, _NAME) or (folder / name).match(disk.HALF)
+        own = (
+            _SHARD.fullmatch(name)
+            or name in (INDEX, _NAME)
+            or (folder / name).match(half_files.PATTERN)
+        )
         if not begun or not own:
             raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
     if INDEX in names and not overwrite:

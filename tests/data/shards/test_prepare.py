@@ -174,7 +174,7 @@ def test_a_file_that_changes_while_it_is_read(letters: Path, tmp_path: Path, cha
     file = letters / "3.txt"
 
     @contextlib.contextmanager
-    def progress(title: str, total: int, completed: int = 0, unit: str = "") -> Iterator[Bar]:
+    def progress(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
         if title == "encoding":  # after the first pass
             if change == "remove":
                 file.unlink()
