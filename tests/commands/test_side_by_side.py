@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import seqkit
+from seqkit.errors import ConfigError
 from tests.commands.test_multirun import table
 from tests.conftest import SENTENCE, TINY, Run, environment, saved, wait_for_steps
 from tests.warm_python import python
@@ -207,3 +209,5 @@ def test_all_is_checked_before_the_first_job(
 def test_one_training_has_no_use_for_the_keys_of_many(word: str, run: Run) -> None:
     refused = run(*TINY, word)
     assert (refused.code, f"{word}: a key of --multirun" in refused.err) == (2, True), refused.err
+    with pytest.raises(ConfigError, match="a key of --multirun"):
+        seqkit.train("shakespeare", word)
