@@ -102,7 +102,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_slurm_is_asked_for_what_the_keys_say(job: Job, programs: Path, tmp_path: Path) -> None:
     config = LauncherConfig("slurm", "big", "lab", minutes=240, cpus=8, memory_gb=32)
     Slurm(config, 16, [], gpus=True, share_cores=True).start(job, 0)
-    (script,) = (tmp_path / ".slurm").glob("*.sh")
+    script = tmp_path / ".slurm" / "7_submission.sh"
     asked = {
         *("partition=big", "account=lab", "time=240", "cpus-per-task=8", "mem=32GB"),
         *("gpus-per-node=1", "signal=USR2@90"),
