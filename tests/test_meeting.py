@@ -2,9 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+import torch
 from torch._C._distributed_c10d import HashStore
 
-from seqkit.meeting import name_of_start
+from seqkit.errors import DeviceError
+from seqkit.meeting import joined, name_of_start
 from seqkit.processes import Place
 
 
@@ -20,3 +23,10 @@ def test_processes_that_start_again_do_not_meet_those_that_ended() -> None:
     first, second = started(), started()
     assert len(first) == len(second) == 1
     assert first != second
+
+
+def test_gpus_without_nccl_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.distributed, "is_nccl_available", lambda: False)
+    with pytest.raises(DeviceError, match="no NCCL"), joined(Place(0, 2, 0, 2)):
+        pass

@@ -13,9 +13,10 @@ import torch
 
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
+from tests.commands.dying import MARK
 from tests.commands.giving_up import STEP
 from tests.commands.test_train import PERSISTENT
-from tests.conftest import TINY, Run, environment, same, torchrun, wait_for_steps
+from tests.conftest import SMALL, TINY, Run, environment, same, torchrun, wait_for_steps
 from tests.warm_python import python
 
 ENDLESS = ("train.max_steps=100000", "train.checkpoint_every=10", "train.validate_every=0")
@@ -113,15 +114,23 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
 
 
 def by_hand(
-    folder: Path, port: int, *words: tuple[str, ...], command: tuple[str, ...] = TINY
+    folder: Path,
+    port: int,
+    *words: tuple[str, ...],
+    command: tuple[str, ...] = TINY,
+    last: str = "seqkit",
 ) -> list[tuple[int, str, str]]:
-    """Start a process for each of `words` without a launcher: exit code, stdout and stderr."""
+    """Start a process for each of `words` without a launcher: exit code, stdout and stderr.
+
+    `last` is the module that the last of them runs.
+    """
     size = str(max(len(words), 2))
     started = []
     for rank, own in enumerate(words):
         place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": size}
         place |= {"LOCAL_WORLD_SIZE": size, "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
-        line = [python(), "-m", "seqkit", *command, *own]
+        module = last if rank == len(words) - 1 else "seqkit"
+        line = [python(), "-m", module, *command, *own]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         started.append(
             subprocess.Popen(
@@ -182,6 +191,54 @@ def test_one_voice_tells_of_a_wrong_key_and_prints_what_is_no_training(
     assert [bool(out) for _, out, _ in inspected] == [True, False]
     swept = by_hand(tmp_path, port, ("--multirun",), ("--multirun",))
     assert all("without torchrun" in said for _, _, said in swept)
+
+
+def test_other_recipes_and_other_versions_are_told_apart(
+    text_file: Path, tmp_path: Path, port: int
+) -> None:
+    words = (f"data.path={text_file}", "run_dir=run", *SMALL)
+    for recipes, last, said in (
+        (("shakespeare", "text_large"), "seqkit", "it has recipe=text_large, not shakespeare"),
+        (("shakespeare",) * 2, "tests.commands.other_version", "it has seqkit=0.0.1, not "),
+    ):
+        commands = ((f"recipe={recipe}", *words) for recipe in recipes)
+        first, second = by_hand(tmp_path, port, *commands, command=(), last=last)
+        assert (first[0], second[0]) == (2, 2)
+        assert f"rank 1 differs from rank 0: {said}" in first[2]
+        assert (first[2].count("seqkit: error:"), second[2]) == (1, "")
+        assert not (tmp_path / "run").exists()
+
+
+def test_more_processes_than_lanes_are_refused(text_file: Path, tmp_path: Path, port: int) -> None:
+    words = (f"data.path={text_file}", "run_dir=run", "train.batch_size=1")
+    first, second = by_hand(tmp_path, port, words, words)
+    assert (first[0], second[0]) == (2, 2)
+    assert "2 processes cannot share 1 lane(s): start fewer" in first[2]
+    assert (first[2].count("seqkit: error:"), second[2]) == (1, "")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_process_killed_while_the_first_writes_a_checkpoint_leaves_it_whole(
+    text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    words = (*TINY, *ENDLESS, f"data.path={text_file}", f"run_dir={folder}", "train.max_steps=300")
+    done = subprocess.run(
+        torchrun(2, "tests.commands.dying", *words),
+        env={**environment(), MARK: str(tmp_path / "mark")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 1
+    assert "exitcode  : -9" in done.stderr.partition("Root Cause")[2]
+    assert done.stderr.count("seqkit: error: another process has ended") == 1
+    last = checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue())
+    assert last.training
+    assert last.metrics["step"] % 10 == 0
+    names = {path.name for path in (folder / "checkpoints").iterdir()}
+    assert names == {"last.safetensors", "previous.safetensors"}
 
 
 @pytest.mark.gpu
