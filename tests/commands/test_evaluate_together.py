@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.commands.test_torchrun import by_hand, workers
 from tests.conftest import SENTENCE, Run, environment, torchrun
@@ -46,6 +47,23 @@ def test_two_processes_print_what_one_prints(
         if isinstance(expected, float) or name.endswith("_interval"):
             expected = pytest.approx(expected, rel=1e-6)
         assert several[name] == expected, name
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs")
+@pytest.mark.parametrize("protocol", ["streaming", "windowed"])
+def test_two_gpus_print_what_one_prints(
+    protocol: str, trained: Path, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text(SENTENCE * 800)
+    words = (f"protocol={protocol}", f"data.path={tmp_path / 'a.txt'}", "device=cuda")
+    out, said = started(trained, *words).communicate(timeout=600)
+    assert out.count("\n") == 1, said
+    alone = run("evaluate", f"checkpoint={trained}", *WORDS, *words)
+    one, two = json.loads(alone.out), json.loads(out)
+    assert two["device"] == f"2 × {one['device']}"
+    assert two["loss"] == pytest.approx(one["loss"], rel=1e-5)
+    assert two["loss_interval"] == pytest.approx(one["loss_interval"], rel=1e-5)
 
 
 def test_processes_that_differ_are_told_apart(
