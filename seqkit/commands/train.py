@@ -105,5 +105,6 @@ def _print_sample(training: Training, console: Console) -> None:
             interrupts=interrupts,
             console=console,
         )
-    draw_closing_sample(training, console.notice)
+    with console.progress("drawing"):
+        draw_closing_sample(training, console.notice)
     outputs.print_names([file])

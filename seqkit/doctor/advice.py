@@ -78,9 +78,9 @@ def _as_values(config: Config, base: Config, found: Recommendation, symbols: int
 
 def _command(config: Config, base: Config, *words: str) -> dict[str, str]:
     """The command line that trains by a recipe with the data of a config."""
-    data = _data_words(config.data, base.data)
-    line = command_line(f"recipe={base.recipe}", *data, *words)
-    return {"command": line, "recipe": base.recipe or ""}
+    recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
+    line = command_line(f"recipe={recipe}", *_data_words(config.data, base.data), *words)
+    return {"command": line, "recipe": recipe}
 
 
 def _data_words(data: DataConfig, base: DataConfig) -> list[str]:

@@ -86,6 +86,12 @@ def test_the_command_line_reads_the_data_as_the_doctor_did(
     assert sum(word.startswith("data.") for word in command) == 1 + len(keys)
 
 
+def test_a_recipe_of_ones_own_keeps_its_name(run: Run, text_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "novel.yaml").write_text("defaults: [shakespeare]\n")
+    words = [f"--config-dir={tmp_path}", "recipe=novel", f"data.path={text_file}"]
+    assert examined(run, *words)["recommendation"]["recipe"] == "novel"
+
+
 def test_what_people_read_has_no_character_that_a_terminal_obeys(run: Run, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for name in ("a\x1b[31m\nred.txt", "b\u202e.txt"):

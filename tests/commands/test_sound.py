@@ -36,6 +36,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = process(*TINY, "data.path=étude.wav", "run_dir=run", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "run/samples/final.wav\n"
+    _, finished, closing = done.stderr.partition("finished: ")
+    assert finished
+    assert "making the closing sample, 1 s of sound\n" in closing
     return folder
 
 
