@@ -5,13 +5,14 @@ or is moved and removed by name. Every failure is an OutputError that names the 
 """
 
 import contextlib
+import functools
 import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from seqkit import half_files
+from seqkit import half_files, room
 from seqkit.errors import OutputError
 
 
@@ -96,17 +97,6 @@ class OutputFile:
         self.close()
 
 
-def require_room(path: Path, size: int) -> None:
-    """Refuse a file of so many bytes for which its disk has no room. Raises OutputError."""
-    with _failures(path):
-        free = shutil.disk_usage(path.parent).free
-    if free < size:
-        raise OutputError(
-            f"cannot write {path}: it takes {size / 1e6:,.1f} MB, and {free / 1e6:,.1f} MB are "
-            "free on its disk"
-        )
-
-
 @contextlib.contextmanager
 def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[OutputFile]:
     """Open a temporary file beside `path` that takes its place, synced, when the block ends well.
@@ -151,9 +141,9 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
     """
     with _failures(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        half_files.clear(path.parent.absolute())
+        clear_halves(path.parent.absolute())
     if size:
-        require_room(path, size)
+        room.require(path, size)
 
     with contextlib.ExitStack() as stack:
         held = False
@@ -166,6 +156,16 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
             with _failures(path):
                 held = half_files.hold(stream.fileno())
         yield stream, temporary
+
+
+@functools.cache  # once a process: of its own files it leaves none
+def clear_halves(folder: Path) -> None:
+    """Remove from a folder, an absolute path, what killed processes were writing, if it can."""
+    for path in half_files.dead(folder):
+        if path.is_dir():
+            remove_folder(path)
+        else:
+            _unlink(path)
 
 
 def create(path: Path, overwrite: bool = False) -> OutputFile:

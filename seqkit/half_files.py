@@ -7,11 +7,9 @@ tells, has to be a day old as well.
 """
 
 import contextlib
-import functools
 import os
 import platform
 import secrets
-import shutil
 import time
 import zlib
 from collections.abc import Iterator
@@ -56,34 +54,27 @@ def folder_held(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-@functools.cache  # once a process: of its own files it leaves none
-def clear(folder: Path) -> None:
-    """Remove from a folder what processes were writing when they were killed, as far as it goes.
-
-    The folder is given by its absolute path.
-    """
+def dead(folder: Path) -> Iterator[Path]:
+    """Files and folders in a folder that nobody holds any more, each held while it is handed on."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError):
         for path in folder.glob(PATTERN):
             with contextlib.suppress(OSError):
-                _remove_dead(path)
+                handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+                try:
+                    if _is_dead(path, handle):
+                        yield path
+                finally:
+                    os.close(handle)
 
 
-def _remove_dead(path: Path) -> None:
-    """Remove a file or folder that no process holds. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        ours = path.name.split(".")[-3].startswith(_host())
-        old = time.time() > os.fstat(handle).st_mtime + _LEASE
-        locked = _lock(handle)
-        if locked is not False and (old or (ours and locked)):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-    finally:
-        os.close(handle)
+def _is_dead(path: Path, handle: int) -> bool:
+    """Whether no process holds an open file or folder. Raises OSError."""
+    locked = _lock(handle)
+    if locked and path.name.split(".")[-3].startswith(_host()):
+        return True
+    return locked is not False and time.time() > os.fstat(handle).st_mtime + _LEASE
 
 
 def _host() -> str:

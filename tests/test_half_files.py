@@ -15,6 +15,8 @@ import pytest
 from seqkit import disk, half_files
 from tests.conftest import environment
 
+pytestmark = pytest.mark.faults
+
 WRITING = """
 import sys, time
 from pathlib import Path
@@ -30,7 +32,7 @@ with disk.atomic_write(Path(sys.argv[1])) as stream:
 @pytest.fixture(autouse=True)
 def _forgetful() -> None:
     """Every test is another process."""
-    half_files.clear.cache_clear()
+    disk.clear_halves.cache_clear()
 
 
 def test_a_file_stays_while_its_process_lives_and_goes_once_it_is_killed(tmp_path: Path) -> None:
@@ -40,12 +42,12 @@ def test_a_file_stays_while_its_process_lives_and_goes_once_it_is_killed(tmp_pat
     ) as writing:  # fmt: skip
         assert writing.stdout is not None
         assert writing.stdout.readline() == "written\n"
-        half_files.clear(tmp_path)
+        disk.clear_halves(tmp_path)
         (half,) = tmp_path.glob(half_files.PATTERN)
         assert half.read_text() == "half"
         writing.send_signal(signal.SIGKILL)
     assert half.exists()
-    half_files.clear.cache_clear()
+    disk.clear_halves.cache_clear()
     with disk.atomic_write(tmp_path / "b.txt") as stream:
         stream.write(b"whole")
     assert [file.name for file in tmp_path.iterdir()] == ["b.txt"]
@@ -61,7 +63,7 @@ def test_another_hosts_file_is_kept_for_a_day(
     half.touch()
     then = time.time() - 3600 * age
     os.utime(half, (then, then))
-    half_files.clear(tmp_path)
+    disk.clear_halves(tmp_path)
     assert half.exists() == left
 
 
@@ -85,7 +87,7 @@ def test_other_files_are_nobodys_business(tmp_path: Path) -> None:
     for name in (".a.txt.0123456789ab.tmp", "a.txt.0123456789ab.half.tmp", ".half.tmp", ".a.part"):
         (tmp_path / name).touch()
     before = set(tmp_path.iterdir())
-    half_files.clear(tmp_path)
+    disk.clear_halves(tmp_path)
     assert set(tmp_path.iterdir()) == before
 
 
@@ -95,7 +97,7 @@ def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "a.wav").touch()
     with half_files.folder_held(held):
-        half_files.clear(tmp_path)
+        disk.clear_halves(tmp_path)
     assert [*tmp_path.iterdir()] == [held]
 
 

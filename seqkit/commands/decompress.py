@@ -38,7 +38,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         with (
             device.memory_errors(lambda: "Try it when more memory is free."),
             console.progress("decompress", size, unit=unit_of(saved.codec)) as bar,
-            _sink(out, saved.codec, overwrite=config.overwrite) as write,
+            _sink(out, saved.codec, size, overwrite=config.overwrite) as write,
         ):
             for piece in decompress(saved.build(chosen), saved.codec, packed, bar.update):
                 write(piece)
@@ -71,14 +71,20 @@ def _check_out(out: Path | None, codec: Codec) -> None:
 
 
 @contextlib.contextmanager
-def _sink(out: Path | None, codec: Codec, *, overwrite: bool) -> Iterator[Callable[[Any], None]]:
-    """What takes the original piece by piece; it appears as a whole when the block ends well."""
+def _sink(
+    out: Path | None, codec: Codec, size: int, *, overwrite: bool
+) -> Iterator[Callable[[Any], None]]:
+    """What takes the original piece by piece; it appears as a whole when the block ends well.
+
+    `size` is its bytes, or samples.
+    """
+    size *= 2 if codec.kind == "audio" else 1
     if out:
-        with disk.atomic_write(out, overwrite) as stream, _content(stream, codec) as write:
+        with disk.atomic_write(out, overwrite, size) as stream, _content(stream, codec) as write:
             yield write
         return
     place = disk.cache_dir() / "decompressed" / "stdout"
-    with disk.scratch(place) as (stream, kept):
+    with disk.scratch(place, size) as (stream, kept):
         with _content(stream, codec) as write:
             yield write
         stream.flush()

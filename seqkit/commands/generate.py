@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from seqkit import device
+from seqkit import device, room
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
@@ -12,7 +12,7 @@ from seqkit.config import Config
 from seqkit.console import Console, Product
 from seqkit.generation.continuation import REMEMBERED, continue_prompt
 from seqkit.generation.footprint import require_streams
-from seqkit.generation.medium import medium_of
+from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import prompt_of, request_of, with_seed
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import as_trained
@@ -46,7 +46,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     if to_stdout:
         medium.check_stream(config.streams, Product().terminal)
     else:
-        medium.check_files(files or [Path(f"generated{medium.suffix}")], prompt.size + length)
+        _check_files(config, medium, files, prompt.size + length)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
         request = request_of(config, length)
@@ -87,6 +87,18 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         )
     if config.out is None:
         outputs.print_names(files)
+
+
+def _check_files(config: Config, medium: Medium, files: list[Path], symbols: int) -> None:
+    """Refuse what the files, or those that will be named, or their disk, cannot take.
+
+    Raises ConfigError, OutputError.
+    """
+    if not files:
+        folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
+        files = [folder / f"generated{medium.suffix}"]
+    medium.check_files(files, symbols)
+    room.require(files[0], config.streams * medium.least_size(files[0], symbols))
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from seqkit import disk
+from seqkit import disk, room
 from seqkit.data import codecs
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec
@@ -181,7 +181,8 @@ def load(
     if corpus := _cached(base, source, codec):
         return corpus
     shown = source.meter.shown("encoding", source.bytes)
-    with shown, disk.atomic_write(base.with_suffix(".bin")) as stream:
+    most = source.bytes * symbol_dtype(codec.size).itemsize
+    with shown, room.told(most), disk.atomic_write(base.with_suffix(".bin")) as stream:
         encoded = encode(stream)
         size = stream.tell() // symbol_dtype(codec.size).itemsize
     ends = [*encoded.starts[1:], size]

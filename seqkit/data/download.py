@@ -153,7 +153,7 @@ class Archive:
 
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     """A folder with these files, whole or absent. Raises OutputError."""
-    half_files.clear(target.parent.absolute())
+    disk.clear_halves(target.parent.absolute())
     aside = half_files.name_for(target)
     disk.make_folder(aside, new=True)
     try:

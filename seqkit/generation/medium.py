@@ -76,6 +76,10 @@ class Medium(Protocol):
         """Refuse files that cannot take so many symbols each. Raises ConfigError."""
         ...
 
+    def least_size(self, file: Path, symbols: int) -> int:
+        """How many bytes a file of so many symbols has at least."""
+        ...
+
     def check_stream(self, streams: int, terminal: bool) -> None:
         """Refuse a stdout that cannot take the streams. Raises ConfigError."""
         ...

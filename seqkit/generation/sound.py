@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from seqkit import disk
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import Frames, Wave, reader, resample, writer
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, OutputError
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
@@ -125,8 +126,7 @@ class Sound:
 
     def check_files(self, files: list[Path], symbols: int) -> None:
         """See Medium. Raises ConfigError for what is not written so, or too small a WAV."""
-        frames = -(-symbols * self._rate // self._codec.symbol_rate)
-        samples = frames * self._codec.channels
+        samples = self._samples(symbols)
         for file in files:
             if file.suffix.lower() == ".wav" and samples > writer.MOST_SAMPLES:
                 raise ConfigError(
@@ -135,6 +135,15 @@ class Sound:
                 )
             if problem := writer.refusal(file, self._rate):
                 raise ConfigError(f"{file}: {problem}")
+
+    def least_size(self, file: Path, symbols: int) -> int:
+        """See Medium. A WAV has two bytes for each sample; the others, who knows."""
+        return 2 * self._samples(symbols) if file.suffix.lower() == ".wav" else 0
+
+    def _samples(self, symbols: int) -> int:
+        """How many samples of a file, of all channels, so many symbols are."""
+        frames = -(-symbols * self._rate // self._codec.symbol_rate)
+        return frames * self._codec.channels
 
     def check_stream(self, streams: int, terminal: bool) -> None:
         """See Medium. Raises ConfigError for several streams, a terminal, or another rate."""
@@ -162,10 +171,15 @@ class Sound:
         output = writer.create(file, self._rate, overwrite, channels)
         resampler = resample.ChannelResampler(self._codec.sample_rate, self._rate, channels)
         try:
-            yield lambda symbols: output.write(resampler.convert(read(symbols)))
-            output.write(resampler.convert(np.zeros((0, channels), np.float32), last=True))
-        finally:
-            output.close()
+            try:
+                yield lambda symbols: output.write(resampler.convert(read(symbols)))
+                output.write(resampler.convert(np.zeros((0, channels), np.float32), last=True))
+            finally:
+                output.close()
+        except OutputError:
+            if file.suffix.lower() != ".wav":  # of the others a part is of no use
+                disk.remove(file)
+            raise
 
     def speed(self, rate: float, streams: int) -> str:
         """See Medium."""

@@ -134,6 +134,10 @@ class Text:
     def check_files(self, files: list[Path], symbols: int) -> None:
         """See Medium. Any file takes any text."""
 
+    def least_size(self, file: Path, symbols: int) -> int:
+        """See Medium. A byte for each symbol."""
+        return symbols
+
     def check_stream(self, streams: int, terminal: bool) -> None:
         """See Medium. Several streams are printed one below the other."""
 

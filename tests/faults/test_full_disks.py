@@ -1,9 +1,11 @@
 """A disk that is full: exit code 6 in a line, what was whole stays whole, nothing half is left."""
 
 import os
+import re
 import resource
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,67 @@ def test_a_file_that_may_not_grow_is_named_and_removed(
     assert not list(tmp_path.rglob("*.tmp"))
     assert not list(tmp_path.glob("out.*"))
     tell("files that may not grow", 1)
+
+
+SMALL_DISK = """
+mount -t tmpfs -o size=$0k none "$1" && cd "$1" || exit 99
+cp -r "$2" run && shift 2
+"$@"
+code=$?
+find . -type f ! -path "./run/*"
+exit $code
+"""
+ON_SMALL_DISK = {
+    "train": [*TINY, "data.path={data}", "run_dir=new", "train.max_steps=9"],
+    "cache": ["evaluate", "checkpoint=run", "data.path={data}", "device=cpu"],
+    "text": ["generate", "checkpoint=run", "length=10000000", "out=a.txt", "device=cpu"],
+    "wav": ["generate", "checkpoint=run", "seconds=1000", "out=a.wav", "device=cpu"],
+    "flac": ["generate", "checkpoint=run", "seconds=15", "out=a.flac", "temperature=9"],
+    "report": ["report", "run_dir=run"],
+}
+"""Commands, each of which needs more room than there is."""
+
+
+def has_small_disks(folder: Path) -> bool:
+    """Whether this user may mount a disk of their own."""
+    mount = ["unshare", "-rm", "mount", "-t", "tmpfs", "none", str(folder)]
+    return bool(shutil.which("unshare")) and not subprocess.run(mount, check=False).returncode
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("cache", "wav") else pytest.mark.every)
+        for name in ON_SMALL_DISK
+    ],
+)
+def test_a_disk_that_gets_full_is_told_and_nothing_half_stays(
+    name: str, trained: Path, voice: Path, tmp_path: Path, tell: Tell
+) -> None:
+    if not has_small_disks(tmp_path):
+        pytest.skip("no small disk can be mounted here")
+    place, data = tmp_path / "disk", tmp_path / "a.txt"
+    place.mkdir()
+    data.write_text(SENTENCE * 20_000)
+    run = voice if name in ("wav", "flac") else trained
+    size = sum(file.stat().st_size for file in run.rglob("*")) // 1024
+    size += {"report": 30, "cache": 300, "train": 100}.get(name, 60)
+    words = [word.format(data=data) for word in ON_SMALL_DISK[name]]
+    cache = "cache" if name == "cache" else str(tmp_path / "cache")
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", SMALL_DISK, str(size), str(place), str(run),
+         sys.executable, "-m", "seqkit", *words],
+        env={**environment(), "SEQKIT_CACHE_DIR": cache}, text=True, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 6, done.stderr
+    assert "Traceback" not in done.stderr
+    *_, said = done.stderr.splitlines()
+    if name in ("train", "cache", "text", "wav"):
+        assert re.search(r"it takes (up to )?[\d.,]+ MB", said), said
+    left = done.stdout.splitlines()
+    assert not [file for file in left if re.search(r"\.tmp$|\.bin$|/a\.", file)], left
+    tell("disks that get full", 1)
 
 
 def test_the_megabytes_are_told_before_anything_is_written(

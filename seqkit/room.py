@@ -1,0 +1,40 @@
+"""Room on a disk: what does not fit is refused before it is written, or told once it is full."""
+
+import contextlib
+import errno
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from seqkit.errors import OutputError
+
+
+def require(path: Path, size: int) -> None:
+    """Refuse a file, or what is called after it, of so many bytes that its disk has no room for.
+
+    Raises OutputError.
+    """
+    try:
+        folder = next(folder for folder in path.absolute().parents if folder.is_dir())
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return  # whoever writes there is told why
+    if free < size:
+        raise OutputError(
+            f"cannot write {path}: it takes {size / 1e6:,.1f} MB, and {free / 1e6:,.1f} MB are "
+            "free on its disk"
+        )
+
+
+@contextlib.contextmanager
+def told(most: int) -> Iterator[None]:
+    """Say of a disk that gets full while the block writes how many bytes it takes at most.
+
+    Raises OutputError.
+    """
+    try:
+        yield
+    except OutputError as error:
+        if getattr(error.__cause__, "errno", None) not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise OutputError(f"{error}: it takes up to {most / 1e6:,.1f} MB") from error.__cause__
