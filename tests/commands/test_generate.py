@@ -201,8 +201,10 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
             while b"symbols/s" not in said:
                 said += os.read(terminal, 1000)
             os.close(terminal)
+            making.send_signal(signal.SIGSTOP)  # it hears both at once, however busy the machine is
             making.send_signal(signal.SIGHUP)
             making.send_signal(signal.SIGTERM)  # more of them disturb nothing
+            making.send_signal(signal.SIGCONT)
             assert making.wait(600) == 75
         finally:
             making.kill()
