@@ -268,14 +268,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(missing)
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say how many faults of each kind were withstood: docs/reliability.md has these figures."""
     counts: Counter[str] = Counter()
+    tests: Counter[str] = Counter()
     for report in terminalreporter.getreports("passed"):
-        for name, value in report.user_properties:
-            if name == "faults":
-                counts[value[0]] += value[1]
+        told = [value for name, value in report.user_properties if name == "faults"]
+        for kind, count in told:
+            counts[kind] += count
+        if "faults" in report.keywords and not told:
+            tests[f"tests in {report.nodeid.partition('::')[0]}"] += 1
     if counts:
         terminalreporter.section("faults withstood")
-        for kind, count in counts.items():
+        every = "faults" in config.option.markexpr
+        for kind, count in [*counts.items(), *(tests.items() if every else ())]:
             terminalreporter.line(f"{count:6,} {kind}")

@@ -19,6 +19,8 @@ import torch
 
 from tests.conftest import EARLIER_RUNS, Run
 
+pytestmark = pytest.mark.faults
+
 EXPECTED: dict[str, Any] = json.loads((EARLIER_RUNS / "expected.json").read_text())
 KINDS = sorted(EXPECTED["runs"])
 SOUND = ("linear", "mu_law")

@@ -10,6 +10,8 @@ from seqkit.errors import DeviceError
 from tests.conftest import TINY, Run, environment
 from tests.warm_python import python
 
+pytestmark = pytest.mark.faults
+
 GB = 10**9
 
 

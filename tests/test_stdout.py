@@ -10,6 +10,8 @@ from seqkit import stdout
 from tests.conftest import TINY, environment
 from tests.warm_python import python
 
+pytestmark = pytest.mark.faults
+
 COMMANDS = {
     "help": "--help",
     "keys": "generate --help",

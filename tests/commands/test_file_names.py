@@ -6,10 +6,13 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pytest
 import soundfile
 import yaml
 
 from tests.conftest import SENTENCE, SMALL, TINY, Run
+
+pytestmark = pytest.mark.faults
 
 ODD = os.fsdecode(b"caf\xe9")
 

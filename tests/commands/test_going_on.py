@@ -27,6 +27,8 @@ from tests.conftest import (
 )
 from tests.warm_python import python
 
+pytestmark = pytest.mark.faults
+
 
 def begin(run: Run, text: Path, into: Path, *more: str) -> None:
     """Train for three steps."""

@@ -14,6 +14,8 @@ import pytest
 from seqkit.commands.interrupts import Interrupts
 from tests.conftest import Write, environment, start, wait_for_steps
 
+pytestmark = pytest.mark.faults
+
 ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1]
 
 

@@ -13,6 +13,8 @@ from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.conftest import SENTENCE, TINY, Run, same, start, wait_for_steps, weights
 
+pytestmark = pytest.mark.faults
+
 LONG = ("train.max_steps=500", "train.checkpoint_every=25", "train.validate_every=300")
 
 

@@ -13,6 +13,8 @@ from seqkit.data.bad_files import BadFiles
 from seqkit.data.files import Choice, Search
 from seqkit.errors import DataError
 
+pytestmark = pytest.mark.faults
+
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 

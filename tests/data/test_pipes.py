@@ -18,6 +18,8 @@ from seqkit.data import pipes
 from seqkit.errors import DataError
 from seqkit.progress_line import ProgressLine, Reading
 
+pytestmark = pytest.mark.faults
+
 
 def settle(place: str, cache: Path) -> str:
     (path,) = pipes.settled([place], cache, lambda text: None)

@@ -16,6 +16,8 @@ from seqkit.data.meter import Meter
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 
+pytestmark = pytest.mark.faults
+
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
 
 

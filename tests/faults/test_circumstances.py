@@ -1,15 +1,28 @@
 """What happens around a run while it trains: it goes on, or ends in a line."""
 
 import json
+import os
 import signal
 import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.conftest import SENTENCE, SMALL, TINY, Tell, environment, start, wait_for_steps
+from tests.conftest import (
+    SENTENCE,
+    SMALL,
+    TINY,
+    Run,
+    Tell,
+    environment,
+    saved,
+    start,
+    wait_for_steps,
+)
 from tests.faults.conftest import Amount
 from tests.warm_python import python
 
@@ -71,6 +84,76 @@ def test_programs_that_start_at_once_share_a_cache(
     tell("programs that share a new cache", len(numbers))
 
 
+@pytest.mark.parametrize("back", [3600.0, 10 * 365 * 86400.0])
+def test_a_clock_that_jumps_back_disturbs_no_training(
+    back: float, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run,
+    tell: Tell,
+) -> None:  # fmt: skip
+    usual, begun = time.time, time.monotonic()
+    for name in ("a", "b"):
+        monkeypatch.setattr(
+            time, "time", lambda: usual() - (back if time.monotonic() > begun + 0.3 else 0.0)
+        )
+        words = [f"data.path={text_file}", f"run_dir={tmp_path / name}", "train.max_steps=60"]
+        done = run(*TINY, *words, "train.validate_every=20", "log.tensorboard=true")
+        assert done.code == 0, done.err
+        lines = map(json.loads, (tmp_path / name / "metrics.jsonl").read_text().splitlines())
+        seconds = [line["seconds"] for line in lines]
+        assert seconds == sorted(seconds)
+        assert seconds[0] >= 0
+        summary = json.loads((tmp_path / name / "summary.json").read_text())
+        assert 0 <= summary["train_seconds"] < 600
+    tell("clocks that jump back", 1)
+
+
+def test_runs_of_the_same_second_get_folders_of_their_own(
+    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, tell: Tell
+) -> None:
+    monkeypatch.setattr(time, "strftime", lambda *_: "2026-11-22_12-00-00")
+    for _ in range(3):
+        words = [f"data.path={text_file}", f"runs={tmp_path / 'runs'}", "train.max_steps=1"]
+        assert run(*TINY, *words).code == 0
+    found = sorted(folder.name for folder in (tmp_path / "runs" / "shakespeare").iterdir())
+    assert found == [f"2026-11-22_12-00-00{number}" for number in ("", "_2", "_3")]
+    tell("runs of the same second", 3)
+
+
+HANGS_UP = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, "-m", "seqkit", *sys.argv[1:]])
+"""
+
+
+def test_a_training_whose_terminal_is_closed_saves_its_state(
+    text_file: Path, tmp_path: Path, run: Run, tell: Tell
+) -> None:
+    terminal, side = os.openpty()
+    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
+    with subprocess.Popen(
+        [sys.executable, "-c", HANGS_UP, *words, "train.max_steps=1000000"],
+        env={**environment(), "TERM": "xterm"}, stdin=side, stdout=side, stderr=side,
+    ) as training:  # fmt: skip
+        os.close(side)
+        draining = threading.Thread(target=drain, args=[terminal, tmp_path / "run"])
+        draining.start()
+        draining.join()
+        os.close(terminal)  # the system sends SIGHUP
+        assert training.wait() == 75
+    done = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=30", "length=5")
+    assert done.code == 0, done.err
+    assert saved(tmp_path / "run").training
+    tell("trainings whose terminal is closed", 1)
+
+
+def drain(terminal: int, folder: Path) -> None:
+    """Read what a training writes to its terminal until it has made twenty steps."""
+    metrics = folder / "metrics.jsonl"
+    while not (metrics.exists() and '"step": 20,' in metrics.read_text()):
+        os.read(terminal, 1 << 16)
+
+
 @pytest.mark.gpu
 def test_a_gpu_that_is_full_is_told(text_file: Path, tmp_path: Path, tell: Tell) -> None:
     free, _ = torch.cuda.mem_get_info()
@@ -106,3 +189,54 @@ def test_a_training_on_a_gpu_saves_for_every_signal(
             _, said = training.communicate()
         assert training.returncode == (-9 if sent is signal.SIGKILL else 75), said
     tell("signals to a training on a GPU", 4)
+
+
+@pytest.mark.gpu
+def test_a_generation_that_does_not_fit_a_gpu_is_told(
+    trained: Path, tmp_path: Path, tell: Tell
+) -> None:
+    free, _ = torch.cuda.mem_get_info()
+    filling = torch.empty(max(0, free - (450 << 20)), dtype=torch.uint8, device="cuda")
+    given = [f"checkpoint={trained}", "device=cuda", "length=20"]
+    for more in (["streams=100000"], ["streams=100000", "sample.engine=torch"]):
+        done = subprocess.run(
+            [python(), "-m", "seqkit", "generate", *given, *more, "out=a.txt"], cwd=tmp_path,
+            env=environment(), text=True, capture_output=True, check=False,
+        )  # fmt: skip
+        assert done.returncode in (5, 6), done.stderr  # so many files may be too many as well
+        assert "Traceback" not in done.stderr
+        assert not list(tmp_path.iterdir())
+    del filling
+    torch.cuda.empty_cache()
+    tell("generations that do not fit a GPU", 2)
+
+
+@pytest.mark.gpu
+def test_a_search_that_runs_out_of_memory_is_not_remembered(
+    text_file: Path, tmp_path: Path, tell: Tell
+) -> None:
+    words = ["recipe=shakespeare", "device=cuda", f"data.path={text_file}", "train.max_steps=3"]
+    words += ["model.hidden_size=512", "train.batch_size=64", "train.sequence_length=64"]
+    words += ["train.validate_every=0", "length=5"]
+
+    def times(cache: str, name: str) -> set[str]:
+        subprocess.run(
+            [python(), "-m", "seqkit", *words, f"run_dir={name}"], cwd=tmp_path, text=True,
+            env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / cache)}, capture_output=True,
+            check=False,
+        )  # fmt: skip
+        found = set()
+        for file in (tmp_path / cache).rglob("*.json"):
+            content = json.loads(file.read_bytes())
+            if "milliseconds" in content:
+                found |= {name for known in content["milliseconds"].values() for name in known}
+        return found
+
+    wanted = times("clean", "clean")
+    free, _ = torch.cuda.mem_get_info()
+    filling = torch.empty(max(0, free - (700 << 20)), dtype=torch.uint8, device="cuda")
+    assert times("crowded", "crowded") <= wanted
+    del filling
+    torch.cuda.empty_cache()
+    assert times("crowded", "again") == wanted
+    tell("searches that run out of memory", 1)

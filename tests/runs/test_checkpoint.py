@@ -18,6 +18,8 @@ from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import find_checkpoint
 
+pytestmark = pytest.mark.faults
+
 
 def example() -> Checkpoint:
     codec = Characters.from_text("abc\n")

@@ -18,6 +18,8 @@ from seqkit.errors import OutputError
 from seqkit.runs.claim import Claim, _lives, is_claimed
 from tests.conftest import start, wait_for_steps
 
+pytestmark = pytest.mark.faults
+
 
 def leave(place: Path, age: float, **owner: object) -> None:
     """A lock file that was renewed so many seconds ago."""

@@ -19,6 +19,8 @@ from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
 from tests.conftest import fill_disk
 
+pytestmark = pytest.mark.faults
+
 
 def checkpoint(step: int) -> Checkpoint:
     codec = Characters.from_text("ab")

@@ -10,6 +10,8 @@ import soundfile
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound import Wave, reader, writer
 
+pytestmark = pytest.mark.faults
+
 RATE = 8000
 
 

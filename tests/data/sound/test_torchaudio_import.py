@@ -13,6 +13,8 @@ from seqkit.data.sound.torchaudio_import import torchaudio
 from tests.conftest import environment
 from tests.warm_python import python
 
+pytestmark = pytest.mark.faults
+
 RATE = 8000
 _ENCODE = """
 import sys
