@@ -190,7 +190,7 @@ def test_one_voice_tells_of_a_wrong_key_and_prints_what_is_no_training(
     inspected = by_hand(tmp_path, port, (), (), command=("inspect", f"checkpoint={trained}"))
     assert [bool(out) for _, out, _ in inspected] == [True, False]
     swept = by_hand(tmp_path, port, ("--multirun",), ("--multirun",))
-    assert all("without torchrun" in said for _, _, said in swept)
+    assert all("leave torchrun out" in said for _, _, said in swept)
 
 
 def test_other_recipes_and_other_versions_are_told_apart(
