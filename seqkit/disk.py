@@ -149,9 +149,9 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
         held = False
         while not held:
             temporary = half_files.name_for(path)
+            stack.callback(_unlink, temporary)  # also if a signal comes while it is made
             with _failures(path):
                 stream = OutputFile(open_file(temporary, "xb"), path)
-            stack.callback(_unlink, temporary)
             stack.enter_context(stream)
             with _failures(path):
                 held = half_files.hold(stream.fileno())
