@@ -19,6 +19,13 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt, from malloc.h
 _LARGE = 1 << 30  # bytes
 
 
+_FULL = "Another program fills the GPU (nvidia-smi tells which): end it, or give device=cpu"
+_NO_MEMORY = (  # in messages of errors that are no OutOfMemoryError
+    *("can't allocate memory", "Storage size calculation overflowed"),
+    *("CUDA error: out of memory", "STATUS_ALLOC_FAILED"),
+)
+
+
 def choose_device(name: str) -> torch.device:
     """The device for auto, cpu, cuda or cuda:N.
 
@@ -75,7 +82,8 @@ def own(name: str, place: Place) -> str:
 
 def _on(device: torch.device) -> torch.device:
     """Make a GPU the current one, and fp32 mean fp32 on it: PyTorch's LSTM would use TF32."""
-    torch.cuda.set_device(device)
+    with memory_errors(lambda: _FULL):
+        torch.cuda.set_device(device)
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     return device
 
@@ -171,9 +179,6 @@ def memory_errors(advice: Callable[[], str]) -> Iterator[None]:
         asked = str(error).splitlines()[0].partition(" Including non-PyTorch")[0]
         raise DeviceError(f"out of memory: {asked} {advice()}") from error
     except RuntimeError as error:
-        if not any(
-            sign in str(error)
-            for sign in ("can't allocate memory", "Storage size calculation overflowed")
-        ):
+        if not any(sign in str(error) for sign in _NO_MEMORY):
             raise
         raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice()}") from error

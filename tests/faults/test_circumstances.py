@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -10,11 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.conftest import (
     SENTENCE,
-    SMALL,
     TINY,
     Run,
     Tell,
@@ -27,7 +24,6 @@ from tests.faults.conftest import Amount
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
-ON_GPU = [key for key in SMALL if key not in ("device=cpu", "model.hidden_size=24")]
 
 
 def test_a_suspended_training_goes_on(text_file: Path, tmp_path: Path, tell: Tell) -> None:
@@ -152,91 +148,3 @@ def drain(terminal: int, folder: Path) -> None:
     metrics = folder / "metrics.jsonl"
     while not (metrics.exists() and '"step": 20,' in metrics.read_text()):
         os.read(terminal, 1 << 16)
-
-
-@pytest.mark.gpu
-def test_a_gpu_that_is_full_is_told(text_file: Path, tmp_path: Path, tell: Tell) -> None:
-    free, _ = torch.cuda.mem_get_info()
-    filling = torch.empty(max(0, free - (600 << 20)), dtype=torch.uint8, device="cuda")
-    words = ["recipe=shakespeare", *ON_GPU, "device=cuda", f"data.path={text_file}"]
-    for size in ("model.hidden_size=2048", "model.hidden_size=24 train.batch_size=100000"):
-        done = subprocess.run(
-            [python(), "-m", "seqkit", *words[:1], *size.split(), *words[1:], "run_dir=run"],
-            cwd=tmp_path, env=environment(), text=True, capture_output=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 5, done.stderr
-        assert "Traceback" not in done.stderr
-        assert "memory" in done.stderr
-    del filling
-    torch.cuda.empty_cache()
-    tell("a GPU that another program fills", 2)
-
-
-@pytest.mark.gpu
-def test_a_training_on_a_gpu_saves_for_every_signal(
-    text_file: Path, tmp_path: Path, tell: Tell
-) -> None:
-    words = ["recipe=shakespeare", *ON_GPU, "model.hidden_size=64", "device=cuda"]
-    words += [f"data.path={text_file}", "train.max_steps=1000000", "resume=auto"]
-    for sent in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGKILL):
-        run = tmp_path / sent.name
-        with subprocess.Popen(
-            [python(), "-m", "seqkit", *words, f"run_dir={run}"], env=environment(), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as training:  # fmt: skip
-            wait_for_steps(run, 100)
-            training.send_signal(sent)
-            _, said = training.communicate()
-        assert training.returncode == (-9 if sent is signal.SIGKILL else 75), said
-    tell("signals to a training on a GPU", 4)
-
-
-@pytest.mark.gpu
-def test_a_generation_that_does_not_fit_a_gpu_is_told(
-    trained: Path, tmp_path: Path, tell: Tell
-) -> None:
-    free, _ = torch.cuda.mem_get_info()
-    filling = torch.empty(max(0, free - (900 << 20)), dtype=torch.uint8, device="cuda")
-    for streams, engine in ((2_000_000, "auto"), (20_000, "torch"), (20_000, "cuda_graph")):
-        given = [f"checkpoint={trained}", "device=cuda", "length=20", f"streams={streams}"]
-        done = subprocess.run(
-            [python(), "-m", "seqkit", "generate", *given, f"sample.engine={engine}"], cwd=tmp_path,
-            env=environment(), text=True, capture_output=True, check=False,
-        )  # fmt: skip
-        assert done.returncode in ((5,) if streams > 20_000 else (0, 5)), done.stderr
-        assert "Traceback" not in done.stderr
-        assert done.returncode == 0 or "memory" in done.stderr
-    del filling
-    torch.cuda.empty_cache()
-    tell("generations on a GPU that another program fills", 3)
-
-
-@pytest.mark.gpu
-def test_a_search_that_runs_out_of_memory_is_not_remembered(
-    text_file: Path, tmp_path: Path, tell: Tell
-) -> None:
-    words = ["recipe=shakespeare", "device=cuda", f"data.path={text_file}", "train.max_steps=3"]
-    words += ["model.hidden_size=512", "train.batch_size=64", "train.sequence_length=64"]
-    words += ["train.validate_every=0", "length=5"]
-
-    def times(cache: str, name: str) -> set[str]:
-        subprocess.run(
-            [python(), "-m", "seqkit", *words, f"run_dir={name}"], cwd=tmp_path, text=True,
-            env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / cache)}, capture_output=True,
-            check=False,
-        )  # fmt: skip
-        found = set()
-        for file in (tmp_path / cache).rglob("*.json"):
-            content = json.loads(file.read_bytes())
-            if "milliseconds" in content:
-                found |= {name for known in content["milliseconds"].values() for name in known}
-        return found
-
-    wanted = times("clean", "clean")
-    free, _ = torch.cuda.mem_get_info()
-    filling = torch.empty(max(0, free - (700 << 20)), dtype=torch.uint8, device="cuda")
-    assert times("crowded", "crowded") <= wanted
-    del filling
-    torch.cuda.empty_cache()
-    assert times("crowded", "again") == wanted
-    tell("searches that run out of memory", 1)

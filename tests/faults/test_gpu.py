@@ -1,0 +1,111 @@
+"""A GPU that another program fills, and signals to trainings there.
+
+They fill the GPU's memory, so no other test may run beside them: `python -m pytest -n 0 -m "faults
+and gpu"`.
+"""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.conftest import SMALL, Tell, environment, wait_for_steps
+from tests.warm_python import python
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.gpu,
+    pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="fills the GPU: takes -n 0"),
+]
+ON_GPU = [key for key in SMALL if key not in ("device=cpu", "model.hidden_size=24")]
+
+
+def all_but(megabytes: int) -> torch.Tensor:
+    """All of the GPU's memory that is free but for so much."""
+    free, _ = torch.cuda.mem_get_info()
+    return torch.empty(max(0, free - (megabytes << 20)), dtype=torch.uint8, device="cuda")
+
+
+def test_a_gpu_that_is_full_is_told(text_file: Path, tmp_path: Path, tell: Tell) -> None:
+    filling = all_but(600)
+    words = ["recipe=shakespeare", *ON_GPU, "device=cuda", f"data.path={text_file}"]
+    for size in ("model.hidden_size=2048", "model.hidden_size=24 train.batch_size=100000"):
+        done = subprocess.run(
+            [python(), "-m", "seqkit", *words[:1], *size.split(), *words[1:], "run_dir=run"],
+            cwd=tmp_path, env=environment(), text=True, capture_output=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 5, done.stderr
+        assert "Traceback" not in done.stderr
+        assert "memory" in done.stderr
+    del filling
+    torch.cuda.empty_cache()
+    tell("a GPU that another program fills", 2)
+
+
+def test_a_training_on_a_gpu_saves_for_every_signal(
+    text_file: Path, tmp_path: Path, tell: Tell
+) -> None:
+    words = ["recipe=shakespeare", *ON_GPU, "model.hidden_size=64", "device=cuda"]
+    words += [f"data.path={text_file}", "train.max_steps=1000000", "resume=auto"]
+    for sent in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGKILL):
+        run = tmp_path / sent.name
+        with subprocess.Popen(
+            [python(), "-m", "seqkit", *words, f"run_dir={run}"], env=environment(), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as training:  # fmt: skip
+            wait_for_steps(run, 100)
+            training.send_signal(sent)
+            _, said = training.communicate()
+        assert training.returncode == (-9 if sent is signal.SIGKILL else 75), said
+    tell("signals to a training on a GPU", 4)
+
+
+def test_a_generation_that_does_not_fit_a_gpu_is_told(
+    trained: Path, tmp_path: Path, tell: Tell
+) -> None:
+    filling = all_but(900)
+    for streams, engine in ((2_000_000, "auto"), (20_000, "torch"), (20_000, "cuda_graph")):
+        given = [f"checkpoint={trained}", "device=cuda", "length=20", f"streams={streams}"]
+        done = subprocess.run(
+            [python(), "-m", "seqkit", "generate", *given, f"sample.engine={engine}"], cwd=tmp_path,
+            env=environment(), text=True, capture_output=True, check=False,
+        )  # fmt: skip
+        assert done.returncode in ((5,) if streams > 20_000 else (0, 5)), done.stderr
+        assert "Traceback" not in done.stderr
+        assert done.returncode == 0 or "memory" in done.stderr
+    del filling
+    torch.cuda.empty_cache()
+    tell("generations on a GPU that another program fills", 3)
+
+
+def test_a_search_that_runs_out_of_memory_is_not_remembered(
+    text_file: Path, tmp_path: Path, tell: Tell
+) -> None:
+    words = ["recipe=shakespeare", "device=cuda", f"data.path={text_file}", "train.max_steps=3"]
+    words += ["model.hidden_size=512", "train.batch_size=64", "train.sequence_length=64"]
+    words += ["train.validate_every=0", "length=5"]
+
+    def times(cache: str, name: str) -> set[str]:
+        subprocess.run(
+            [python(), "-m", "seqkit", *words, f"run_dir={name}"], cwd=tmp_path, text=True,
+            env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / cache)}, capture_output=True,
+            check=False,
+        )  # fmt: skip
+        found = set()
+        for file in (tmp_path / cache).rglob("*.json"):
+            content = json.loads(file.read_bytes())
+            if "milliseconds" in content:
+                found |= {name for known in content["milliseconds"].values() for name in known}
+        return found
+
+    wanted = times("clean", "clean")
+    filling = all_but(700)
+    assert times("crowded", "crowded") <= wanted
+    del filling
+    torch.cuda.empty_cache()
+    assert times("crowded", "again") == wanted
+    tell("searches that run out of memory", 1)
