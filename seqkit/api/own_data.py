@@ -35,12 +35,16 @@ def asked_for(
     corpus = corpus_asked_for(config, saved, catalogue, notice, progress)
     if config.data.path:
         return corpus.whole, corpus
-    data = _recorded_config(saved)
-    _, validation, test = corpus.split(data.split)
+    _, validation, test = corpus.split(_recorded_config(saved).split)
     part = validation if config.part == "validation" else test
     if not len(part):
         raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
-    return training_data.heard(part, corpus, data), corpus
+    return part, corpus
+
+
+def as_trained(part: Part, corpus: Corpus, saved: Checkpoint) -> Part:
+    """A part of a checkpoint's own data as its training validated on it: without silence."""
+    return training_data.heard(part, corpus, _recorded_config(saved))
 
 
 def corpus_asked_for(

@@ -85,6 +85,8 @@ def _prediction(
     read = console.notice, console.progress
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
         part, corpus = own_data.asked_for(config, saved, catalogue, *read)
+        if not config.data.path:
+            part = own_data.as_trained(part, corpus, saved)
     same_command.check_data(corpus, ranks)
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
