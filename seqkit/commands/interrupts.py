@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from seqkit.errors import StoppedError
+from seqkit.errors import ConfigError, SeqkitError, StoppedError
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 _BOUNCE = 1.0  # seconds; a signal sooner after the first is the same wish, not a second one
@@ -33,10 +33,19 @@ def ended_by_signals() -> "Iterator[Interrupts]":
         with interrupts:
             yield interrupts
     except KeyboardInterrupt as error:
-        if interrupts.received in (None, signal.SIGINT):
+        raise _ended_by(interrupts) from error
+    except Exception as error:
+        own = isinstance(error, (SeqkitError, OSError, MemoryError))
+        if not interrupts.raised or (own and not isinstance(error, ConfigError)):
             raise
-        name = interrupts.received.name
-        raise StoppedError(f"stopped by {name}: what it wrote until then is whole") from error
+        raise _ended_by(interrupts) from error  # Hydra, or another library, made this of it
+
+
+def _ended_by(interrupts: "Interrupts") -> BaseException:
+    """What a signal comes to."""
+    if interrupts.received in (None, signal.SIGINT):
+        return KeyboardInterrupt()
+    return StoppedError(f"stopped by {interrupts.received.name}: what it wrote until then is whole")
 
 
 class Interrupts:
@@ -54,6 +63,8 @@ class Interrupts:
         """The first signal."""
         self.insisted = False
         """Whether another came a second or more after it."""
+        self.raised = False
+        """Whether it was raised in the midst of something."""
         self._at_once = at_once
         self._insisting_from = 0.0  # on the monotonic clock
         self._held = 0
@@ -131,6 +142,7 @@ class Interrupts:
         self._due = True
         if not self._held and (self.insisted or not self._put_off(frame)):
             self._due = False
+            self.raised = True
             raise KeyboardInterrupt
 
     def _put_off(self, frame: FrameType | None) -> bool:

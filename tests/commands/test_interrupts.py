@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.commands.interrupts import Interrupts
+from seqkit.commands.interrupts import Interrupts, ended_by_signals
+from seqkit.errors import ConfigError, StoppedError
 from tests.conftest import Write, environment, start, wait_for_steps
 
 pytestmark = pytest.mark.faults
@@ -58,6 +59,22 @@ def test_a_signal_ends_the_items_while_the_next_one_is_made() -> None:
         seen.extend(interrupts.each(items()))
         seen.append(-1)
     assert seen == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(signal.SIGTERM, StoppedError), (signal.SIGINT, KeyboardInterrupt)]
+)
+def test_what_a_library_makes_of_a_signal_is_the_signal(
+    number: signal.Signals, told: type[BaseException]
+) -> None:
+    for made in (RuntimeError("generator didn't stop"), ConfigError("a wrong value")):
+        with pytest.raises(told), ended_by_signals():
+            try:
+                signal.raise_signal(number)
+            except KeyboardInterrupt:
+                raise made from None
+    with pytest.raises(RuntimeError, match="a fault"), ended_by_signals():
+        raise RuntimeError("a fault of one's own")
 
 
 @pytest.mark.parametrize("during", ["making", "using"])
