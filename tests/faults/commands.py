@@ -24,6 +24,7 @@ def lines(trained: Path, folder: Path) -> dict[str, list[str]]:
         "compare": ["compare", "runs=own", "out=b.png", again],
         "compress": ["compress", *data, "out=b.sq", again],
         "decompress": ["decompress", *given, "data.path=a.sq", "out=c.txt", again],
+        "prepare": ["prepare", "data.path=a.txt", "out=shards", again],
         "report": ["report", "run_dir=own"],
         "doctor": ["doctor", "data.path=a.txt", "device=cpu", "out=b.md", again],
         "inspect": ["inspect", "checkpoint=own"],

@@ -39,7 +39,7 @@ def test_a_signal_in_the_first_seconds_is_one_line(
     assert lines.keys() == COMMANDS.keys(), "tests/faults/commands.py has a line for every command"
     lines["train"] += ["train.max_steps=100000"]
     lines["generate"] += ["length=10000000"]
-    numbers = amount(6, 5 * len(lines))
+    numbers = amount(6, 60)
     for number in numbers:
         words = [*lines.values()][number % len(lines)]
         sent = ASKING[number // len(lines) % len(ASKING)]
