@@ -6,6 +6,7 @@ from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.data.load import suggested_recipe
+from seqkit.data.shards import opened
 from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.ranks import Ranks
@@ -42,6 +43,7 @@ def claimed(
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:
             resume.take_place(config, saved, notice)
+            config.data = opened.settled(config.data)  # as the run's own were
             resume.leave_out_new_keys(config, saved, notice)
             resume.check_settings(config, saved)
             config.init_from = saved.config.get("init_from")

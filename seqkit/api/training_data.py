@@ -11,6 +11,7 @@ from seqkit.data import copies, pipes, silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import check_no_lists, load_corpus
+from seqkit.data.shards import opened
 from seqkit.doctor import sound_faults, text_faults
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
@@ -31,8 +32,8 @@ def read(
 ) -> tuple[Corpus, Checkpoint | None]:
     """The corpus, and the checkpoint to start from, grown by what is new in the data.
 
-    In `config` the paths become absolute, because a run may be resumed from another folder, and
-    files of the cache take the place of streams.
+    In `config` the paths become absolute, because a run may be resumed from another folder, files
+    of the cache take the place of streams, and the keys that shards were made with are filled in.
 
     Args:
         config: of the training.
@@ -57,6 +58,7 @@ def read(
     if prompt:
         config.prompt_file = files[-1]
     _make_paths_absolute(config)
+    config.data = opened.settled(config.data)
 
     def check(sha256: str) -> None:
         if saved is None:

@@ -86,4 +86,4 @@ def _traits(part: Part, codec: Codec) -> dict[str, Floats]:
     if isinstance(codec, Quantiser):
         return traits.of_sound(codec.along(part.symbols), codec.symbol_rate)
     texts = [text_of(content) for content in contents_of(codec)]
-    return traits.of_text(texts, part.symbols, part.starts)
+    return traits.of_text(texts, part.symbols[:], part.starts)

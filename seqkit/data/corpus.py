@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from seqkit.data.codecs import Codec
+from seqkit.data.shards.symbols import StoredSymbols
 from seqkit.errors import ConfigError
 from seqkit.symbols import Integers, Symbols
 
 _BLOCK = 1 << 20  # symbols read at a time
+_LOOKED_AT = 1 << 24  # symbols of shards
+Row = Symbols | StoredSymbols
+"""Symbols (N,) in memory, or in a file that is mapped into it, or in shards: all can be sliced."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +28,10 @@ class Part:
     before: what its first document has before it, (M,): a split may cut a document.
     """
 
-    symbols: Symbols
+    symbols: Row
     starts: Integers
     documents_before: int = 0
-    before: Symbols = field(default_factory=lambda: np.zeros(0, np.uint8))
+    before: Row = field(default_factory=lambda: np.zeros(0, np.uint8))
 
     @property
     def documents(self) -> int:
@@ -59,12 +63,17 @@ class Part:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is the same symbol again and again."""
-        blocks = range(0, len(self), _BLOCK)
-        return all((self.symbols[at : at + _BLOCK] == self.symbols[0]).all() for at in blocks)
+        """Whether it is the same symbol again and again; of shards a beginning is looked at."""
+        stored = isinstance(self.symbols, StoredSymbols)
+        blocks = range(0, min(len(self), _LOOKED_AT) if stored else len(self), _BLOCK)
+        first = self.symbols[:1]
+        return all(bool((self.symbols[at : at + _BLOCK] == first).all()) for at in blocks)
 
     def release(self) -> None:
         """Give back the memory of what was read of a file so far; it is read again when needed."""
+        if isinstance(self.symbols, StoredSymbols):
+            self.symbols.release()
+            return
         mapped = getattr(self.symbols, "_mmap", None)
         if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
             mapped.madvise(mmap.MADV_DONTNEED)
@@ -165,9 +174,15 @@ class Corpus:
         inside = starts[(starts > begin) & (starts < end)] - begin
         starts = np.concatenate([[0], inside]) if end > begin else inside
         first = int(np.searchsorted(self.whole.starts, begin, side="right")) - 1
+        row, document = self.whole.symbols, int(self.whole.starts[first])
         return Part(
-            self.whole.symbols[begin:end],
+            _stretch(row, begin, end),
             starts.astype(np.int64),
             first,
-            self.whole.symbols[int(self.whole.starts[first]) : begin],
+            _stretch(row, document, begin),
         )
+
+
+def _stretch(row: Row, begin: int, end: int) -> Row:
+    """The symbols from `begin` to before `end`, of which nothing is read yet."""
+    return row.cut(begin, end) if isinstance(row, StoredSymbols) else row[begin:end]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from seqkit.data import content
 from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
+from seqkit.data.shards.index import is_shards
 from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
@@ -162,7 +163,7 @@ class Search:
 
 
 def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
-    """Everything below a folder that is no folder, but for what is hidden and for runs.
+    """Everything below a folder that is no folder, but for what is hidden, runs and shards.
 
     Links to folders are followed after the folders themselves, but for those that lead back: up,
     or to what was read already.
@@ -192,6 +193,8 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
                 yield path
             elif _holds_run(path):
                 left_out["holding a run"] += 1
+            elif is_shards(path):
+                left_out["holding shards"] += 1
             elif entry.is_symlink():
                 links.append(path)
             else:

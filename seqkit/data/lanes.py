@@ -10,13 +10,15 @@ from torch import Tensor
 
 from seqkit.checking import check_type, check_whole_number
 from seqkit.data.corpus import Part
+from seqkit.data.shards.symbols import StoredSymbols
 from seqkit.errors import ConfigError, DataError
 from seqkit.randomness import uniforms
-from seqkit.symbols import IGNORED
+from seqkit.symbols import IGNORED, Symbols
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _SHIFTS = 1 << 32  # a stream of draws that no sample has
 _BLOCK = 1 << 24  # symbols copied to a device at a time
+_MOST_STORED = 1 << 30  # bytes of shards that are copied to a device
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,9 @@ class Lanes:
         self.own = self.shares[0]
         """Which of the B lanes the windows show: this process's."""
         self._part = part
-        self._symbols = _as_tensor(part)
-        self._device = self._symbols.device
+        stored = isinstance(part.symbols, StoredSymbols)
+        self._symbols = None if stored else _as_tensor(part.symbols[:])
+        self._device = torch.device("cpu")
         self.widen(self.batch_size)
 
     @property
@@ -167,7 +170,7 @@ class Lanes:
             shift = self.shift(int(step))
         grid = self._grid
         places, index, begins, ends = self._read_by(grid, step, shift)
-        values = self._symbols[index] if symbols is None else symbols
+        values = self._at(index) if symbols is None else symbols
         size, values = values.element_size(), values.long()
         if size > 1:
             values = values & (2 ** (8 * size) - 1)
@@ -184,7 +187,7 @@ class Lanes:
     def fetch(self, step: int) -> Tensor:
         """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""
         _, index, _, _ = self._read_by(self._host_grid, step, self.shift(step))
-        return self._symbols[index]
+        return self._at(index)
 
     def _read_by(
         self, grid: _Grid, step: int | Tensor, shift: int | Tensor
@@ -202,7 +205,13 @@ class Lanes:
             document = (torch.searchsorted(begins, places, right=True) - 1).clamp_(min=0)
             index = places - document
             begins, ends = begins[document[1:]], ends[document[1:]]
-        return places, index.clamp(0, len(self._symbols) - 1), begins, ends
+        return places, index.clamp(0, len(self._part) - 1), begins, ends
+
+    def _at(self, index: Tensor) -> Tensor:
+        """The symbols at some places of the part, as they are stored."""
+        if self._symbols is None:
+            return _as_tensor(self._part.symbols[index.numpy()])
+        return self._symbols[index]
 
     def share_out(self, rank: int, processes: int) -> None:
         """Show only this process's share of the lanes; counts and steps stay those of all B.
@@ -236,9 +245,10 @@ class Lanes:
 
     def move(self, device: torch.device) -> None:
         """Keep the symbols on a device, and make the windows there."""
-        kept = torch.empty(len(self._symbols), dtype=self._symbols.dtype, device=device)
+        row = self._part.symbols
+        kept = torch.empty(len(row), dtype=_as_tensor(row[:1]).dtype, device=device)
         for begin in range(0, len(kept), _BLOCK):
-            kept[begin : begin + _BLOCK] = self._symbols[begin : begin + _BLOCK]
+            kept[begin : begin + _BLOCK] = _as_tensor(row[begin : begin + _BLOCK])
             self.release()
         self._symbols = kept
         self.make_windows_on(device)
@@ -248,19 +258,21 @@ class Lanes:
         self._device = device
         self._grid = self._host_grid.to(device)
 
-    @property
-    def nbytes(self) -> int:
-        """What `move` takes on a device."""
-        return self._symbols.nbytes
+    def may_move(self, room: float) -> bool:
+        """Whether the symbols suit a device that has so many bytes for them.
+
+        The first step would wait until all shards are read: more than a GB of them stays here.
+        """
+        size = self._part.symbols.nbytes
+        return size < room and (self._symbols is not None or size < _MOST_STORED)
 
     def release(self) -> None:
         """Give back the memory of what was read of a file so far; it is read again when needed."""
         self._part.release()
 
 
-def _as_tensor(part: Part) -> Tensor:
+def _as_tensor(symbols: Symbols) -> Tensor:
     """The symbols as a tensor over the same memory; unsigned ones are read as signed."""
-    symbols = part.symbols
     with warnings.catch_warnings():
         # A memory map is read-only, and nothing here writes to it.
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")

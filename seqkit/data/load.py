@@ -15,12 +15,14 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
 from seqkit.data.files import Search, head
 from seqkit.data.meter import Meter
+from seqkit.data.shards import opened
+from seqkit.data.shards.index import read_index
 from seqkit.data.sound import reader
 from seqkit.data.sound.torchaudio_import import torchaudio
-from seqkit.errors import ConfigError, DataError
+from seqkit.errors import ConfigError, DataError, SeqkitError
 from seqkit.plugins import Catalogue
 
-_FOR_TEXT = "shakespeare"
+_FOR_TEXT, _FOR_MUCH_SOUND = "shakespeare", "wav_generation"
 _LITTLE_SOUND = 1200.0  # seconds, up to which my_sound makes copies
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 
@@ -36,7 +38,7 @@ def load_corpus(
     progress: Progress = unseen,
     check: Callable[[str], None] = lambda sha256: None,
 ) -> Corpus:
-    """The corpus at `data.path`, or else of `data.dataset`.
+    """The corpus at `data.path`, shards among what it may name, or else of `data.dataset`.
 
     Args:
         data: the `data.*` keys.
@@ -52,6 +54,11 @@ def load_corpus(
         ConfigError: neither path nor data set, or keys that do not fit the codec.
         DataError: the data cannot be read.
     """
+    if folder := opened.folder_of(data):
+        corpus = opened.load(data, folder, catalogue=catalogue, codec=codec, check=check)
+        if trained is not None and corpus.codec.kind == "audio":
+            audio_corpus.check_gain(data, trained)
+        return corpus
     cache = disk.cache_dir()
     sound, located = find(data, codec, catalogue, Folders(cache, notice, progress))
     if codec is not None:
@@ -95,6 +102,8 @@ def fitting_recipe(
     progress: Progress = unseen,
 ) -> str:
     """The recipe for this data where none is given. Arguments and errors are `load_corpus`'s."""
+    if opened.folder_of(data):
+        return _FOR_MUCH_SOUND if opened.settled(data).kind == "audio" else _FOR_TEXT
     sound, located = find(data, None, catalogue, Folders(disk.cache_dir(), notice, progress))
     return _recipe_for(located.paths, data.pattern) if sound else _FOR_TEXT
 
@@ -130,11 +139,14 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     search = Search(chosen, BadFiles(data.on_bad_file == "skip"))
     shown, size = " and ".join(data.path), 0
     try:
-        for _, file in search.files([*map(Path, data.path)]):
-            size += file.stat().st_size
-            if size > recorded:  # there may be a whole disk below
-                break
-    except DataError as error:
+        if folder := opened.folder_of(data):
+            size = read_index(folder)[0].bytes
+        else:
+            for _, file in search.files([*map(Path, data.path)]):
+                size += file.stat().st_size
+                if size > recorded:  # there may be a whole disk below
+                    break
+    except SeqkitError as error:
         return str(error)
     except (OSError, ValueError) as error:  # a file that is gone by now, a name with a NUL
         return f"{shown} cannot be read: {error}"
@@ -149,6 +161,9 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
 def suggested_recipe(data: DataConfig) -> str:
     """`fitting_recipe` in words, as far as it can be told without reading `data.path`."""
     files = [path for path in map(Path, data.path) if path.exists()]
+    if opened.folder_of(data):
+        sound = opened.settled(data).kind == "audio"
+        return f"recipe={_FOR_MUCH_SOUND}, for sound" if sound else f"recipe={_FOR_TEXT}, for text"
     if not files or any(map(pipes.is_pipe, data.path)):
         return "recipe=NAME"
     sound = data.kind == "audio" or all(map(audio_corpus.holds_sound, files))
@@ -160,7 +175,7 @@ def suggested_recipe(data: DataConfig) -> str:
 def _recipe_for(paths: Sequence[Path], pattern: str) -> str:
     """The recipe for sound, by how much of it there is."""
     seconds = audio_corpus.seconds_of(paths, pattern, _LITTLE_SOUND)
-    return "my_sound" if seconds < _LITTLE_SOUND else "wav_generation"
+    return "my_sound" if seconds < _LITTLE_SOUND else _FOR_MUCH_SOUND
 
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:

@@ -11,11 +11,14 @@ from seqkit.config import Config
 from seqkit.console import Progress
 from seqkit.data.codecs import Characters, Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.shards import opened
+from seqkit.data.shards.symbols import StoredSymbols
 from seqkit.doctor import baselines, files, sound, sound_faults, text, text_faults
 from seqkit.doctor.enough import require_enough
 from seqkit.doctor.files import FileFacts
 
 _SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
+_MOST = 1 << 28  # symbols of shards that are counted, from the first
 _CLOSER = 3.0  # decibels, from which another quantiser is worth a word
 
 
@@ -46,7 +49,8 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
     codec = corpus.codec
     parts = corpus.split(config.data.split)
     require_enough(config, corpus, parts[0])
-    paths, left = files.found(config.data, codec) if config.data.path else ([], 0)
+    is_files = config.data.path and not opened.folder_of(config.data)
+    paths, left = files.found(config.data, codec) if is_files else ([], 0)
     with progress("looking for duplicates", len(paths), unit="files") as bar:
         among = files.facts(paths, bar.update)
     if codec.kind == "audio":
@@ -83,6 +87,8 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
 
 def _of_text(corpus: Corpus, progress: Progress) -> tuple[dict[str, Any], list[str]]:
     part, codec = corpus.whole, corpus.codec
+    if isinstance(part.symbols, StoredSymbols) and len(part) > _MOST:
+        part = Part(part.symbols.cut(0, _MOST), part.starts[part.starts < _MOST])
     with progress("counting", len(part), unit="symbols") as bar:
         found = text.facts(part, codec, bar.update)
     odd = text.odd_characters(found, codec)

@@ -84,7 +84,7 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
 def pieces(part: Part, size: int) -> Iterator[Symbols]:
     """About `size` symbols of a part in pieces that lie evenly in it; all, if it has no more."""
     if len(part) <= size:
-        yield part.symbols
+        yield part.symbols[:]
         return
     length = size // _PIECES
     for begin in np.linspace(0, len(part) - length, _PIECES).astype(np.int64):

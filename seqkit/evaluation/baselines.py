@@ -13,9 +13,9 @@ import numpy as np
 import soundfile
 
 from seqkit.data.codecs import Codec, Quantiser
-from seqkit.data.corpus import Corpus, Part
+from seqkit.data.corpus import Corpus, Part, Row
 from seqkit.evaluation import text_baselines
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Integers
 
 _STRENGTHS = (1.0, 64.0, 64.0)  # a0, a1 and a2: pseudo-counts of the orders 0, 1 and 2
 _PASSES = 3  # over the symbols
@@ -69,7 +69,7 @@ def all_of(
     return found
 
 
-def histogram_bits(symbols: Symbols, size: int) -> float:
+def histogram_bits(symbols: Row, size: int) -> float:
     """The entropy of the frequencies of the symbols (N,), of which there are `size`."""
     counts = np.zeros(size, np.int64)
     for begin in range(0, len(symbols), _BLOCK):
@@ -178,7 +178,7 @@ class _Counter:
 
 
 def flac_bits(
-    symbols: Symbols, codec: Quantiser, watch: Callable[[int], None] = lambda done: None
+    symbols: Row, codec: Quantiser, watch: Callable[[int], None] = lambda done: None
 ) -> float:
     """The size of a FLAC (best compression) of the quantised signal, the levels as integers.
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.data.codecs.base import TextCodec
-from seqkit.data.corpus import Part
+from seqkit.data.corpus import Part, Row
 from seqkit.symbols import Integers, Symbols
 
 PASSES = 2
@@ -40,7 +40,7 @@ def all_of(
     return {"ngram_bits": ngram, "xz_bits": 8 * packed / total}
 
 
-def text_bytes(symbols: Symbols, codec: TextCodec) -> int:
+def text_bytes(symbols: Row, codec: TextCodec) -> int:
     """How many bytes the text of symbols (N,) has, in UTF-8; those of a codec of bytes are N."""
     if codec.kind == "bytes":
         return len(symbols)
@@ -49,7 +49,7 @@ def text_bytes(symbols: Symbols, codec: TextCodec) -> int:
 
 
 def packed_bytes(
-    symbols: Symbols, codec: TextCodec, watch: Callable[[int], None] = lambda done: None
+    symbols: Row, codec: TextCodec, watch: Callable[[int], None] = lambda done: None
 ) -> int:
     """The size of the text as `xz` packs it, at its own default level."""
     packer, size = lzma.LZMACompressor(), 0

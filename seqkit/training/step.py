@@ -82,7 +82,7 @@ class TrainingStep:
         self._prefetcher: Prefetcher | None = None
         lanes.widen(execution.lanes)
         if device.type == "cuda":
-            if lanes.nbytes < torch.cuda.mem_get_info(device)[0] / _SHARE:
+            if lanes.may_move(torch.cuda.mem_get_info(device)[0] / _SHARE):
                 lanes.move(device)
             else:
                 self._prefetcher = Prefetcher(lanes, device)

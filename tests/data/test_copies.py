@@ -52,7 +52,7 @@ def test_copies_have_other_pitches_levels_and_polarity() -> None:
 
 def test_documents_stay_apart_in_every_copy() -> None:
     first, second = tone(300, 0.5), tone(600, 0.25)
-    part = Part.of(first.symbols, second.symbols)
+    part = Part.of(first.symbols[:], second.symbols[:])
     made = documents(copies.with_copies(part, CODEC, DataConfig(copy_pitch=1), 3, seed=0))
     assert len(made) == 8
     assert [len(a) / len(b) for a, b in zip(made[::2], made[1::2], strict=True)] == pytest.approx(

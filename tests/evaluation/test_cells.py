@@ -37,7 +37,7 @@ def test_what_is_the_same_everywhere_is_left_out() -> None:
 def test_documents_begin_anew() -> None:
     codec = Characters.from_text('"(ab')
     part = Part.of(codec.encode('"(a'), codec.encode("ab"))
-    found = traits.of_text(list(codec.vocabulary), part.symbols, part.starts)
+    found = traits.of_text(list(codec.vocabulary), part.symbols[:], part.starts)
     assert found["quotes"].tolist() == [0, 1, 1, 0, 0]
     assert found["brackets"].tolist() == [0, 0, 1, 0, 0]
 
@@ -74,7 +74,7 @@ def test_a_cell_that_remembers_a_bracket_is_found() -> None:
         bottom.bias_ih_l0[3] = 8.0  # type: ignore[operator]
         w[10 + 3, codec.encode("(")[0]] = 8.0  # type: ignore[operator]
         w[10 + 3, codec.encode(")")[0]] = -8.0  # type: ignore[operator]
-    found = traits.of_text(list(codec.vocabulary), part.symbols, part.starts)
+    found = traits.of_text(list(codec.vocabulary), part.symbols[:], part.starts)
     watched: list[int] = []
     given = {"brackets": found["brackets"]}
     best = cell_search.search(model, part, given, start=codec.start, watch=watched.append)[0]

@@ -47,4 +47,4 @@ def encoded(**keys: object) -> tuple[bytes, list[int], object]:
     """What reading the same data without shards gives: symbols, starts of documents, codec."""
     config = DataConfig(**keys)  # type: ignore[arg-type]
     corpus = load_corpus(config, catalogue=Catalogue(), notice=lambda text: None)
-    return corpus.whole.symbols.tobytes(), corpus.whole.starts.tolist(), corpus.codec.to_spec()
+    return corpus.whole.symbols[:].tobytes(), corpus.whole.starts.tolist(), corpus.codec.to_spec()

@@ -1,0 +1,104 @@
+"""A folder of shards as a corpus."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from seqkit.config import DataConfig
+from seqkit.data import codecs
+from seqkit.data.codecs import Codec
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.shards.index import INDEX, Index, is_shards, read_index
+from seqkit.data.shards.settings import as_prepared
+from seqkit.data.shards.symbols import StoredSymbols
+from seqkit.errors import ConfigError, DataError
+from seqkit.plugins import Catalogue
+from seqkit.symbols import symbol_dtype
+
+
+def folder_of(data: DataConfig) -> Path | None:
+    """The folder of shards that `data.path` names; None if it names something else.
+
+    Raises:
+        ConfigError: it names other data, too.
+    """
+    found = [path for path in map(Path, data.path) if is_shards(path)]
+    if found and len(data.path) > 1:
+        raise ConfigError(f"{found[0]} holds shards: give it as the only data.path")
+    return found[0] if found else None
+
+
+def settled(data: DataConfig) -> DataConfig:
+    """The keys with those that the shards of `data.path`, if it names any, were made with.
+
+    Raises:
+        ConfigError: one was given that asks for something else.
+        DataError: the index cannot be read.
+    """
+    folder = folder_of(data)
+    return data if folder is None else as_prepared(data, folder, read_index(folder)[0].settings)
+
+
+def load(
+    data: DataConfig,
+    folder: Path,
+    *,
+    catalogue: Catalogue,
+    codec: Codec | None = None,
+    check: Callable[[str], None] = lambda sha256: None,
+) -> Corpus:
+    """The corpus of the shards in a folder, of which only the index is read now.
+
+    Args:
+        data: keys, none of which may ask for something else.
+        folder: of the shards.
+        catalogue: where their codec is looked for.
+        codec: a checkpoint's, which has to be the same.
+        check: told the sha256 of the index.
+
+    Raises:
+        ConfigError: a key asks for something else, or the codec is another.
+        DataError: the index is damaged, or a shard missing, cut short or extended.
+    """
+    index, sha256 = read_index(folder)
+    as_prepared(data, folder, index.settings)
+    check(sha256)
+    try:
+        own = codecs.from_spec(index.codec, catalogue)
+    except ValueError as error:
+        raise DataError(f"{folder / INDEX}: damaged ({error}): prepare the data again") from error
+    if symbol_dtype(own.size).name != index.dtype:
+        raise DataError(f"{folder / INDEX}: damaged: {index.dtype} is not for {own.size} symbols")
+    if codec is not None and codec.to_spec() != own.to_spec():
+        raise ConfigError(
+            f"{folder}: the shards were made with {_described(own, codec)} than the checkpoint's: "
+            "give the files that they were made of as data.path"
+        )
+    symbols = StoredSymbols.of(folder, index, own.size)
+    return _corpus(index, sha256, own, Part(symbols, np.asarray(index.starts, np.int64)))
+
+
+def _corpus(index: Index, sha256: str, codec: Codec, whole: Part) -> Corpus:
+    return Corpus(
+        whole=whole,
+        codec=codec,
+        name=index.name,
+        sha256=sha256,
+        bytes=index.bytes,
+        skipped=index.skipped,
+        unreadable_files=index.unreadable_files,
+        whole_documents=index.whole_documents,
+        validation_start=index.validation_start,
+        test_start=index.test_start,
+        snr=index.snr,
+        licence=index.licence,
+        citation=index.citation,
+    )
+
+
+def _described(own: Codec, other: Codec) -> str:
+    """In what one codec differs from another, in a few words."""
+    if own.name != other.name:
+        return f"another codec ({own.name})"
+    return "another vocabulary" if own.kind == "text" else "another quantiser"

@@ -1,0 +1,102 @@
+"""A training on shards is the training on the files that they were made of."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SENTENCE, SMALL, TINY, Run, environment, same, saved, torchrun
+
+STEPS = ("train.max_steps=12", "train.validate_every=6", "optimizer.lr=0.02")
+
+
+@pytest.fixture
+def shards(run: Run, tmp_path: Path) -> Path:
+    """Shards of a text that stands beside them."""
+    (tmp_path / "text.txt").write_text(SENTENCE * 60)
+    made = run("prepare", f"data.path={tmp_path}/text.txt", f"out={tmp_path}/shards")
+    assert made.code == 0, made.err
+    return tmp_path / "shards"
+
+
+def test_it_learns_the_same(run: Run, shards: Path, tmp_path: Path) -> None:
+    for name, data in (("a", tmp_path / "text.txt"), ("b", shards)):
+        learnt = run(*TINY, *STEPS, f"data.path={data}", f"run_dir={tmp_path}/{name}")
+        assert learnt.code == 0, learnt.err
+    assert same(tmp_path / "a", tmp_path / "b")
+    assert saved(tmp_path / "b").codec.to_spec() == saved(tmp_path / "a").codec.to_spec()
+    for command in (["score"], ["generate", "length=9", "seed=1"]):
+        one, other = (run(*command, f"checkpoint={tmp_path}/{name}") for name in "ab")
+        assert one.code == other.code == 0, other.err
+        assert one.out == other.out
+    found = [run("evaluate", "json=true", f"checkpoint={tmp_path}/{name}") for name in "ab"]
+    one, other = (json.loads(told.out) for told in found)
+    assert {key for key in one if one[key] != other[key]} == {"checkpoint", "data_sha256"}
+    assert run("evaluate", f"checkpoint={tmp_path}/a", f"data.path={shards}").code == 0
+    packed = run("compress", f"checkpoint={tmp_path}/b", f"data.path={tmp_path}/text.txt", "out=-")
+    assert packed.code == 0
+    told = run("doctor", f"data.path={shards}", "train.max_minutes=1")
+    assert (told.code, b"2,700" in told.out) == (0, True), told.err
+
+
+def test_it_goes_on(run: Run, shards: Path, tmp_path: Path) -> None:
+    words = [*TINY, f"data.path={shards}", *STEPS]
+    assert run(*words, f"run_dir={tmp_path}/whole").code == 0
+    assert run(*words, f"run_dir={tmp_path}/parts", "train.max_steps=7").code == 0
+    again = run(f"run_dir={tmp_path}/parts", "resume=auto", "train.max_steps=12")
+    assert again.code == 0, again.err
+    assert run(*words, f"run_dir={tmp_path}/parts", "resume=auto").code == 0
+    assert same(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_line_ends_stay_as_they_were_prepared(run: Run, shards: Path, tmp_path: Path) -> None:
+    data = f"data.path={tmp_path}/text.txt"
+    assert run("prepare", data, f"out={shards}", "data.newline=lf", "overwrite=true").code == 0
+    words = [*TINY, *STEPS, f"data.path={shards}", f"run_dir={tmp_path}/run"]
+    assert run(*words).code == 0
+    assert saved(tmp_path / "run").newline == "lf"
+    assert run(*words, "resume=auto", "train.max_steps=14").code == 0
+
+
+def test_what_is_refused(run: Run, shards: Path, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("qrstuvw\n" * 99)
+    other = f"data.path={tmp_path}/other"
+    assert run("prepare", f"{other}.txt", f"out={tmp_path}/other").code == 0
+    training = [*TINY, *STEPS, f"run_dir={tmp_path}/run"]
+    (shards / "000000.bin").write_bytes(b"\0" * 2700)
+    for code, said, words in (
+        (2, "were made with data.kind=text: give that", [other, "data.kind=bytes"]),
+        (2, "give it as the only data.path", [other, f"{other}.txt"]),
+        (2, "another vocabulary than the checkpoint's", [other, f"init_from={trained}"]),
+        (3, "000000.bin: altered", [f"data.path={shards}"]),
+    ):
+        refused = run(*training, *words)
+        assert (refused.code, said in refused.err) == (code, True), refused.err
+        assert "Traceback" not in refused.err
+    refused = run("evaluate", f"checkpoint={trained}", other)
+    assert (refused.code, "another vocabulary" in refused.err) == (2, True), refused.err
+
+
+def test_several_processes_learn_from_shards(shards: Path, tmp_path: Path) -> None:
+    words = [*TINY, *STEPS, f"data.path={shards}", f"run_dir={tmp_path}/run"]
+    ended = subprocess.run(
+        torchrun(2, "seqkit", *words),
+        env=environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert saved(tmp_path / "run").metrics["step"] == 12
+
+
+def test_sound_is_learnt_from_shards(run: Run, tmp_path: Path) -> None:
+    made = run("prepare", "recipe=wav_generation", f"out={tmp_path}/shards")
+    assert made.code == 0, made.err
+    small = [key for key in SMALL if not key.startswith("length")]
+    words = ["recipe=wav_generation", *small, *STEPS, f"data.path={tmp_path}/shards"]
+    learnt = run(*words, f"run_dir={tmp_path}/run", "length=100")
+    assert learnt.code == 0, learnt.err
+    assert run("generate", f"checkpoint={tmp_path}/run", "length=100", "out=-").code == 0
