@@ -16,7 +16,7 @@ from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus_cache import Encoded, Source
 from seqkit.data.sound import Frames
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import FRAMES, Reader
 from seqkit.data.sound.resample import resampled
 from seqkit.disk import OutputFile
 from seqkit.errors import DataError
@@ -60,11 +60,12 @@ class Recordings:
     """The files of a data set, and what was found in them while they were read.
 
     A folder's files stand in an order that depends on their names only and looks random, the data
-    set's own validation and test part last.
+    set's own validation and test part last. `block` frames are read at a time.
     """
 
     config: DataConfig
     source: Source
+    block: int = FRAMES
     bad: BadFiles = field(init=False)
     left_out: Counter[str] = field(default_factory=Counter)
     converted: Counter[str] = field(default_factory=Counter)
@@ -206,7 +207,7 @@ class Recordings:
     def _counted(self, opened: Reader, channels: int) -> Iterator[Frames]:
         """The blocks of a file, whose share of its bytes is shown as read."""
         size, read, counted = opened.path.stat().st_size, 0, 0
-        for block in opened.frames_of(channels, self.config.channel):
+        for block in opened.frames_of(channels, self.config.channel, self.block):
             yield block
             read += len(block)
             now = size * min(read, opened.frames) // opened.frames

@@ -14,6 +14,7 @@ from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000
 _AT_ONCE = 1 << 14  # characters looked up at a time: as many stay in the processor's cache
+_COUNTED = 1 << 20  # and counted at a time
 _PLAIN = {
     "\u2018": "'",
     "\u2019": "'",
@@ -64,8 +65,9 @@ def counts_of(pieces: Iterable[str]) -> npt.NDArray[np.int64]:
             pairs = np.bincount(points[:even].view(np.uint16), minlength=1 << 16).reshape(256, 256)
             counts[:256] += pairs.sum(0) + pairs.sum(1)
             points = points[even:]
-        found = np.bincount(points, minlength=1)
-        counts[: found.size] += found
+        for begin in range(0, len(points), _COUNTED):
+            found = np.bincount(points[begin : begin + _COUNTED])
+            counts[: found.size] += found
     return counts
 
 

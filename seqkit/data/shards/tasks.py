@@ -23,6 +23,7 @@ from seqkit.data.texts import Texts
 from seqkit.errors import DataError
 from seqkit.symbols import Integers, symbol_dtype
 
+_FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
 Watch = Callable[[int], None]
 
 
@@ -125,7 +126,7 @@ def count(job: Job, work: Work, watch: Watch) -> Counted:
 def measure(job: Job, rate_and_work: tuple[int, Work], watch: Watch) -> Loudness:
     """How loud some recordings are at a sample rate. Raises DataError."""
     rate, work = rate_and_work
-    recordings = Recordings(job.config, job.source(work, _Relay(watch)))
+    recordings = Recordings(job.config, job.source(work, _Relay(watch)), _FRAMES)
     recordings.bad = job.bad()
     loudness = Loudness()
     for extent in work:
@@ -150,7 +151,7 @@ def write(job: Job, task: ToWrite, watch: Watch) -> Written:
     source = job.source(task.work, _Relay(watch))
     encoder: Recordings | Texts
     if isinstance(codec, Quantiser):
-        encoder = Recordings(job.config, source)
+        encoder = Recordings(job.config, source, _FRAMES)
     else:
         encoder = Texts(job.config, source, codec)
     encoder.bad = job.bad()

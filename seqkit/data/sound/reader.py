@@ -20,7 +20,8 @@ SUFFIXES = frozenset(
 )
 """Endings of the files that are read as sound in a folder."""
 
-_FRAMES = 1 << 13  # in a block; larger ones fragment the process's memory
+FRAMES = 1 << 13
+"""In a block; larger ones are faster, and fragment the process's memory."""
 # Sizes that programs write into a header when they do not know where the sound will end.
 _OPEN_SIZES = (0x7FFFF000, 0x7FFFFFFF, 0x80000000)
 _OPEN_SIZES_FROM = 0xFFFFFFFF - (1 << 10)  # the largest size, or that less a header
@@ -70,11 +71,12 @@ class Reader:
                 self.path, f"data.channel={channel}: it has {self.channels} channel(s), from 0"
             )
 
-    def blocks(self, channel: str = "mix") -> Iterator[Wave]:
+    def blocks(self, channel: str = "mix", frames: int = FRAMES) -> Iterator[Wave]:
         """The samples of one channel, or the mean of all, in blocks (n,).
 
         Args:
             channel: its number from 0, or mix.
+            frames: in a block, at most.
 
         Raises:
             BadFileError: no such channel, a sample that is not finite, or fewer samples than the
@@ -82,17 +84,19 @@ class Reader:
         """
         self.require_channel(channel)
         weights = np.full(self.channels, 1 / self.channels, np.float32)
-        for frames in self.all_channels(None if channel == "mix" else int(channel)):
-            yield frames @ weights if channel == "mix" else frames[:, 0].copy()
+        for block in self.all_channels(None if channel == "mix" else int(channel), frames):
+            yield block @ weights if channel == "mix" else block[:, 0].copy()
 
-    def frames_of(self, channels: int, channel: str = "mix") -> Iterator[Frames]:
-        """Blocks (n, C) of so many channels: what `blocks` reads, or stereo.
+    def frames_of(
+        self, channels: int, channel: str = "mix", most: int = FRAMES
+    ) -> Iterator[Frames]:
+        """Blocks (n, C) of so many channels, n at `most`: what `blocks` reads, or stereo.
 
         Raises:
             BadFileError: as in `blocks`, or more channels than are asked for in stereo.
         """
         if channels == 1:
-            yield from (wave[:, None] for wave in self.blocks(channel))
+            yield from (wave[:, None] for wave in self.blocks(channel, most))
             return
         if self.channels > channels:
             raise BadFileError(
@@ -100,11 +104,11 @@ class Reader:
                 f"data.channels={channels}: it has {self.channels} channels: mix it down, or "
                 "leave the key out",
             )
-        for frames in self.all_channels():
+        for frames in self.all_channels(most=most):
             yield np.repeat(frames, channels // self.channels, axis=1)
 
-    def all_channels(self, only: int | None = None) -> Iterator[Frames]:
-        """The samples of every channel in blocks (n, C), or of only one, (n, 1).
+    def all_channels(self, only: int | None = None, most: int = FRAMES) -> Iterator[Frames]:
+        """The samples of every channel in blocks (n, C), or of only one, (n, 1), n at `most`.
 
         Raises:
             BadFileError: a sample that is not finite, or fewer samples than the header promises.
@@ -113,7 +117,7 @@ class Reader:
         with self._file as file:
             while True:
                 try:
-                    frames = file.read(_FRAMES, dtype="float32", always_2d=True)
+                    frames = file.read(most, dtype="float32", always_2d=True)
                 except soundfile.SoundFileError as error:
                     raise BadFileError(self.path, f"damaged after {read} samples") from error
                 if not len(frames):
