@@ -12,7 +12,7 @@ from seqkit.compression.compress import compress
 from seqkit.compression.container import MARK
 from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.data import corpus_cache, files, pipes
+from seqkit.data import files, pipes
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
@@ -102,7 +102,7 @@ def _pieces(
 ) -> tuple[int, Iterator[bytes] | Iterator[Symbols]]:
     """The size of a file in bytes, or in symbols at the model's rate, and its content."""
     if codec.kind != "audio":
-        return path.stat().st_size, corpus_cache.blocks(path)
+        return path.stat().st_size, files.blocks(path)
     recording = Reader(path)
     size = -(-recording.frames * codec.sample_rate // recording.sample_rate) * codec.phases
     return size, _symbols(recording, codec, channel)

@@ -14,7 +14,7 @@ from seqkit.compression.compress import check_device, decompress, kind_of_device
 from seqkit.compression.container import Reader
 from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.data import corpus_cache
+from seqkit.data import files
 from seqkit.data.codecs import Codec
 from seqkit.data.sound import writer
 from seqkit.disk import OutputFile
@@ -89,7 +89,7 @@ def _sink(
             yield write
         stream.flush()
         product = Product()
-        for block in corpus_cache.blocks(kept):
+        for block in files.blocks(kept):
             product.write(block)
         product.end()
 

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,13 @@ from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
+from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
 from seqkit.disk import OutputFile
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
-_BLOCK = 1 << 22  # bytes
 _FORMAT = 4  # of the cached files; a change of the format changes their key
 _SETTLED = 2.0  # seconds after which a file's time stamp tells of every later change
 
@@ -196,30 +196,6 @@ def load(
     if corpus is None:
         raise DataError(f"{base}.bin: the encoded data changed: start again")
     return corpus
-
-
-def blocks(
-    file: Path,
-    count: Callable[[int], None] = lambda size: None,
-    begin: int = 0,
-    end: int | None = None,
-) -> Iterator[bytes]:
-    """The bytes of a file from `begin` to before `end`, some megabytes at a time.
-
-    `count` is told of each block's size.
-
-    Raises:
-        BadFileError: it cannot be read.
-    """
-    try:
-        with file.open("rb") as stream:
-            place = stream.seek(begin)
-            while block := stream.read(_BLOCK if end is None else min(_BLOCK, end - place)):
-                place += len(block)
-                count(len(block))
-                yield block
-    except OSError as error:
-        raise BadFileError.of(file, error) from error
 
 
 def _hashes(

@@ -7,7 +7,7 @@ import contextlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +18,7 @@ from seqkit.data.shards.index import is_shards
 from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
+_BLOCK = 1 << 22  # bytes
 _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
 
 
@@ -205,6 +206,30 @@ def head(file: Path) -> bytes:
     """The first bytes of a file, which tell what it holds. Raises OSError."""
     with file.open("rb", buffering=0) as stream:
         return stream.read(content.HEAD)
+
+
+def blocks(
+    file: Path,
+    count: Callable[[int], None] = lambda size: None,
+    begin: int = 0,
+    end: int | None = None,
+) -> Iterator[bytes]:
+    """The bytes of a file from `begin` to before `end`, some megabytes at a time.
+
+    `count` is told of each block's size.
+
+    Raises:
+        BadFileError: it cannot be read.
+    """
+    try:
+        with file.open("rb") as stream:
+            place = stream.seek(begin)
+            while block := stream.read(_BLOCK if end is None else min(_BLOCK, end - place)):
+                place += len(block)
+                count(len(block))
+                yield block
+    except OSError as error:
+        raise BadFileError.of(file, error) from error
 
 
 def _holds_run(folder: Path) -> bool:

@@ -5,9 +5,9 @@ import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from seqkit.data import content, corpus_cache
+from seqkit.data import content
 from seqkit.data.bad_files import SOUND_HINT, BadFileError
-from seqkit.data.files import head
+from seqkit.data.files import blocks, head
 from seqkit.data.sound import reader
 from seqkit.errors import ConfigError
 
@@ -44,7 +44,7 @@ def text_blocks(
     ends = io.IncrementalNewlineDecoder(decoder, translate=True) if newline == "lf" else decoder
     read = begin
     try:
-        for block in corpus_cache.blocks(file, count, begin, end):
+        for block in blocks(file, count, begin, end):
             read += len(block)
             yield ends.decode(block)
         yield ends.decode(b"", final=True)

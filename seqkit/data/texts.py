@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, corpus_cache
+from seqkit.data import codecs
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.data.corpus_cache import Encoded, Source
+from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
 from seqkit.data.text_reading import check_text, encoding_with_mark, text_blocks
 from seqkit.disk import OutputFile
@@ -37,7 +38,7 @@ def pieces_of(
         BadFileError: it cannot be read.
     """
     if kind == "bytes":
-        return corpus_cache.blocks(file, meter.add, begin, end)
+        return blocks(file, meter.add, begin, end)
     return text_blocks(file, config.encoding, config.newline, meter.add, begin, end)
 
 

@@ -11,8 +11,7 @@ from seqkit.config import DataConfig
 from seqkit.data import audio_corpus, text_corpus
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Codec
-from seqkit.data.corpus_cache import blocks
-from seqkit.data.files import Search
+from seqkit.data.files import Search, blocks
 
 _NEARLY_EMPTY = 64  # bytes
 

@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import corpus_cache, text_corpus
+from seqkit.data import corpus_cache, files, text_corpus, text_reading
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
@@ -37,7 +37,7 @@ def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
 
 
 def test_blocks_may_cut_a_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_cache, "_BLOCK", 3)
+    monkeypatch.setattr(files, "_BLOCK", 3)
     (tmp_path / "a.txt").write_bytes(("ä\U0001f600ö" * 20).encode())
     corpus = load(tmp_path / "a.txt", tmp_path / "cache")
     assert corpus.codec.decode(corpus.whole.symbols) == "ä\U0001f600ö" * 20
@@ -69,7 +69,7 @@ def test_any_file_can_be_read_as_bytes(tmp_path: Path) -> None:
 def test_bytes_that_are_not_text_are_named_by_offset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(corpus_cache, "_BLOCK", block)
+    monkeypatch.setattr(files, "_BLOCK", block)
     (tmp_path / "a.txt").write_bytes("grün ".encode() + b"gr\xfcn")
     with pytest.raises(DataError, match=r"a\.txt: byte 8 \(0xfc\) is not utf-8.*data\.encoding"):
         load(tmp_path / "a.txt", tmp_path / "cache")
@@ -80,7 +80,7 @@ def test_bytes_that_are_not_text_are_named_by_offset(
 def test_files_that_are_not_text_are_left_out_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpus_cache, "_BLOCK", 4)
+    monkeypatch.setattr(files, "_BLOCK", 4)
     folder = tmp_path / "texts"
     folder.mkdir()
     for name, content in {"a": "aaa", "b": "the bad one: \xfc", "c": "ccc"}.items():
@@ -113,7 +113,7 @@ def test_files_that_are_not_text_are_left_out_whole(
 def test_line_ends_become_lf_where_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(corpus_cache, "_BLOCK", block)
+    monkeypatch.setattr(files, "_BLOCK", block)
     (tmp_path / "a.txt").write_bytes("ä\r\nb\rc\n\r\r\n\n\r".encode())
     kept = load(tmp_path / "a.txt", tmp_path / "cache")
     assert kept.codec.decode(kept.whole.symbols) == "ä\r\nb\rc\n\r\r\n\n\r"
@@ -308,6 +308,7 @@ def test_the_second_load_reads_neither_text_nor_hash(
     os.utime(path, (1e9, 1e9))
     first = load(path, tmp_path / "cache")
     monkeypatch.setattr(corpus_cache, "blocks", None)
+    monkeypatch.setattr(text_reading, "blocks", None)
     second = load(path, tmp_path / "cache")
     assert second.bytes == 150
     assert np.array_equal(first.whole.symbols, second.whole.symbols)
