@@ -10,7 +10,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.errors import ConfigError
 
 _OF_TEXT = ("encoding", "newline", "unknown", "max_vocabulary")
-_OF_SOUND = ("sample_rate", "channel", "levels", "gain")
+_OF_SOUND = ("sample_rate", "channel", "channels", "levels", "symbols_per_sample", "gain")
 _ALL = ("kind", "codec", "pattern", *_OF_TEXT, *_OF_SOUND)
 
 

@@ -67,16 +67,18 @@ def test_several_processes_make_the_same_shards(
     assert together == alone
 
 
-@pytest.mark.parametrize("gain", ["none", "peak", "rms"])
+@pytest.mark.parametrize(("gain", "channels"), [("none", 1), ("peak", 2), ("rms", 1)])
 def test_sound_in_shards_is_what_it_is_without(
-    sounds: Path, prepared: Prepare, tmp_path: Path, small: Small, gain: str
+    sounds: Path, prepared: Prepare, tmp_path: Path, small: Small, gain: str, channels: int
 ) -> None:
     small(10_000)
     keys = {"path": [str(sounds)], "gain": gain, "sample_rate": 6000, "levels": 1000}
+    keys["channels"] = channels
     index = prepared(**keys)
     symbols, starts, codec = encoded(**keys)
     assert (read(tmp_path / "shards", index), index.starts) == (symbols, starts)
     assert index.codec == pytest.approx(codec)
+    assert index.settings["channels"] == channels
     assert (index.dtype, index.skipped, index.whole_documents) == ("uint16", 1, True)
     assert len(index.shards) == 2
 
