@@ -161,7 +161,8 @@ def _domain(override: Override) -> Domain:
             raise ConfigError(f"{given}: there is no value in it")
         domain = Choices(values)
         if isinstance(value, RangeSweep) and len(values) > 1:
-            domain = _steps(sorted(map(float, values)), abs(float(value.step)))
+            numbers = [float(f"{float(number):.12g}") for number in values]  # 0.9, not 0.899999…
+            domain = _steps(sorted(numbers), abs(float(value.step)))
     if tags:
         raise ConfigError(
             f"{given}: the one tag is log, of an interval: tag(log,interval(1e-4,1e-2))"

@@ -16,6 +16,7 @@ from seqkit.errors import ConfigError
         ("model.num_layers=range(1,4)", compose.Span(1, 3, 1)),
         ("model.hidden_size=range(256,0,step=-64)", compose.Span(64, 256, 64)),
         ("model.dropout=range(0,1,0.25)", compose.Span(0.0, 0.75, 0.25)),
+        ("model.dropout=range(0.05,0.9,0.07)", compose.Span(0.05, 0.89, 0.07)),
         ("optimizer=choice(adamw,sgd)", compose.Choices(("adamw", "sgd"))),
         ("seed=1,2", compose.Choices(("1", "2"))),
         ("recipe=glob(shakespeare*)", compose.Choices(("shakespeare", "shakespeare_large"))),
