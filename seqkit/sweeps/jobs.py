@@ -5,11 +5,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from seqkit.compose import Composed
 from seqkit.errors import InterruptedRunError, StoppedError
-from seqkit.runs import resume
+from seqkit.runs import record, resume
 from seqkit.runs.layout import RunFiles
 
 STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
@@ -25,8 +25,8 @@ class Job:
 
     composed: its config and catalogue; `run_dir` is its own folder.
     words: its own command line, without that folder.
-    own: those of the words that not all jobs have.
-    environment: variables that its process gets beside those of this one.
+    own: those of its words that tell it from the other jobs.
+    environment: variables that its process gets in addition to those of this one.
     code: its exit code, 0 as long as it did not fail.
     """
 
@@ -67,14 +67,25 @@ class Job:
 
         Of a run for which this is not certain, as when its data has moved, the training decides.
         """
-        config = self.composed.config
-        if config.overwrite and config.resume == "never":
-            return False
         try:
             settings = json.loads(self.summary() or b"")["settings"]
         except (ValueError, KeyError, TypeError, RecursionError):
             return False
-        return resume.is_same(config, settings)
+        return self._keeps(settings)
+
+    @property
+    def was_pruned(self) -> bool:
+        """Whether a search ended its run, with these very settings, before this sweep began."""
+        left = record.read(self.files.path)
+        if left.state != "pruned" or left.settings is None:
+            return False
+        return self._keeps(dataclasses.asdict(left.settings))
+
+    def _keeps(self, settings: Mapping[str, Any]) -> bool:
+        """Whether the run in its folder, made with these settings, is the one asked for."""
+        config = self.composed.config
+        anew = config.overwrite and config.resume == "never"
+        return not anew and resume.is_same(config, settings)
 
 
 class Source(Protocol):

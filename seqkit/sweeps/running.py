@@ -92,7 +92,7 @@ class Sweep:
         if job.is_finished:
             self._close(job, "finished before", 0)
             return
-        if TRIAL in job.environment and _is_pruned(job):
+        if TRIAL in job.environment and job.was_pruned:
             self._close(job, PRUNED, 0)
             return
         going = _Going(job, None)

@@ -24,7 +24,10 @@ FILE = "search.jsonl"
 """The study, in the sweep's folder."""
 _NAME = "seqkit"
 _ASKED = "asked"
-_NOT_ASKED = ("run_dir", "runs", "resume", "quiet", "device", "length", "seconds", "prompt")
+_NOT_ASKED = (
+    *("run_dir", "runs", "resume", "overwrite", "quiet"),
+    *("device", "length", "seconds", "prompt"),
+)
 """Keys that may change while a search goes on."""
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from seqkit import compose
+from seqkit.sweeps.jobs import Job
 from tests.commands.test_multirun import table
 from tests.commands.test_side_by_side import started
 from tests.conftest import SENTENCE, TINY, Run, wait_for_steps
@@ -45,6 +47,27 @@ def test_a_search_prunes_marks_and_repeats(words: list[str], run: Run, tmp_path:
     before = [{"finished": "finished before"}.get(outcome, outcome) for outcome in outcomes]
     assert [row[3] for row in table(again.err)] == before
     assert "begins" not in again.err
+    own = [word for word in words if not word.startswith(("search", "optimizer.lr"))]
+    for rate, same in ((rows[pruned][4], True), ("optimizer.lr=0.5", False)):
+        composed = compose.compose([*own, rate], [])
+        job = Job.at(tmp_path / "s" / str(pruned), composed, [], "")
+        assert job.was_pruned == same
+
+
+def test_a_search_that_replaces_another_runs_what_that_one_pruned(
+    words: list[str], run: Run, tmp_path: Path
+) -> None:
+    folder = [f"run_dir={tmp_path / 's'}", "train.max_steps=6", "train.validate_every=2"]
+    first = run("--multirun", *words, *folder)
+    pruned = [row[0] for row in table(first.err) if row[3] == "pruned"]
+    assert pruned
+    others = [*words, *folder, "optimizer.lr=interval(0.01,0.011)"]
+    done = run("--multirun", *others, "overwrite=true")
+    assert done.code == 0, done.err
+    for number in pruned:
+        assert f"[{number}] begins" in done.err
+    again = run("--multirun", *others)
+    assert (again.code, "begins" in again.err) == (0, False), again.err
 
 
 def test_a_stopped_search_goes_on_with_the_same_choices(

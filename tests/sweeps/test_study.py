@@ -99,7 +99,7 @@ def test_another_search_in_its_folder_is_refused(tmp_path: Path) -> None:
         search(tmp_path, [WORDS[0], "optimizer.lr=interval(1e-4,1e-1)"])
     with pytest.raises(ConfigError, match="begun with another seed"):
         search(tmp_path, [*WORDS, "seed=3"])
-    search(tmp_path, [*WORDS, f"run_dir={tmp_path}", "quiet=true"])
+    search(tmp_path, [*WORDS, f"run_dir={tmp_path}", "quiet=true", "overwrite=true"])
 
 
 def test_a_damaged_study_is_told(tmp_path: Path) -> None:
