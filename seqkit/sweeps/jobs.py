@@ -102,7 +102,7 @@ class Source(Protocol):
     def next(self) -> Job | None:
         """Another one to run; None if there is no more."""
 
-    def ended(self, job: Job) -> None:
+    def tell(self, job: Job) -> None:
         """Take note of the outcome of one that was handed out."""
 
 
@@ -122,5 +122,5 @@ class Grid:
         """The next in order; None after the last."""
         return next(self._waiting, None)
 
-    def ended(self, job: Job) -> None:
+    def tell(self, job: Job) -> None:
         """Nothing depends on it."""

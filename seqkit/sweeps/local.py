@@ -31,7 +31,7 @@ class Ended:
 class Running(Protocol):
     """A job that was started."""
 
-    def ended(self) -> Ended | None:
+    def poll(self) -> Ended | None:
         """How it ended; None as long as it did not."""
 
     def stop(self, number: signal.Signals) -> None:
@@ -66,8 +66,8 @@ def last_words(log: Path, begin: int) -> str:
     return said[-1].removeprefix(_ERROR) if said else ""
 
 
-def ended(returncode: int, said: str) -> Ended:
-    """What an exit status means; a signal that killed a process counts as a lack of memory."""
+def read_status(returncode: int, said: str) -> Ended:
+    """How a process ended, by its exit status; one that a signal killed may have lacked memory."""
     if returncode >= 0:
         return Ended(returncode, said if returncode else "")
     try:
@@ -121,10 +121,10 @@ class _Process:
                 process_group=0,  # a Ctrl-C reaches it through this program, and once
             )
 
-    def ended(self) -> Ended | None:
+    def poll(self) -> Ended | None:
         """How it ended; None as long as it did not."""
         code = self._process.poll()
-        return None if code is None else ended(code, last_words(self._log, self._begin))
+        return None if code is None else read_status(code, last_words(self._log, self._begin))
 
     def stop(self, number: signal.Signals) -> None:
         """Pass a signal on."""

@@ -113,7 +113,7 @@ class Sweep:
                 elif not RunFolder(job.files.path).is_claimed:
                     del self._going[slot]
                     self._begin(slot, job)
-            elif (ended := going.running.ended()) is not None:
+            elif (ended := going.running.poll()) is not None:
                 self._leave(slot, *self._outcome(going, ended))
 
     def _outcome(self, going: _Going, ended: Ended) -> tuple[str, int]:
@@ -140,7 +140,7 @@ class Sweep:
         loss = f", validation loss {left.best[1]:.4f}" if left.best else ""
         took = "" if left.seconds is None else f", {duration(left.seconds)}"
         self._say(job, outcome if code else f"{outcome}{loss}{took}")
-        self._source.ended(job)
+        self._source.tell(job)
 
     def _say(self, job: Job, words: str) -> None:
         self._console.notice(f"[{job.name}] {words}")

@@ -15,7 +15,7 @@ from seqkit import disk
 from seqkit.config import LauncherConfig
 from seqkit.errors import ConfigError, DeviceError, StoppedError
 from seqkit.sweeps.jobs import Job
-from seqkit.sweeps.local import THREADS, Ended, command, ended, last_words
+from seqkit.sweeps.local import THREADS, Ended, command, last_words, read_status
 
 if TYPE_CHECKING:
     from submitit import Executor
@@ -143,7 +143,7 @@ class _Submitted:
             said = (str(error).strip().splitlines() or ["sbatch does not say why"])[-1]
             raise ConfigError(f"launcher=slurm: the job was refused: {said}") from error
 
-    def ended(self) -> Ended | None:
+    def poll(self) -> Ended | None:
         """How it ended; None as long as it did not."""
         from submitit.core.utils import FailedJobError, UncompletedJobError
 
@@ -152,7 +152,7 @@ class _Submitted:
         if self._stopped:  # it may have left no result, for which submitit would wait
             return Ended(StoppedError.exit_code)
         try:
-            return ended(self._job.result(), last_words(self._log, self._begin))
+            return read_status(self._job.result(), last_words(self._log, self._begin))
         except (FailedJobError, UncompletedJobError):
             return Ended(
                 DeviceError.exit_code, f"it ended without a result: see {self._job.paths.stderr}"

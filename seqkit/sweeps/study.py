@@ -138,7 +138,7 @@ class Search:
         self.jobs.append(job)
         return job
 
-    def ended(self, job: Job) -> None:
+    def tell(self, job: Job) -> None:
         """Tell Optuna; what has to be run again is left open."""
         from optuna.trial import TrialState
 

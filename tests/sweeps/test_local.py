@@ -24,7 +24,7 @@ def job(folder: Path, program: str, monkeypatch: pytest.MonkeyPatch) -> Job:
 
 
 def wait(running: local.Running) -> Ended:
-    while (ended := running.ended()) is None:
+    while (ended := running.poll()) is None:
         time.sleep(0.01)
     return ended
 

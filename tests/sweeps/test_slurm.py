@@ -36,7 +36,7 @@ def queue(cpus: int = 1) -> Slurm:
 
 
 def wait(running: Running) -> Ended:
-    while (ended := running.ended()) is None:
+    while (ended := running.poll()) is None:
         time.sleep(0.05)
     return ended
 
@@ -64,7 +64,7 @@ def test_at_its_time_limit_a_job_is_saved_queued_again_and_goes_on(
     (task,) = Path(f"/proc/{controller}/task/{controller}/children").read_text().split()
     os.kill(int(task), signal.SIGUSR2)  # as Slurm does, a moment before the end
     while "going on at step" not in job.log.read_text():
-        assert running.ended() is None, stderr.read_text()
+        assert running.poll() is None, stderr.read_text()
         time.sleep(0.05)
     assert "stopped by SIGTERM" in job.log.read_text()
     training = owner(tmp_path / "0")

@@ -36,7 +36,7 @@ def finish_all(one: Search) -> list[str]:
     """Run a search to its end; the settings that it chose."""
     while (job := one.next()) is not None:
         finish(job)
-        one.ended(job)
+        one.tell(job)
     return [job.own for job in one.jobs]
 
 
@@ -49,14 +49,14 @@ def test_a_search_repeats_and_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -
         job = stopped.next()
         assert job
         finish(job)
-        stopped.ended(job)
+        stopped.tell(job)
     begun = stopped.next()  # and not ended
     again = search(tmp_path / "stopped")
     assert [job.outcome for job in again.jobs] == ["finished before"] * 10 + ["not started"]
     first = again.next()
     assert first and begun and (first.name, first.own) == (begun.name, begun.own)
     finish(first)
-    again.ended(first)
+    again.tell(first)
     finish_all(again)
     assert [job.own for job in again.jobs] == chosen
     assert finish_all(search(tmp_path / "other", seed=1)) != chosen
@@ -84,7 +84,7 @@ def test_pruned_and_diverged_trials_are_done_and_failed_ones_are_not(tmp_path: P
         assert job
         finish(job, outcome)
         job.code = code
-        one.ended(job)
+        one.tell(job)
     again = search(tmp_path)
     outcomes = [job.outcome for job in again.jobs]
     assert outcomes == ["pruned", "failed, exit code 7", "not started"]
@@ -116,4 +116,4 @@ def test_a_run_without_validation_ends_the_search(tmp_path: Path) -> None:
     assert job
     job.outcome = "finished"
     with pytest.raises(ConfigError, match="no validation loss to search by"):
-        one.ended(job)
+        one.tell(job)
