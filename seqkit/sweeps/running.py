@@ -1,5 +1,6 @@
 """Run the jobs of a sweep, several at once, and say what comes of each."""
 
+import contextlib
 import json
 import signal
 import time
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from seqkit.console import Bar, Console
+from seqkit.errors import SeqkitError
 from seqkit.progress_line import Reading, counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
@@ -60,11 +62,7 @@ class Sweep:
             try:
                 self._loop(bar)
             finally:
-                if self._going:
-                    self._stop(self._stopping or signal.SIGTERM)
-                while self._going:
-                    self._look()
-                    time.sleep(_LOOK)
+                self._end_all()
 
     def _loop(self, bar: Bar) -> None:
         while True:
@@ -77,6 +75,15 @@ class Sweep:
                 return
             self._look()
             self._show(bar)
+            time.sleep(_LOOK)
+
+    def _end_all(self) -> None:
+        """Ask the jobs that are still going to end, and wait for them."""
+        if self._going:
+            self._stop(self._stopping or signal.SIGTERM)
+        while self._going:
+            with contextlib.suppress(SeqkitError):  # the first failure is the one that is told
+                self._look()
             time.sleep(_LOOK)
 
     def _fill(self) -> bool:
