@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk, half_files
+from seqkit import disk
 from seqkit.config import Config
 from seqkit.config_file import to_yaml
 from seqkit.errors import CheckpointError, OutputError
@@ -134,8 +134,7 @@ class RunFolder:
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error
         for folder in (self.path, self.files.checkpoints, self.files.samples):
-            for half in folder.glob(half_files.PATTERN):  # of a run that was killed
-                disk.remove(half)
+            disk.clear_halves(folder.absolute())  # of a run that was killed
 
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""

@@ -8,7 +8,7 @@ import pytest
 import torch
 import yaml
 
-from seqkit import disk
+from seqkit import disk, half_files
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.errors import CheckpointError, OutputError
@@ -164,6 +164,21 @@ def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
     assert (tmp_path / "samples" / "mine.wav").exists()
     assert not folder.holds_run
     assert not folder.files.checkpoint("last").exists()
+
+
+def test_what_others_are_writing_beside_a_run_stays(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    with folder.claimed():
+        folder.make()
+        folder.write_config(Config())
+    sample, left = (half_files.name_for(folder.files.samples / name) for name in ("a", "b"))
+    left.touch()
+    disk.clear_halves.cache_clear()
+    with disk.create(sample) as stream:
+        assert half_files.hold(stream.fileno())
+        with RunFolder(tmp_path).claimed():
+            assert sample.exists()
+    assert not left.exists()
 
 
 def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:
