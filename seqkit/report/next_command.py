@@ -79,7 +79,9 @@ def _with_weights(folder: Path, file: Path, header: Mapping[str, Any]) -> str:
 
 
 def _again(folder: Path) -> str:
-    return f"{str(folder).rstrip('/')}_again"
+    """A name for another run, beside this one's; `.` is no name to add to."""
+    named = folder if folder.name not in ("", "..") else folder.resolve()
+    return f"{named}_again"
 
 
 def _plugins(record: Record) -> list[str]:

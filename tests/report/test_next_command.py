@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.report.next_command import again
 from seqkit.report.verdict import judge
 from seqkit.runs.checkpoint import peek
 from seqkit.runs.layout import RunFiles
@@ -57,6 +58,16 @@ def test_nothing_is_advised_that_nothing_is_left_for(stopped: RunFiles) -> None:
     verdict = judge(read(stopped.path))
     assert verdict.command == ""
     assert verdict.advice.endswith("nothing is left of its weights: train anew.")
+
+
+@pytest.mark.parametrize("place", [".", "../run", "samples/.."])
+def test_another_run_is_put_beside_this_one_from_within_it(
+    place: str, stopped: RunFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(stopped.path)
+    (given,) = [word for word in shlex.split(again(read(Path(place)))) if "run_dir=" in word]
+    beside = Path(given.partition("=")[2]).resolve()
+    assert beside == stopped.path.with_name("run_again").resolve()
 
 
 def test_a_checkpoint_is_known_by_its_header_and_its_length(
