@@ -178,7 +178,7 @@ class Recordings:
         self.converted.clear()
         return loudness
 
-    def measure(self, file: Path, rate: int, loudness: "Loudness") -> None:
+    def measure(self, file: Path, rate: int, loudness: Loudness) -> None:
         """Take one file into `loudness`, as far as it can be read."""
         try:
             for frames in self._frames(file, rate, self.config.channels):

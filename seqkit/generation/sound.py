@@ -65,10 +65,12 @@ class Sound:
         else:
             with np.errstate(over="ignore"):  # told below
                 wave = wave.astype(np.float32)
-            if (finite := np.isfinite(wave)).all():
+            finite = np.isfinite(np.atleast_2d(wave.T)).all(axis=0)
+            if finite.all():
                 return self._encode(name, wave, notice)
             given = f"a wave whose sample {finite.argmin()} is not finite"
-        raise ConfigError(f"{name}: expected a wave (N,) of finite floats, got {given}")
+        shapes = "(N,)" if channels == 1 else f"(N,) or (N, {channels})"
+        raise ConfigError(f"{name}: expected a wave {shapes} of finite floats, got {given}")
 
     def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:
         """See Medium."""

@@ -71,6 +71,20 @@ def test_what_is_no_wave_is_named(content: object, given: str) -> None:
         SOUND.encode("x", content)
 
 
+@pytest.mark.parametrize(
+    ("content", "given"),
+    [
+        (np.zeros((4, 3)), r"an array of shape \(4, 3\)"),
+        (np.array([[0.0, 0.0], [0.0, np.nan]]), "sample 1 is not finite"),
+    ],
+)
+def test_what_is_no_stereo_is_named(content: object, given: str) -> None:
+    stereo = Sound(MuLaw(256, 8000, channels=2))
+    with pytest.raises(ConfigError, match=rf"wave \(N,\) or \(N, 2\) of finite .*{given}"):
+        stereo.encode("x", content)
+    assert stereo.encode("x", np.zeros((0, 2), np.float32)).size == 0
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", ">f4", "float64"])
 def test_waves_of_all_floats_are_taken(dtype: str) -> None:
     wave = np.array([-0.5, 0.0, 0.25])

@@ -60,9 +60,10 @@ class Quantiser(ABC):
             raise ValueError(f"a sample rate is above 0, not {sample_rate}")
         if not (math.isfinite(gain) and gain > 0):
             raise ValueError(f"a gain is finite and above 0, not {gain}")
-        for value in (channels, symbols_per_sample):
-            if value not in (1, 2):
-                raise ValueError(f"1 or 2 channels, and symbols of a sample, not {value}")
+        if channels not in (1, 2):
+            raise ValueError(f"a quantiser has 1 or 2 channels, not {channels}")
+        if symbols_per_sample not in (1, 2):
+            raise ValueError(f"a sample has 1 or 2 symbols, not {symbols_per_sample}")
         self.levels = levels
         self.sample_rate = sample_rate
         self.gain = gain
@@ -92,7 +93,7 @@ class Quantiser(ABC):
     def of(
         cls, levels: int, sample_rate: int, gain: float, channels: int, symbols_per_sample: int
     ) -> Self:
-        """One whose class may be a plug-in's that knows of one symbol a frame only."""
+        """A quantiser; a plug-in's class may know of one symbol a frame only."""
         if channels == symbols_per_sample == 1:
             return cls(levels, sample_rate, gain)
         return cls(levels, sample_rate, gain, channels, symbols_per_sample)
