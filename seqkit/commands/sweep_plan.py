@@ -13,6 +13,7 @@ from seqkit.sweeps import local, study
 from seqkit.sweeps.jobs import Job
 
 _OF_OPTUNA = ("search.trials", "search.prune")
+_DATA_ITSELF = ("data.dataset", "data.path", "data.pattern")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
     else:
         lines = compose.sweep(rest, config_dirs)
     composed = [compose.compose(line, config_dirs) for line in lines]
+    if config.search.kind == "optuna":
+        _check_same_data(lines, composed)
     return Plan(config, space, lines, composed, config_dirs)
 
 
@@ -113,12 +116,20 @@ def _check_search(config: Config, space: Space) -> None:
             "search=optuna: no key to search: give a range, such as "
             "optimizer.lr='tag(log,interval(1e-4,1e-2))' or model.num_layers=1,2,3"
         )
-    if other := [key for key in space.domains if key in DATA_KEYS]:
-        raise ConfigError(
-            f"{other[0]}: losses on other data cannot be compared: search=optuna needs one value"
-        )
     if len(config.data.path) > 1:
         raise ConfigError("data.path: search=optuna compares losses on one: give a file or folder")
     split = config.data.split
     if config.data.path and len(split) > 1 and not split[1]:
         raise ConfigError(f"data.split={split}: search=optuna needs a validation part")
+
+
+def _check_same_data(lines: Sequence[Sequence[str]], composed: Sequence[Composed]) -> None:
+    """Raise ConfigError where the losses of a search would not be measured on the same data."""
+    keys = [key.removeprefix("data.") for key in (*DATA_KEYS, *_DATA_ITSELF)]
+    first, *others = [[getattr(one.config.data, key) for key in keys] for one in composed]
+    for line, values in zip(lines[1:], others, strict=True):
+        if values != first:
+            word = next(word for word in line if word not in lines[0])
+            raise ConfigError(
+                f"{word}: losses on other data cannot be compared: search=optuna needs one value"
+            )

@@ -27,8 +27,9 @@ going any more and left no word why, as after a kill."""
 DATA_KEYS = tuple(
     f"data.{key}"
     for key in (
-        *("split", "kind", "codec", "levels", "sample_rate", "channel", "gain"),
-        *("encoding", "newline", "unknown", "max_vocabulary"),
+        *("split", "kind", "codec", "encoding", "newline", "unknown", "max_vocabulary"),
+        *("levels", "symbols_per_sample", "sample_rate", "channel", "channels", "gain"),
+        "trim_silence",
     )
 )
 """Keys that decide what a loss is measured on, besides the data itself."""

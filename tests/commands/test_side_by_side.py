@@ -192,6 +192,9 @@ _SEARCH = ("recipe=shakespeare", "search=optuna")
         ([*_SEARCH, "optimizer.lr=interval(-1,1)"], "give a value above 0"),
         ([*_SEARCH, "model.num_layers=interval(0.5,3)"], "give a whole number"),
         ([*_SEARCH, "data.levels=64,256"], "losses on other data cannot be compared"),
+        ([*_SEARCH, "data.channels=1,2"], "data.channels=2: losses on other data"),
+        ([*_SEARCH, "data=text,bytes"], "data=bytes: losses on other data"),
+        (["recipe=shakespeare,my_sound", _SEARCH[1]], "recipe=my_sound: losses on other data"),
         ([*_SEARCH, "seed=1,2", "data.path=a", "data.path=b"], "give a file or folder"),
     ],
 )

@@ -1,9 +1,11 @@
 """A run is read as far as it can be, whatever has become of its folder."""
 
+import dataclasses
 import json
 import os
 import re
 import shutil
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,14 @@ def test_of_an_empty_run_nothing_is_known(tmp_path: Path) -> None:
         [],
     )
     assert record.measured_on != read(EARLIER_RUNS / "mu_law").measured_on
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("channels", 2), ("symbols_per_sample", 2), ("trim_silence", 40.0)]
+)
+def test_losses_on_other_symbols_are_not_compared(key: str, value: float) -> None:
+    record = read(EARLIER_RUNS / "mu_law")
+    settings = deepcopy(record.settings)
+    assert settings
+    setattr(settings.data, key, value)
+    assert dataclasses.replace(record, settings=settings).measured_on != record.measured_on
