@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -132,9 +131,7 @@ def test_a_training_whose_terminal_is_closed_saves_its_state(
         env={**environment(), "TERM": "xterm"}, stdin=side, stdout=side, stderr=side,
     ) as training:  # fmt: skip
         os.close(side)
-        draining = threading.Thread(target=drain, args=[terminal, tmp_path / "run"])
-        draining.start()
-        draining.join()
+        drain(terminal, tmp_path / "run")
         os.close(terminal)  # the system sends SIGHUP
         assert training.wait() == 75
     done = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=30", "length=5")
