@@ -14,6 +14,7 @@ from seqkit.commands.sweep_plan import Plan
 from seqkit.console import Console
 from seqkit.errors import InterruptedRunError, OutputError, StoppedError
 from seqkit.runs.claim import Claim
+from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles
 from seqkit.sweeps import local, slurm
 from seqkit.sweeps.jobs import Grid, Source
@@ -72,7 +73,8 @@ def run(
 
 @contextlib.contextmanager
 def _claimed(folder: Path) -> Iterator[None]:
-    """Keep other sweeps out of the folder. Raises OutputError where one is at work."""
+    """Keep other sweeps out of the folder. Raises OutputError where one is at work, or none can."""
+    RunFolder(folder).check_writable()
     disk.make_folder(folder)
     claim = Claim(RunFiles(folder).lock)
     try:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seqkit import disk
 from seqkit.compose import Choices, Composed, Domain, Space
 from seqkit.errors import ConfigError, DivergedError, OutputError
 from seqkit.runs import record
@@ -43,7 +44,7 @@ def failures(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(f"cannot write {folder / FILE}: {error.strerror or error}") from error
+        raise OutputError(f"cannot write {folder / FILE}: {disk.describe(error)}") from error
     except (ValueError, KeyError) as error:
         raise ConfigError(
             f"{folder / FILE}: damaged: remove it to search anew, or give another run_dir"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqkit import compose
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, OutputError
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.study import Search
 
@@ -107,6 +107,12 @@ def test_a_damaged_study_is_told(tmp_path: Path) -> None:
     content = (tmp_path / "search.jsonl").read_text()
     (tmp_path / "search.jsonl").write_text(f"no json\n{content}")
     with pytest.raises(ConfigError, match=r"search\.jsonl: damaged: remove it"):
+        search(tmp_path)
+
+
+def test_a_study_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "search.jsonl").mkdir()
+    with pytest.raises(OutputError, match=r"cannot write .*search\.jsonl: is a directory"):
         search(tmp_path)
 
 
