@@ -109,6 +109,7 @@ class Sweep:
             going.summary = job.summary()
             going.running = self._launcher.start(job, slot)
             self._say(job, f"begins: {job.own}" if job.own else "begins")
+        job.outcome = "still going"  # it is waited for, unless a third signal comes
         self._going[slot] = going
 
     def _look(self) -> None:

@@ -1,5 +1,6 @@
 """A sweep waits for its jobs, whatever happens to the sweep itself."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from seqkit.console import Console
 from seqkit.errors import OutputError
 from seqkit.sweeps import local
 from seqkit.sweeps.jobs import Grid, Job
-from seqkit.sweeps.local import Local
+from seqkit.sweeps.local import Ended, Local
 from seqkit.sweeps.running import Sweep
 
 FIRST = "import pathlib, time\nwhile not pathlib.Path(r'{}').exists(): time.sleep(0.01)"
@@ -47,3 +48,26 @@ def test_jobs_are_waited_for_though_their_outcomes_cannot_be_kept(
     with pytest.raises(OutputError, match="the outcome of 0"):
         sweep.run()
     assert (tmp_path / "saved_2").exists()
+
+
+class Stubborn:
+    """Jobs that do not end, while someone presses Ctrl-C at every look at them."""
+
+    slots = 1
+
+    def start(self, job: Job, slot: int) -> "Stubborn":
+        return self
+
+    def poll(self) -> Ended | None:
+        raise KeyboardInterrupt
+
+    def stop(self, number: signal.Signals) -> None:
+        pass
+
+
+def test_a_job_that_is_not_waited_for_is_not_called_unstarted(tmp_path: Path) -> None:
+    composed = compose(["recipe=shakespeare"], [])
+    jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
+    with pytest.raises(KeyboardInterrupt):
+        Sweep(Grid(jobs), Stubborn(), Console(quiet=True), lambda: None).run()
+    assert [job.outcome for job in jobs] == ["still going", "not started"]
