@@ -93,21 +93,7 @@ def load(
     }
     recordings = Recordings(config, source)
     if codec is None:
-        kind = quantiser_kind(config, catalogue)
-        wanted = {
-            **settings,
-            "codec": kind.name,
-            "code": codecs.fingerprint(kind),
-            "sample_rate": config.sample_rate,
-            "levels": config.levels,
-            "gain": config.gain,
-        }
-        for key in ("channels", "symbols_per_sample"):
-            if (value := getattr(config, key)) > 1:
-                wanted[key] = value
-        found = corpus_cache.find_codec(source, wanted, catalogue, lambda: recordings.codec(kind))
-        assert isinstance(found, Quantiser)
-        codec = found
+        codec = _configured(config, settings, recordings, catalogue)
     quantiser = codec
     corpus = corpus_cache.load(
         source, settings, codec, lambda stream: recordings.encode(quantiser, stream)
@@ -120,6 +106,31 @@ def load(
             notes=(*corpus.notes, search.note(len(source.files))),
         )
     return corpus
+
+
+def _configured(
+    config: DataConfig,
+    settings: Mapping[str, Any],
+    recordings: Recordings,
+    catalogue: Catalogue,
+) -> Quantiser:
+    """The quantiser that the keys ask for, as it was found before or is found now."""
+    kind = quantiser_kind(config, catalogue)
+    wanted = {
+        **settings,
+        "codec": kind.name,
+        "code": codecs.fingerprint(kind),
+        "sample_rate": config.sample_rate,
+        "levels": config.levels,
+        "gain": config.gain,
+    }
+    for key in ("channels", "symbols_per_sample"):
+        if (value := getattr(config, key)) > 1:  # so that older caches are found
+            wanted[key] = value
+    source = recordings.source
+    found = corpus_cache.find_codec(source, wanted, catalogue, lambda: recordings.codec(kind))
+    assert isinstance(found, Quantiser)
+    return found
 
 
 def chosen(config: DataConfig, located: Located) -> tuple[dict[str, Path], Search]:
