@@ -118,7 +118,8 @@ def _main(arguments: list[str]) -> int:
     words: list[str] = given.words
     command = words[0] if words and "=" not in words[0] else "train"
     shared = command in COMMANDS and COMMANDS[command].shared
-    if not processes.place().leads and (given.version or given.help or given.cfg or not shared):
+    printed = not arguments or given.version or given.help or given.cfg
+    if not processes.place().leads and (printed or not shared):
         return 0  # rank 0 does it
     if given.version:
         stdout.write(seqkit.__version__)

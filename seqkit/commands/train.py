@@ -58,9 +58,9 @@ def _train(training: Training, console: Console) -> bool:
         try:
             run_training(training, [follower, pruning], console.notice, stop=reason)
         except StoppedError as error:
-            if interrupts.received is None:
+            if interrupts.received is None and pruning.due:
                 console.notice(str(error))
-                return False
+                return False  # without a signal, and not pruned: another process had the signal
             raise _stopped(interrupts, str(error)) from error
         except KeyboardInterrupt as error:
             if interrupts.received is None:  # it came while the training was set up

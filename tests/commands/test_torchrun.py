@@ -87,6 +87,20 @@ def test_two_processes_stop_together_and_one_goes_on(
     assert f"going on at step {step}" in gone_on.err
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_signal_to_one_process_stops_both_with_its_exit_code(
+    rank: int, text_file: Path, tmp_path: Path, port: int
+) -> None:
+    words = (*ENDLESS, f"data.path={text_file}", "run_dir=run")
+    both = begun_by_hand(tmp_path, port, words, words)
+    wait_for_steps(tmp_path / "run", 20)
+    both[rank].terminate()
+    first, second = outcomes(both)
+    assert (first[0], second[0]) == (75, 75)
+    assert first[2].splitlines()[-1].startswith("seqkit: error: stopped by SIGTERM at step")
+    assert (first[1], second[1:]) == ("", ("", ""))
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
 def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     text_file: Path, tmp_path: Path
@@ -103,7 +117,7 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     reached = max(step for _, step, _ in metrics(folder))
     wait_for_steps(folder, reached // 10 * 10 + 50)  # it goes on by itself
     os.kill(workers(several.pid)[1], signal.SIGKILL)
-    _, said = several.communicate(timeout=60)
+    _, said = several.communicate(timeout=600)
     assert several.returncode == 1
     assert said.count("seqkit: error: another process has ended") == 2
     assert "going on at step" in said
@@ -120,7 +134,18 @@ def by_hand(
     command: tuple[str, ...] = TINY,
     last: str = "seqkit",
 ) -> list[tuple[int, str, str]]:
-    """Start a process for each of `words` without a launcher: exit code, stdout and stderr.
+    """What `begun_by_hand` comes to: exit code, stdout and stderr of each process."""
+    return outcomes(begun_by_hand(folder, port, *words, command=command, last=last))
+
+
+def begun_by_hand(
+    folder: Path,
+    port: int,
+    *words: tuple[str, ...],
+    command: tuple[str, ...] = TINY,
+    last: str = "seqkit",
+) -> "list[subprocess.Popen[str]]":
+    """Start a process for each of `words` without a launcher.
 
     `last` is the module that the last of them runs.
     """
@@ -141,6 +166,11 @@ def by_hand(
                 **pipes,  # type: ignore[call-overload]
             )
         )
+    return started
+
+
+def outcomes(started: "list[subprocess.Popen[str]]") -> list[tuple[int, str, str]]:
+    """Wait for processes: exit code, stdout and stderr of each."""
     said = [one.communicate(timeout=600) for one in started]
     return [(one.returncode, *text) for one, text in zip(started, said, strict=True)]
 
@@ -189,6 +219,8 @@ def test_one_voice_tells_of_a_wrong_key_and_prints_what_is_no_training(
     assert "rank 1: " in second[2]
     inspected = by_hand(tmp_path, port, (), (), command=("inspect", f"checkpoint={trained}"))
     assert [bool(out) for _, out, _ in inspected] == [True, False]
+    helped = by_hand(tmp_path, port, (), (), command=())
+    assert [bool(out) for _, out, _ in helped] == [True, False]
     swept = by_hand(tmp_path, port, ("--multirun",), ("--multirun",))
     assert all("leave torchrun out" in said for _, _, said in swept)
 
