@@ -24,7 +24,7 @@ def test_it_measures(text_file: Path) -> None:
     keys = (
         *(f"data.path={text_file}", "lanes=2,1,4,8", "targets=2.9,2.6", "device=cpu"),
         *("model.num_layers=1", "model.hidden_size=16", "train.sequence_length=8"),
-        *("data.split=[0.9,0.1,0.0]", "train.precision=fp32", "share=0/1", "seconds=20"),
+        *("data.split=[0.9,0.1,0.0]", "train.precision=fp32", "share=0/1", "seconds=600"),
     )
     found = list(critical_batch.measure(keys))
     assert [own["lanes"] for own in found] == [2, 1, 4, 8]

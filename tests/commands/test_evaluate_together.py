@@ -93,7 +93,7 @@ def test_a_killed_process_ends_the_evaluation(trained: Path, tmp_path: Path) -> 
     assert several.stderr is not None
     assert any(line.startswith("evaluate ") for line in several.stderr)
     os.kill(workers(several.pid)[1], signal.SIGKILL)
-    out, said = several.communicate(timeout=60)
+    out, said = several.communicate(timeout=600)
     assert several.returncode == 1
     assert (out, said.count("seqkit: error:")) == ("", 1)
     assert "exitcode  : -9" in said
