@@ -13,7 +13,7 @@ four such runs share the work out over four GPUs. The second fits
 
 to the steps S, by least squares of log S (McCandlish et al., "An empirical model of large-batch
 training", 2018): with B_crit lanes a training takes twice the fewest steps, and reads twice the
-fewest symbols. docs/scale.md has what it printed.
+fewest symbols.
 """
 
 import json

@@ -6,8 +6,7 @@ The keys are those of `bench`. `host` is a training whose corpus, a file of a gi
 because the GPU's free memory does not suffice (something else fills it while the training is set
 up); `gpu` one that has the same corpus on the GPU. Both are timed in turn. `cold_mean_ms` is a step
 of `host` after the system was told to forget the file, the mean of a thousand beside that before;
-`read_*` is how fast the file is read as a whole then, and once more. docs/scale.md has what it
-printed.
+`read_*` is how fast the file is read as a whole then, and once more.
 """
 
 import contextlib
