@@ -105,6 +105,11 @@ def entry() -> None:
         code = 130
     except SystemExit as error:  # in silence: another process tells
         code = int(error.code or 0)
+    except Exception:
+        if processes.place().size == 1:
+            raise
+        traceback.print_exc()
+        code = 1
     with contextlib.suppress(KeyboardInterrupt):
         for number in asking():
             signal.signal(number, signal.SIG_IGN)  # one that comes now changes no exit code

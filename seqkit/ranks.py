@@ -239,9 +239,9 @@ class Ranks:
                 store.set(_FAILURE, f"rank {self.place.rank}: {error}")
             if self.leads and common and store.check([_FAILURE]):
                 raise LostProcessError(store.get(_FAILURE).decode()) from error
-        if self.leads:
+        if self.leads or isinstance(error, KeyboardInterrupt):  # whose signal decides the exit code
             raise error
-        raise SystemExit(getattr(error, "exit_code", InterruptedRunError.exit_code)) from error
+        raise SystemExit(error.exit_code) from error
 
 
 ALONE = Ranks(Place())

@@ -1,13 +1,16 @@
 """Several processes add up, share and agree; one alone agrees with itself."""
 
 import subprocess
+import sys
 
 import pytest
 import torch
+from torch._C._distributed_c10d import HashStore
 
+from seqkit.errors import DataError, LostProcessError
 from seqkit.meeting import joined
 from seqkit.processes import Place, place
-from seqkit.ranks import ALONE
+from seqkit.ranks import ALONE, Ranks
 from tests.conftest import environment, torchrun
 
 
@@ -37,6 +40,47 @@ def test_a_process_alone_agrees_with_itself() -> None:
         with ranks.turn(False), ranks.turn(True):
             ranks.check_same({"a": 1})
         assert ranks is ALONE
+
+
+def test_rank_0_ends_with_the_failure_of_another_which_ends_in_silence() -> None:
+    store = HashStore()
+    first, second = (Ranks(Place(rank, 2, rank, 2), store) for rank in range(2))
+    with pytest.raises(SystemExit) as ended:
+        second.leave(DataError("no data"))
+    assert ended.value.code == DataError.exit_code
+    with pytest.raises(LostProcessError, match="rank 1: no data"):
+        first.leave(LostProcessError("another process has ended"))
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_signal_is_raised_in_every_process(rank: int) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Ranks(Place(rank, 2, rank, 2), HashStore()).leave(KeyboardInterrupt())
+
+
+_BROKEN = """
+import atexit
+from seqkit import cli
+atexit.register(print, "waited for the others")
+cli.main = lambda: 1 / 0
+cli.entry()
+"""
+
+
+@pytest.mark.parametrize(("size", "said"), [(1, "waited for the others\n"), (2, "")])
+def test_an_unexpected_failure_of_one_process_does_not_wait_for_the_others(
+    size: int, said: str
+) -> None:
+    place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size)}
+    done = subprocess.run(
+        [sys.executable, "-c", _BROKEN],
+        env={**environment(), **place, "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, said)
+    assert "ZeroDivisionError" in done.stderr
 
 
 def test_the_place_is_what_torchrun_says(monkeypatch: pytest.MonkeyPatch) -> None:
