@@ -42,7 +42,11 @@ def write_text(file: Path, megabytes: float) -> None:
 
 
 def started(text: Path, run: Path, keys: Sequence[str], cache: Path) -> dict[str, Any]:
-    """Start a training, wait for its first step, and end it."""
+    """Start a training, wait for its first step, and end it.
+
+    Raises:
+        SystemExit: it ended before; it has said why.
+    """
     words = [f"data.path={text}", f"run_dir={run}", "train.validate_every=0", *keys]
     begun = time.perf_counter()
     training = subprocess.Popen(
@@ -59,6 +63,8 @@ def started(text: Path, run: Path, keys: Sequence[str], cache: Path) -> dict[str
     memory = _memory(training.pid, memory)
     training.send_signal(signal.SIGTERM)
     training.wait()
+    if not metrics.exists():
+        sys.exit(f"first_step: no first step: the training ended with {training.returncode}")
     return {"seconds": round(seconds, 2), **memory}
 
 

@@ -123,7 +123,9 @@ def _recommended(found: Mapping[str, Any] | None) -> Iterator[str]:
         f"over the training part; about {duration(found['seconds'])}{where}{needs}."
     )
     if found["expected_between"] is None:
-        yield "The validation part is nearly constant: its loss will tell nothing."
+        yield (
+            "The validation part is nearly constant, or repeats itself: its loss will tell nothing."
+        )
         return
     low, high = found["expected_between"]
     beyond = "" if found["within_fit"] else ", which is beyond what was tried"

@@ -15,7 +15,7 @@ _LARGE = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_d
 _LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
 _ON_H200 = {"shakespeare_large": 36.0, "text_large": 66.0, "spoken_digits_large": 86.0}
 """Seconds from the command to its end, see docs/results.md."""
-_LEAST_LOSS = 0.05  # nats; below it the validation part is nearly constant, and tells nothing
+_LEAST_LOSS = 0.05  # nats; below it the validation part is constant or repeats itself
 
 
 def for_gpu(kind: str, symbols: int) -> str:
@@ -67,7 +67,7 @@ def by_the_clock(
 def facts(
     model: ModelConfig, steps: int, read: int, symbols: int, seconds: float, expected: Expected
 ) -> dict[str, Any]:
-    """What is told of every recommendation; no loss where the validation part is constant."""
+    """What is told of every recommendation; no loss where the validation part tells nothing."""
     told = expected.loss > _LEAST_LOSS
     return {
         "parameters": count_parameters(model),
