@@ -250,3 +250,10 @@ def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
     assert "DC" not in done.err  # the two worst are enough
     again = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=2")
     assert "the sound is short" not in again.err
+
+
+def test_of_a_text_that_repeats_itself_no_loss_is_expected(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("ab\n" * 8000)
+    done = run("doctor", f"data.path={text}", "device=cpu")
+    assert "or repeats itself: its loss will tell nothing" in done.out.decode()
