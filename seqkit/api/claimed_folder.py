@@ -4,7 +4,9 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from seqkit import disk
 from seqkit.config import Config
+from seqkit.data import remote
 from seqkit.data.load import suggested_recipe
 from seqkit.data.shards import opened
 from seqkit.errors import CheckpointError, ConfigError, OutputError
@@ -45,7 +47,9 @@ def claimed(
             resume.take_place(config, saved, notice)
             config.data = opened.settled(config.data)  # as the run's own were
             resume.leave_out_new_keys(config, saved, notice)
-            resume.check_settings(config, saved)
+            here = remote.kept(config.data.path, disk.cache_dir())
+            if not any(map(remote.is_remote, here)):  # else once it is fetched, with its shards
+                resume.check_settings(config, saved)
             config.init_from = saved.config.get("init_from")
         yield folder, saved
 

@@ -9,7 +9,7 @@ from seqkit.api import training_data
 from seqkit.checking import check_section
 from seqkit.config import Config, DataConfig
 from seqkit.console import Progress, unseen
-from seqkit.data import pipes
+from seqkit.data import remote
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus, recorded_path_problem
 from seqkit.errors import CheckpointError, ConfigError, DataError
@@ -64,8 +64,9 @@ def corpus_asked_for(
         if config.data != DataConfig():
             notice("without data.path the data are read as the checkpoint's own were")
         return _own_corpus(saved, catalogue, notice, progress)
-    paths = pipes.settled(config.data.path, disk.cache_dir(), notice, progress)
-    data = dataclasses.replace(config.data, path=paths, max_vocabulary=0)
+    data = config.data
+    paths = remote.settled(data.path, data.pattern, disk.cache_dir(), notice, progress)
+    data = dataclasses.replace(data, path=paths, max_vocabulary=0)
     return load_corpus(
         saved.as_read(data),
         catalogue=catalogue,
@@ -91,6 +92,7 @@ def _own_corpus(
         DataError: the data is not found, or is another.
     """
     data = _recorded_config(saved)
+    data.path = remote.kept(data.path, disk.cache_dir())
     if data.path:
         problem = recorded_path_problem(data, saved.codec, saved.data)
     else:

@@ -1,5 +1,6 @@
 """The data of a training, read as its config and the weights that it starts from want it."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from seqkit import disk
 from seqkit.api import fine_tuning
 from seqkit.config import Config, DataConfig
 from seqkit.console import Progress
-from seqkit.data import copies, pipes, silence
+from seqkit.data import copies, pipes, remote, silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import check_no_lists, load_corpus
@@ -34,6 +35,7 @@ def read(
 
     In `config` the paths become absolute, because a run may be resumed from another folder, files
     of the cache take the place of streams, and the keys that shards were made with are filled in.
+    URLs stay, so that a run goes on where the cache has no copy.
 
     Args:
         config: of the training.
@@ -58,7 +60,9 @@ def read(
     if prompt:
         config.prompt_file = files[-1]
     _make_paths_absolute(config)
-    config.data = opened.settled(config.data)
+    data, cache = config.data, disk.cache_dir()
+    here = remote.fetched(data.path, data.pattern, cache, notice, progress)
+    config.data = opened.settled(data)
 
     def check(sha256: str) -> None:
         if saved is None:
@@ -68,7 +72,7 @@ def read(
             notice(f"going on though {differs}")
 
     corpus = load_corpus(
-        config.data,
+        dataclasses.replace(config.data, path=here),
         catalogue=catalogue,
         notice=notice,
         codec=origin.codec if origin else None,
@@ -133,7 +137,7 @@ def of_sound(
 
 
 def _make_paths_absolute(config: Config) -> None:
-    config.data.path = [str(Path(path).absolute()) for path in config.data.path]
+    config.data.path = [remote.absolute(path) for path in config.data.path]
     for key in ("init_from", "prompt_file", "prompt_audio"):
         if path := getattr(config, key):
             setattr(config, key, str(Path(path).absolute()))

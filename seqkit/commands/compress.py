@@ -12,7 +12,7 @@ from seqkit.compression.compress import compress
 from seqkit.compression.container import MARK
 from seqkit.config import Config
 from seqkit.console import Console, Product
-from seqkit.data import files, pipes
+from seqkit.data import files, remote
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
@@ -82,9 +82,10 @@ def source_of(config: Config, console: Console) -> Path:
     """
     if len(config.data.path) != 1:
         raise ConfigError("give one file as data.path=FILE, or data.path=- for stdin")
-    path = Path(
-        pipes.settled(config.data.path, disk.cache_dir(), console.notice, console.progress)[0]
+    (source,) = remote.settled(
+        config.data.path, "", disk.cache_dir(), console.notice, console.progress
     )
+    path = Path(source)
     if files.is_folder(path):
         raise ConfigError(f"data.path={path}: a folder: give one file")
     return path

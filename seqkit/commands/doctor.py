@@ -10,7 +10,7 @@ from seqkit import compose, device, disk
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
-from seqkit.data import pipes
+from seqkit.data import pipes, remote
 from seqkit.data.load import fitting_recipe, load_corpus
 from seqkit.doctor import advice, after_run, shown
 from seqkit.doctor.examine import examine
@@ -35,8 +35,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str, Any]:
     if not (config.data.path or config.data.dataset):
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
-    config.data.path = pipes.settled(
-        config.data.path, disk.cache_dir(), console.notice, console.progress
+    cache = disk.cache_dir()
+    given = pipes.settled(config.data.path, cache, console.notice, console.progress)
+    config.data.path = remote.fetched(
+        given, config.data.pattern, cache, console.notice, console.progress
     )
     config = _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
@@ -47,6 +49,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         config.data.kind = corpus.codec.kind
     with device.memory_errors(lambda: "Try device=cpu."):
         examined = examine(config, corpus, console.progress)
+        config.data.path = given  # the command line to copy has the URL
         with console.progress("timing", 1) as bar:
             recommended = advice.advise(
                 config, examined, corpus.codec, chosen, partial(_composed, catalogue)

@@ -5,7 +5,7 @@ from pathlib import Path
 from seqkit import disk
 from seqkit.config import Config
 from seqkit.console import Console
-from seqkit.data import pipes
+from seqkit.data import remote
 from seqkit.data.shards.prepare import prepare
 from seqkit.errors import ConfigError, OutputError
 from seqkit.plugins import Catalogue
@@ -19,11 +19,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = Path(str(config.out))
     if out.exists() and not out.is_dir():
         raise OutputError(f"out={out} is a file: give a folder for the shards")
-    config.data.path = pipes.settled(
-        config.data.path, disk.cache_dir(), console.notice, console.progress
+    data = config.data
+    data.path = remote.settled(
+        data.path, data.pattern, disk.cache_dir(), console.notice, console.progress
     )
     index = prepare(
-        config.data,
+        data,
         out,
         catalogue=catalogue,
         notice=console.notice,

@@ -13,7 +13,8 @@ class DataConfig:
     dataset: str = option("", "the data set used when data.path is not given (docs/datasets.md)")
     path: list[str] = option(
         [],
-        "a file, a folder, or - for stdin; each file is one document; may be given several times",
+        "a file, a folder, a URL, or - for stdin; each file is one document; may be given several "
+        "times",
     )
     pattern: str = option(
         "",

@@ -8,7 +8,7 @@ from typing import Any
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.console import Progress, unseen
-from seqkit.data import audio_corpus, codecs, content, datasets, pipes, text_corpus
+from seqkit.data import audio_corpus, codecs, content, datasets, pipes, remote, text_corpus
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
@@ -135,6 +135,8 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     recorded = record.get("bytes")
     if recorded is None:
         return f"the checkpoint does not say how large {' and '.join(data.path)} was"
+    if away := next(filter(remote.is_remote, data.path), None):
+        return f"{away} is not in the cache, and is fetched only if data.path={away} is given"
     chosen = audio_corpus.choice(data) if codec.kind == "audio" else text_corpus.choice(data, codec)
     search = Search(chosen, BadFiles(data.on_bad_file == "skip"))
     shown, size = " and ".join(data.path), 0

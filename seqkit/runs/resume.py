@@ -8,7 +8,7 @@ from typing import Any
 from seqkit import disk
 from seqkit.checking import default_of
 from seqkit.config import ARITHMETIC_KEYS, Config, options
-from seqkit.data import pipes
+from seqkit.data import pipes, remote
 from seqkit.errors import ConfigError
 from seqkit.progress_line import duration
 from seqkit.runs.checkpoint import Checkpoint
@@ -31,7 +31,7 @@ _ONE_CALL = {"auto", "cudnn", "persistent"}
 def may_have_more(config: Config, saved: Checkpoint) -> bool:
     """Whether a finished run has to be looked at again: its end, or the data's path, is another."""
     before = saved.config.get("data", {}).get("path", [])
-    paths = [str(Path(path).absolute()) for path in config.data.path]
+    paths = [remote.absolute(path) for path in config.data.path]
     return paths != before or bool(_changed(config, saved, {*_END_KEYS, "data.pattern"}))
 
 
@@ -101,7 +101,7 @@ def is_same(config: Config, settings: Mapping[str, Any]) -> bool:
     """
     wanted = dataclasses.asdict(config)
     wanted["seed"] = config.fixed_seed
-    wanted["data"]["path"] = [str(Path(path).absolute()) for path in config.data.path]
+    wanted["data"]["path"] = [remote.absolute(path) for path in config.data.path]
     wanted["init_from"] = config.init_from and str(Path(config.init_from).absolute())
     keys = (*_GROUPS, "recipe", "seed", "init_from")
     return all(settings.get(key) == wanted[key] for key in keys)

@@ -1,12 +1,14 @@
 """A folder of shards as a corpus."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.data import codecs
+from seqkit.data import codecs, remote
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards.index import INDEX, Index, is_shards, read_index
@@ -32,11 +34,14 @@ def folder_of(data: DataConfig) -> Path | None:
 def settled(data: DataConfig) -> DataConfig:
     """The keys with those that the shards of `data.path`, if it names any, were made with.
 
+    Of a URL the copy in the cache is looked at, if there is one.
+
     Raises:
         ConfigError: one was given that asks for something else.
         DataError: the index cannot be read.
     """
-    folder = folder_of(data)
+    here = remote.kept(data.path, disk.cache_dir())
+    folder = folder_of(dataclasses.replace(data, path=here))
     return data if folder is None else as_prepared(data, folder, read_index(folder)[0].settings)
 
 

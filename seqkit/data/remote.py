@@ -1,0 +1,197 @@
+"""Data at a URL is copied into the cache, and read from there as any other.
+
+The copy of a URL lies in a folder of its own, `remote/KEY/`, and `remote/KEY.jsonl` has a line for
+each file that came whole. A file is copied again only if the store says that it changed.
+"""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from seqkit import disk
+from seqkit.console import Progress, unseen
+from seqkit.data import pipes
+from seqkit.data.files import Choice
+from seqkit.data.meter import Meter
+from seqkit.data.stores import Entry, Store
+from seqkit.errors import DataError
+from seqkit.progress_line import counted
+
+Notice = Callable[[str], None]
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL, such as s3://bucket/folder."""
+    return "://" in path
+
+
+def absolute(path: str) -> str:
+    """A path as it is known from every folder; a URL is already."""
+    return path if is_remote(path) else str(Path(path).absolute())
+
+
+def settled(
+    paths: Sequence[str],
+    pattern: str,
+    cache: Path,
+    notice: Notice,
+    progress: Progress = unseen,
+) -> list[str]:
+    """The paths, with files of the cache in the place of streams and URLs.
+
+    Raises what `pipes.settled` and `fetched` raise.
+    """
+    files = pipes.settled(paths, cache, notice, progress)
+    return fetched(files, pattern, cache, notice, progress)
+
+
+def fetched(
+    paths: Sequence[str],
+    pattern: str,
+    cache: Path,
+    notice: Notice,
+    progress: Progress = unseen,
+) -> list[str]:
+    """The paths, with the copy in the cache in the place of each URL.
+
+    Args:
+        paths: of files and folders, or URLs.
+        pattern: `data.pattern`, which files of a folder are copied.
+        cache: where the copies are.
+        notice: tells the user what was copied.
+        progress: shows how far that is.
+
+    Raises:
+        ConfigError: what reads such URLs is not installed.
+        DataError: there is no such file or folder, or it cannot be read whole, or it changed.
+        OutputError: the cache cannot be written, or its disk is full.
+    """
+    return [
+        str(_fetch(path, pattern, cache, notice, Meter(progress))) if is_remote(path) else path
+        for path in paths
+    ]
+
+
+def kept(paths: Sequence[str], cache: Path) -> list[str]:
+    """The paths, with the copy in the place of each URL that was fetched; no store is asked."""
+    return [
+        str(copy) if is_remote(path) and (copy := copy_of(path, cache)).exists() else path
+        for path in paths
+    ]
+
+
+def copy_of(url: str, cache: Path) -> Path:
+    """Where the copy of a URL is, or would be; it is called as the last part of the URL is."""
+    parts = urlsplit(url.partition("::")[0])
+    name = unquote(parts.path.rstrip("/")).rpartition("/")[2] or parts.netloc
+    if name.strip(".") == "" or "\0" in name:
+        name = "data"
+    return _folder(url, cache) / name
+
+
+def _folder(url: str, cache: Path) -> Path:
+    return (cache / "remote").absolute() / hashlib.sha256(url.encode()).hexdigest()[:32]
+
+
+def _fetch(url: str, pattern: str, cache: Path, notice: Notice, meter: Meter) -> Path:
+    """Bring the copy of a URL up to date, and say where it is."""
+    store, target = Store(url), copy_of(url, cache)
+    found = store.files()
+    chosen = _chosen(found, pattern)
+    if not chosen:
+        which = f" that matches {pattern}" if pattern else ""
+        raise DataError(f"{url}: the folder holds no file{which}")
+    journal = _folder(url, cache).with_suffix(".jsonl")
+    known = _read(journal)
+    new = [entry for entry in chosen if not _is_whole(_place(target, entry), known, entry)]
+    if new:
+        size = sum(entry.size or 0 for entry in new)
+        notice(f"{url}: fetching {counted(len(new), 'file')}, {size / 1e6:,.1f} MB")
+        _clear_way(target, folder=bool(chosen[0].name))
+        with meter.shown(f"fetching {target.name}", size):
+            for entry in new:
+                _copy(store, entry, _place(target, entry), journal, meter)
+        if _chosen(store.files(), pattern) != chosen:
+            raise DataError(f"{url}: changed while it was fetched: give the same command again")
+    _forget_others(target, _chosen(found, ""))
+    notice(f"{url}: read from its copy, {target}")
+    return target
+
+
+def _chosen(found: Iterable[Entry], pattern: str) -> list[Entry]:
+    """The files that are copied: in a folder not those that are hidden, or that do not match."""
+    choice = Choice("bytes", pattern)
+    return [
+        entry
+        for entry in found
+        if not entry.name or (_is_plain(entry.name) and not choice.against_name(entry.name))
+    ]
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a store's name can be that of a copy: neither hidden nor a way out of the folder."""
+    hidden = any(part.startswith(".") for part in name.split("/"))
+    return not (hidden or "\0" in name or name.endswith("/"))  # some stores have folder/ as a file
+
+
+def _place(target: Path, entry: Entry) -> Path:
+    """Where a file's copy is."""
+    return target.joinpath(*filter(None, entry.name.split("/")))
+
+
+def _copy(store: Store, entry: Entry, place: Path, journal: Path, meter: Meter) -> None:
+    """Copy a file, and note that it is whole."""
+    with disk.atomic_write(place, size=entry.size or 0) as stream:
+        for block in store.blocks(entry):
+            stream.write(block)
+            meter.add(len(block))
+    line = {"file": entry.name, "stamp": entry.stamp, "copy": _stamp(place)}
+    disk.append(journal, f"\n{json.dumps(line)}\n")  # after what a killed process left of a line
+
+
+def _is_whole(place: Path, known: Mapping[str, Any], entry: Entry) -> bool:
+    """Whether a file was copied, and neither it nor the copy has changed since."""
+    line = known.get(entry.name, {})
+    with contextlib.suppress(OSError):
+        return bool(entry.stamp) and line == {
+            "file": entry.name,
+            "stamp": entry.stamp,
+            "copy": _stamp(place),
+        }
+    return False
+
+
+def _stamp(place: Path) -> list[int]:
+    status = place.stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _read(journal: Path) -> dict[str, Any]:
+    """The last whole line of each file."""
+    known = {}
+    with contextlib.suppress(OSError):
+        for line in journal.read_bytes().splitlines():
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                entry = json.loads(line)
+                known[entry["file"]] = entry
+    return known
+
+
+def _clear_way(target: Path, *, folder: bool) -> None:
+    """Remove a file where a folder is to be, and the other way round."""
+    if target.is_dir() and not folder:
+        disk.remove_folder(target)
+    elif target.is_file() and folder:
+        disk.remove(target)
+
+
+def _forget_others(target: Path, found: Iterable[Entry]) -> None:
+    """Remove the copies of files that are no longer in the folder, which else would be read."""
+    places = {_place(target, entry) for entry in found}
+    for copy in [*target.rglob("*")] if target.is_dir() else []:
+        if copy.is_file() and copy not in places and not copy.name.startswith("."):
+            disk.remove(copy)

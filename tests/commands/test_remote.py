@@ -1,0 +1,136 @@
+"""Data at a URL: prepared, trained on, resumed and evaluated as files are."""
+
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SENTENCE, TINY, Run, environment, process, saved
+from tests.data.stores import Site, site
+from tests.warm_python import python
+
+TEXT = SENTENCE.encode() * 40
+NOVEL = "/novel.txt"
+
+
+@pytest.fixture
+def served() -> Iterator[Site]:
+    with site() as about:
+        about.files[NOVEL] = TEXT
+        yield about
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that holds nothing yet."""
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_a_run_keeps_the_url_of_its_data(run: Run, served: Site, tmp_path: Path) -> None:
+    url, folder = served.url + NOVEL, tmp_path / "run"
+    words = [*TINY, f"run_dir={folder}", "resume=auto"]
+    done = run(*words, f"data.path={url}", "train.max_steps=2")
+    assert done.code == 0, done.err
+    assert "symbols of novel.txt" in done.err
+    assert saved(folder).config["data"]["path"] == [url]
+    more = run(*words, "train.max_steps=3")
+    assert more.code == 0, more.err
+    finished = run(*words, f"data.path={url}", "train.max_steps=3")
+    assert "this run is finished" in finished.err
+    score = ["evaluate", f"checkpoint={folder}", "device=cpu", "json=true"]
+    own = run(*score)
+    assert own.code == 0, own.err
+    whole = run(*score, f"data.path={url}")
+    assert json.loads(own.out)["data_sha256"] == json.loads(whole.out)["data_sha256"]
+    assert served.got == [NOVEL]  # once for all of them
+
+
+@pytest.mark.usefixtures("cache")
+def test_nothing_is_fetched_because_a_checkpoint_names_it(
+    run: Run, served: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = served.url + NOVEL
+    words = [*TINY, f"data.path={url}", f"run_dir={tmp_path / 'run'}", "train.max_steps=1"]
+    assert run(*words).code == 0
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "elsewhere"))
+    done = run("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
+    assert (done.code, served.got) == (3, [NOVEL])
+    assert f"{url} is not in the cache, and is fetched only if data.path={url} is given" in done.err
+
+
+def test_shards_are_made_of_a_url_and_read_from_one(
+    run: Run, served: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "shards"
+    made = run("prepare", f"data.path={served.url}{NOVEL}", f"out={out}")
+    assert made.code == 0, made.err
+    assert json.loads((out / "index.json").read_text())["name"] == "novel.txt"
+    words = [*TINY, f"data.path=file://{out}", f"run_dir={tmp_path / 'run'}"]
+    done = run(*words, "train.max_steps=1")
+    assert done.code == 0, done.err
+    assert saved(tmp_path / "run").config["data"]["path"] == [f"file://{out}"]
+    for steps, cache in ((2, "cache"), (3, "another_cache")):  # the last without a copy
+        more = run(*words, f"train.max_steps={steps}", "resume=auto")
+        assert more.code == 0, more.err
+        monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / cache))
+    refused = run(*words, "data.newline=lf", "train.max_steps=4", "resume=auto")
+    assert (refused.code, "data.newline=lf: the shards in" in refused.err) == (2, True)
+
+
+def test_doctor_gives_a_command_line_with_the_url(run: Run, served: Site) -> None:
+    url = served.url + NOVEL
+    done = run("doctor", "recipe=shakespeare", f"data.path={url}", "device=cpu")
+    assert done.code == 0, done.err
+    assert f"data.path={url}" in done.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("url", "code", "said"),
+    [
+        ("file:///none/a.txt", 3, "file:///none/a.txt: no such file, folder or bucket: check"),
+        ("foo://bucket/a.txt", 2, "data.path=foo://bucket/a.txt: Protocol not known: foo"),
+    ],
+)
+def test_what_cannot_be_had_ends_every_command(
+    run: Run, trained: Path, tmp_path: Path, url: str, code: int, said: str
+) -> None:
+    for command in (
+        ("prepare", f"out={tmp_path / 'shards'}"),
+        (*TINY, f"run_dir={tmp_path / 'run'}"),
+        ("evaluate", f"checkpoint={trained}", "device=cpu"),
+        ("compress", f"checkpoint={trained}", f"out={tmp_path / 'a.sq'}"),
+        ("doctor",),
+    ):
+        done = run(*command, f"data.path={url}")
+        assert done.code == code, done.err
+        assert said in done.err
+        assert "Traceback" not in done.err
+
+
+def test_a_stop_while_fetching_leaves_nothing(served: Site, cache: Path, tmp_path: Path) -> None:
+    came, go_on = threading.Event(), threading.Event()
+    served.cut = 1000
+
+    def wait() -> None:
+        came.set()
+        go_on.wait()
+
+    served.during = wait
+    words = ["prepare", f"data.path={served.url}{NOVEL}", "out=shards"]
+    going = subprocess.Popen(
+        [python(), "-m", "seqkit", *words], cwd=tmp_path, env=environment(),
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    came.wait()
+    going.send_signal(signal.SIGINT)
+    _, err = going.communicate()
+    go_on.set()
+    assert (going.returncode, "Traceback" in err) == (130, False), err
+    assert not [path for path in cache.rglob("*") if path.is_file()]
+    served.cut, served.during = None, lambda: None
+    assert process(*words, cwd=tmp_path).returncode == 0

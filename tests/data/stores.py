@@ -1,0 +1,64 @@
+"""A site on this machine, whose files come whole, cut short, late or changed."""
+
+import contextlib
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+CONTENT = b"words, words, words\n" * 100
+
+
+@dataclass
+class Site:
+    """What the server has, and what it was asked for.
+
+    files: contents by path.
+    cut: how many bytes of each file are sent; None for all.
+    during: called when a file is asked for, before its content is sent.
+    status: of each answer.
+    got: the paths of which the content was asked for.
+    """
+
+    url: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+    cut: int | None = None
+    during: Callable[[], object] = lambda: None
+    status: int = 200
+    got: list[str] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def site() -> Iterator[Site]:
+    """Serve files by HTTP while the block lasts."""
+    about = Site(files={"/novel.txt": CONTENT})
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.head()
+
+        def do_GET(self) -> None:
+            about.got.append(self.path)
+            if content := self.head():
+                self.wfile.write(content[: about.cut])
+                self.wfile.flush()
+                about.during()
+
+        def head(self) -> bytes:
+            content = about.files.get(self.path, b"")
+            self.send_response(about.status if content else 404)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("ETag", f'"{hash(content)}"')
+            self.end_headers()
+            return content if about.status == 200 else b""
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("localhost", 0), Handler) as server:
+        about.url = f"http://localhost:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield about
+        server.shutdown()
+        thread.join()
