@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from seqkit.errors import ConfigError, DataError
+from seqkit.errors import ConfigError, DataError, SeqkitError
 
 PATIENCE = 30.0
 """Seconds that a store may take for the next bytes, or for a listing."""
@@ -42,22 +42,14 @@ class Store:
     """What a URL names: a file, or a folder."""
 
     def __init__(self, url: str) -> None:
-        """Nothing is asked of the store yet.
+        """Find what reads such URLs, and the credentials.
 
         Raises:
-            ConfigError: what reads such URLs is not known, or not installed.
+            ConfigError: that is not known, or not installed.
+            DataError: the credentials cannot be had.
         """
         self._url = url
-        try:
-            from fsspec.core import url_to_fs
-
-            self._system, self._root = url_to_fs(url, **_options(url))
-        except ImportError as error:
-            raise ConfigError(
-                f"data.path={url} needs more packages: pip install 'seqkit[remote]' ({error})"
-            ) from error
-        except ValueError as error:
-            raise ConfigError(f"data.path={url}: {error}") from error
+        self._system, self._root = _ask(url, lambda: _found(url))
 
     def files(self) -> list[Entry]:
         """The file, or all files in the folder, as they are now.
@@ -96,14 +88,31 @@ class Store:
 
 
 def _ask(url: str, call: Callable[[], T], when: str = "") -> T:
-    """What a call of a store returns. Raises DataError."""
+    """What a call of a store returns. Raises DataError, and a SeqkitError as the call does."""
     try:
         return _within(PATIENCE, call)
+    except SeqkitError:
+        raise
     except TimeoutError as error:
         raise DataError(f"{url}: nothing came for {PATIENCE:g} s{when}: {_AGAIN}") from error
     except Exception as error:  # each store raises its own
         what, advice = _explained(error)
         raise DataError(f"{url}: {what}{when}: {advice}") from error
+
+
+def _found(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and what it calls the place. Raises ConfigError."""
+    try:
+        from fsspec.core import url_to_fs
+
+        system, place = url_to_fs(url, **_options(url))
+    except ImportError as error:
+        raise ConfigError(
+            f"data.path={url} needs more packages: pip install 'seqkit[remote]' ({error})"
+        ) from error
+    except ValueError as error:
+        raise ConfigError(f"data.path={url}: {error}") from error
+    return system, str(place)
 
 
 def _options(url: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from seqkit.console import Bar, unseen
 from seqkit.data import remote, stores
@@ -187,6 +188,39 @@ def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.undo()
     with pytest.raises(ConfigError, match=r"data\.path=foo://x: Protocol not known: foo"):
         fetch("foo://x", tmp_path)
+
+
+class Guarded(AbstractFileSystem):  # type: ignore[misc]
+    """A store that gives nothing without credentials, and else what is asked for."""
+
+    protocol = "guarded"
+    key = ""
+
+    def __init__(self) -> None:
+        if not self.key:
+            raise RuntimeError("no credentials")
+        super().__init__(skip_instance_cache=True)
+
+    def info(self, path: str, **_: object) -> dict[str, object]:
+        return {"name": path, "size": len(CONTENT), "type": "file"}
+
+    def _open(self, path: str, mode: str = "rb", **given: object) -> AbstractBufferedFile:
+        class File(AbstractBufferedFile):  # type: ignore[misc]
+            def _fetch_range(self, begin: int, end: int) -> bytes:
+                return CONTENT[begin:end]
+
+        return File(self, path, mode, **given)
+
+
+def test_a_store_is_read_in_parts_once_it_has_its_credentials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "_BLOCK", 300)
+    fsspec.register_implementation("guarded", Guarded, clobber=True)
+    with pytest.raises(DataError, match=r"guarded://x: cannot be read \(RuntimeError: no cred"):
+        fetch("guarded://x", tmp_path)
+    monkeypatch.setattr(Guarded, "key", "secret")
+    assert fetch("guarded://x", tmp_path).read_bytes() == CONTENT
 
 
 def test_a_stop_leaves_no_half_file(served: Site, tmp_path: Path) -> None:
