@@ -13,6 +13,8 @@ from seqkit.ranks import ALONE, Ranks
 
 _TEMPERATURES = [n / 20 for n in range(16, 41)]
 """From 0.8 to 2: strong dropout, and many epochs over little data, call for more than 1."""
+_SAMPLE = 1 << 16  # symbols after which only the temperatures near the best are tried
+_NEAR = 0.11  # so far from it
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class Validation:
                 ranks=self._ranks,
             )
             return {1.0: score.loss}
-        totals, done = [0.0] * len(_TEMPERATURES), 0
+        tried, done = _TEMPERATURES, 0
+        totals = dict.fromkeys(tried, 0.0)
         for chunk in scoring.shared_chunks(
             model,
             self._part,
@@ -104,14 +107,20 @@ class Validation:
         ):
             if chunk is not None:
                 logits = chunk.logits.float()
-                sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in _TEMPERATURES]
-                found = torch.stack(sums).tolist()
-                totals = [total + value for total, value in zip(totals, found, strict=True)]
+                sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in tried]
+                for t, value in zip(tried, torch.stack(sums).tolist(), strict=True):
+                    totals[t] += value
                 done += int(chunk.counted.sum())
+            if done >= _SAMPLE and self._ranks.alone:  # several would have to agree
+                tried = _near(min(tried, key=totals.__getitem__))
             watch(min(done * self._ranks.place.size, len(self._part)))
-        totals = self._ranks.totals(totals)
-        losses = [total / len(self._part) for total in totals]
-        return dict(zip(_TEMPERATURES, losses, strict=True))
+        found = self._ranks.totals([totals[t] for t in tried])
+        return {t: total / len(self._part) for t, total in zip(tried, found, strict=True)}
+
+
+def _near(best: float) -> list[float]:
+    """The temperatures that may yet be the best, and 1."""
+    return [t for t in _TEMPERATURES if abs(t - best) < _NEAR or t == 1]
 
 
 @torch.no_grad()

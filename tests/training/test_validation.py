@@ -8,6 +8,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
+from seqkit.training import validation
 from seqkit.training.validation import Validation, calibrated
 
 SYMBOLS = np.random.default_rng(1).choice(4, 900, p=[0.5, 0.25, 0.15, 0.1]).astype(np.uint8)
@@ -47,6 +48,21 @@ def test_the_temperature_is_that_at_which_the_part_is_predicted_best() -> None:
     assert found.temperature == pytest.approx(1.3)
     assert found.loss == pytest.approx(loss(calibrated(confident, 1.3)), rel=1e-6)
     assert found.loss < found.losses["raw"]
+
+
+def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
+    long = Part(np.tile(SYMBOLS, 120), np.array([0, 500]))  # more than the sample
+    assert len(long) > 1.5 * validation._SAMPLE
+    segments = protocols.warmed(long)
+    for sharpness in (0.8, 1.0, 1.3, 2.0):
+        chosen = Validation(long, 0, "fp32", calibrate=True).choose({"raw": model(sharpness)})
+        assert chosen.temperature == pytest.approx(sharpness)
+        scored = scoring.evaluate(
+            calibrated(model(sharpness), sharpness), long, start=0, segments=segments
+        )
+        assert chosen.loss == pytest.approx(scored.loss, rel=1e-6)
+        plain = scoring.evaluate(model(sharpness), long, start=0, segments=segments)
+        assert chosen.losses["raw"] == pytest.approx(plain.loss, rel=1e-6)
 
 
 def test_a_calibrated_model_has_other_logits_and_leaves_the_first_alone() -> None:
