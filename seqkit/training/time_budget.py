@@ -106,6 +106,13 @@ class TimeBudget:
         self.spent.validated = self.spent.seconds
         self.spent.closing = max(self.spent.closing, self.spent.seconds - begun)
 
+    def judged(self, begun: float) -> None:
+        """A validation began at `begun` seconds: it was the last if another has no room."""
+        self.tick()
+        took = max(self.spent.closing, self.spent.seconds - begun)
+        if 0 < self._seconds <= self.spent.seconds + took:
+            self.close()
+
     @property
     def validation_due(self) -> bool:
         """Whether a share of the budget passed without validation, and another one has room."""

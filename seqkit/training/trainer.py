@@ -152,9 +152,9 @@ class Trainer:
 
     def _judge(self, watch: Callable[[int], None]) -> Iterator[Event]:
         """Validate, and let that be saved and heard."""
-        self.progress.validating = True
-        validated = self._validate(watch)
-        self.progress.validating = False
+        self.progress.validating, begun = True, self.elapsed
+        validated, self.progress.validating = self._validate(watch), False
+        self._time.judged(begun)
         yield validated
         yield CheckpointDue(self.progress.step)
         yield SampleDue(self.progress.step)

@@ -174,3 +174,16 @@ def test_a_training_without_a_budget_can_be_given_one() -> None:
     assert machine.run(more, lambda passed: 0.5) == pytest.approx(MINUTE / 2, rel=0.05)
     assert machine.rates[0] < 0.6  # where a minute's schedule stands after half of it
     assert machine.rates[-1] < 0.01
+
+
+def test_a_validation_that_takes_all_the_time_is_the_last() -> None:
+    machine = Machine()
+    training = machine.training(validate_every=10)
+
+    def watch(scored: int) -> None:
+        machine.now += 2 * MINUTE
+
+    events = list(training.run(watch))
+    assert [event.step for event in events if isinstance(event, Validated)] == [10]
+    assert training.finished
+    assert training.progress.step == 10
