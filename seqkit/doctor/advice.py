@@ -58,6 +58,7 @@ def advise(
         seconds=60 * minutes,
         precision=precision,
         free=memory.free_bytes(chosen),
+        split=base.data.split if config.data.split == base.data.split else None,
     )
     return _as_values(config, base, recommendation.recommend(task, measured), symbols)
 

@@ -26,6 +26,9 @@ _FILLED = 0.6  # of the free memory: estimates are lower bounds
 _LEAST_STEPS = 100
 TRAINING = 0.93  # of the time is spent on steps, the rest on validations and samples
 _VALIDATIONS = 8
+_SCORING = 0.4  # of the time that a symbol takes in training, by both weights and all temperatures
+_TOLERATED = 3  # times the time for validations, before the validation part is made smaller
+_LEAST_SCORED = 20_000  # symbols, by which losses can be told apart
 _WARM_UP = 0.1  # of the steps at most
 _MANY_SYMBOLS = 512  # beyond it a symbol is shown by an embedding
 _MANY_STEPS = 4000  # from which a slower average is better
@@ -44,6 +47,7 @@ class Task:
     seconds: that the training may take.
     precision: fp32, bf16 or fp16.
     free: bytes of memory; None where that is not known.
+    split: the shares of training, validation and test part; None where they are not to change.
     """
 
     kind: str
@@ -53,6 +57,7 @@ class Task:
     seconds: float
     precision: str
     free: int | None
+    split: list[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,10 @@ def recommend(task: Task, speed: Speed) -> Recommendation:
     steps = max(_LEAST_STEPS, 10 * (steps // 10))
     read = steps * lanes * length
     return Recommendation(
-        keys=_keys(task, model, steps, read / task.symbols),
+        keys={
+            "data.split": _split(task, each / (lanes * length)),
+            **_keys(task, model, steps, read / task.symbols),
+        },
         model=model,
         steps=steps,
         read=read,
@@ -109,6 +117,19 @@ def recommend(task: Task, speed: Speed) -> Recommendation:
         memory=memory,
         expected=expected_loss(task.kind, task.baseline, read, task.symbols, task.vocabulary),
     )
+
+
+def _split(task: Task, seconds: float) -> list[float] | None:
+    """Shares with a smaller validation part where that is due; `seconds` train a symbol."""
+    if task.split is None:
+        return None
+    training, validation, test = task.split
+    whole = task.symbols / training
+    scored = (1 - TRAINING) * task.seconds / _VALIDATIONS / (_SCORING * seconds)
+    if validation * whole <= max(_TOLERATED * scored, _LEAST_SCORED):
+        return None
+    share = float(f"{max(scored, _LEAST_SCORED) / whole:.2g}")
+    return [round(1 - share - test, 9), share, test]
 
 
 def _keys(task: Task, model: ModelConfig, steps: int, epochs: float) -> dict[str, Any]:

@@ -14,6 +14,19 @@ SPEED = Speed({128: 2e11, 256: 2e11}, 32)
 TASK = Task("text", 1_000_000, 65, 2.1, 60.0, "fp32", None)
 
 
+def test_a_validation_part_is_as_large_as_there_is_time_for() -> None:
+    large = dataclasses.replace(TASK, symbols=90_000_000, split=[0.9, 0.1, 0.0])
+    split = recommend(large, SPEED).keys["data.split"]
+    assert split[1] < 0.1
+    assert sum(split) == pytest.approx(1)
+    assert 20_000 <= split[1] * 100_000_000 < 5_000_000
+    hour = recommend(dataclasses.replace(large, seconds=3600), SPEED).keys["data.split"]
+    assert hour[1] > split[1]
+    small = dataclasses.replace(TASK, symbols=100_000, split=[0.9, 0.1, 0.0])
+    assert recommend(small, SPEED).keys["data.split"] is None
+    assert recommend(dataclasses.replace(large, split=None), SPEED).keys["data.split"] is None
+
+
 def width(task: Task) -> int:
     return recommend(task, SPEED).model.hidden_size
 
