@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,13 @@ from tests.conftest import SENTENCE, Run, environment, torchrun
 WORDS = ("json=true", "device=cpu")
 
 
-def started(trained: Path, *words: str, count: int = 2) -> "subprocess.Popen[str]":
-    """An evaluation in so many processes."""
+def started(
+    trained: Path, *words: str, count: int = 2, launcher: str = ""
+) -> "subprocess.Popen[str]":
+    """An evaluation in so many processes; `launcher` is the Python that starts them."""
+    line = torchrun(count, "seqkit", "evaluate", f"checkpoint={trained}", *WORDS, *words)
     return subprocess.Popen(
-        torchrun(count, "seqkit", "evaluate", f"checkpoint={trained}", *WORDS, *words),
+        [launcher or line[0], *line[1:]],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -88,8 +92,9 @@ def test_processes_that_differ_are_told_apart(
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
 def test_a_killed_process_ends_the_evaluation(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(SENTENCE * 60_000)
-    words = (f"data.path={tmp_path / 'a.txt'}", f"out={tmp_path / 'out.json'}")
-    several = started(trained, *words, "protocol=windowed", "window=1")  # it takes a minute
+    words = [f"data.path={tmp_path / 'a.txt'}", f"out={tmp_path / 'out.json'}"]
+    words += ["protocol=windowed", "window=1"]  # it takes a minute
+    several = started(trained, *words, launcher=sys.executable)  # whose children are found
     assert several.stderr is not None
     assert any(line.startswith("evaluate ") for line in several.stderr)
     os.kill(workers(several.pid)[1], signal.SIGKILL)
