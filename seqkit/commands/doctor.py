@@ -52,7 +52,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         config.data.path = given  # the command line to copy has the URL
         with console.progress("timing", 1) as bar:
             recommended = advice.advise(
-                config, examined, corpus.codec, chosen, partial(_composed, catalogue)
+                config, examined, corpus, chosen, partial(_composed, catalogue)
             )
             bar.update(1)
     return {

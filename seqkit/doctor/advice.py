@@ -1,7 +1,7 @@
 """The command line to copy, and what it promises."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
@@ -9,8 +9,8 @@ import torch
 from seqkit import device, memory
 from seqkit.command_line import command_line
 from seqkit.config import Config, DataConfig
-from seqkit.data.codecs import Codec
-from seqkit.doctor import recommendation, speed, whole_recipes
+from seqkit.data.corpus import Corpus
+from seqkit.doctor import baselines, recommendation, speed, whole_recipes
 from seqkit.doctor.examine import Examined
 from seqkit.doctor.recommendation import Recommendation, Task
 
@@ -20,7 +20,7 @@ _MINUTES = 5.0  # of training where train.max_minutes is not given
 def advise(
     config: Config,
     examined: Examined,
-    codec: Codec,
+    corpus: Corpus,
     chosen: torch.device,
     composed: Callable[[str], Config],
 ) -> dict[str, Any] | None:
@@ -30,14 +30,14 @@ def advise(
 
     Args:
         config: with which the data were read.
-        examined: the data.
-        codec: theirs.
+        examined: what was found in the data.
+        corpus: the data.
         chosen: the device to train on.
         composed: gives the config of a recipe as it is.
     """
     if examined.constant:
         return None
-    symbols = len(examined.training)
+    codec, symbols = corpus.codec, len(examined.training)
     if chosen.type == "cuda":
         large = composed(whole_recipes.for_gpu(codec.kind, symbols))
         found = whole_recipes.on_gpu(large, codec, symbols, examined.baseline)
@@ -60,7 +60,12 @@ def advise(
         free=memory.free_bytes(chosen),
         split=base.data.split if config.data.split == base.data.split else None,
     )
-    return _as_values(config, base, recommendation.recommend(task, measured), symbols)
+    advised = recommendation.recommend(task, measured)
+    if split := advised.keys["data.split"]:  # the loss to expect is that of another validation part
+        training, validation, _ = corpus.split(split)
+        baseline = baselines.of_validation(training, validation, codec)
+        advised = recommendation.recommend(replace(task, baseline=baseline), measured)
+    return _as_values(config, base, advised, symbols)
 
 
 def _as_values(config: Config, base: Config, found: Recommendation, symbols: int) -> dict[str, Any]:

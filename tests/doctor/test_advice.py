@@ -25,7 +25,7 @@ def test_a_recipe_for_gpus_is_given_what_it_does_otherwise(key: str, text_file: 
     config = compose(given, []).config
     corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
     examined = Examined({}, [], corpus.whole, 1.0, constant=False)
-    found = advise(config, examined, corpus.codec, torch.device("cuda"), config_of)
+    found = advise(config, examined, corpus, torch.device("cuda"), config_of)
     assert found is not None
     assert found["steps"] == config_of(found["recipe"]).train.max_steps
     assert found["measured_on"] == "an H200"
