@@ -41,6 +41,7 @@ class Bar:
         *readings: Reading | str,
         total: int | None = None,
         important: bool = False,
+        timed: bool = True,
     ) -> None:
         """Show where it stands.
 
@@ -49,8 +50,9 @@ class Bar:
             readings: what to show beside it, in order of importance.
             total: where that changed.
             important: show it, however short the time since the last update was.
+            timed: whether the time left can be told from how fast it went so far.
         """
-        self._line.update(completed, _in_one_line(readings), total)
+        self._line.update(completed, _in_one_line(readings), total, timed=timed)
         if important or time.monotonic() - self._shown >= self._every:
             self._shown = time.monotonic()
             self._show()

@@ -41,14 +41,25 @@ class ProgressLine:
         self._end: float | None = None  # by the monotonic clock
         self._begun = time.monotonic()
 
-    def update(self, completed: int, readings: Sequence[Reading], total: int | None = None) -> None:
+    def update(
+        self,
+        completed: int,
+        readings: Sequence[Reading],
+        total: int | None = None,
+        *,
+        timed: bool = True,
+    ) -> None:
         """It stands at `completed` now; `readings` come in order of importance.
 
-        The time before the first update is not judged: a first step takes longer than others.
+        The time before the first update is not judged: a first step takes longer than others. Where
+        it is not `timed`, because something else is done meanwhile, no time left is shown.
         """
         now = time.monotonic()
         self._completed, self._readings = completed, readings
         self._total = self._total if total is None else total
+        if not timed:
+            self._end = None
+            return
         begun, first = self._marks[0] if self._marks else (now, completed)
         if completed > first and now - begun >= _SECONDS_TO_JUDGE:
             self._speed = (completed - first) / (now - begun)

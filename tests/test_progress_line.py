@@ -232,3 +232,12 @@ def test_wide_characters_take_two_columns() -> None:
 def test_a_count_has_the_noun_that_fits() -> None:
     assert [counted(n, "file") for n in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
     assert [counted(n, "copy", "copies") for n in (1, 2)] == ["1 copy", "2 copies"]
+
+
+def test_while_something_else_is_done_no_time_left_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    line = training(monkeypatch, 100, 20, 1.0)
+    assert "1:20 left" in line.whole()
+    line.update(20, READINGS[:1], timed=False)
+    assert "left" not in line.whole()

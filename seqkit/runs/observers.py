@@ -4,6 +4,7 @@ A new one (a report, a logger) is a class with `__call__(event)`, and one line w
 are put together.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -27,6 +28,7 @@ from seqkit.runs.folder import RunFolder
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
 
+_VALIDATION_JUDGED = 1.0  # seconds after which the speed of a validation is known
 _ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is known
 
 Observer = Callable[[Event], object]
@@ -188,6 +190,7 @@ class ProgressBar:
         self._slow = slow_precision
         self._total = 0
         self._readings: list[Reading] = []
+        self._validation: tuple[float, int] | None = None  # when its progress was first told
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
@@ -196,20 +199,32 @@ class ProgressBar:
                 self._total = event.total_steps
             case Trained():
                 first, self._readings = event.step == 1, readings(event)
+                self._validation = None
                 self._bar.update(
                     event.step, *self._readings, total=event.total_steps, important=first
                 )
                 if event.step == _ESTIMATE_STEP and self._slow and self._total:
                     self._estimate(event)
             case Validating():
-                share = f"validating {event.symbols * 100 // event.total}%"
-                self._bar.update(event.step, *self._readings[:1], share)
+                self._bar.update(
+                    event.step, *self._readings[:1], self._validating(event), timed=False
+                )
             case Stopped() | Diverged():
                 return  # the command ends with these words
             case Sampled():
                 self._console.notice("\n".join("    " + line for line in event.preview.split("\n")))
         if line := describe(event):
             self._console.notice(line)
+
+    def _validating(self, event: Validating) -> str:
+        """How far the validation is, and how long it will take: steps tell nothing of that."""
+        share, now = f"validating {event.symbols * 100 // event.total}%", time.monotonic()
+        begun, first = self._validation or (now, event.symbols)
+        self._validation = (begun, first) if event.symbols < event.total else None
+        if not first < event.symbols < event.total or now - begun < _VALIDATION_JUDGED:
+            return share
+        left = (now - begun) / (event.symbols - first) * (event.total - event.symbols)
+        return f"{share}, {duration(left)} to go"
 
     def _estimate(self, event: Trained) -> None:
         left = (self._total - event.step) * event.seconds / event.step

@@ -39,6 +39,7 @@ class Watched(Bar):
         *readings: Reading | str,
         total: int | None = None,
         important: bool = False,
+        timed: bool = True,
     ) -> None:
         title, size, _ = self.bars[-1]
         self.bars[-1] = (title, size, completed)

@@ -128,6 +128,7 @@ def test_a_pause_in_the_middle_is_none_at_the_start(
             *readings: Reading | str,
             total: int | None = None,
             important: bool = False,
+            timed: bool = True,
         ) -> None:
             self.seen.append(completed)
             if self.seen.count(4) > 1:  # nothing came, and is shown all the same

@@ -1,14 +1,18 @@
 """Observers hear every event in its order, each by itself."""
 
+import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from seqkit.console import Bar, Console
 from seqkit.data.codecs import MuLaw
 from seqkit.generation.medium import medium_of
-from seqkit.runs.events import Event, Finished, Sampled, Started, Stopped, describe
+from seqkit.progress_line import ProgressLine
+from seqkit.runs.events import Event, Finished, Sampled, Started, Stopped, Validating, describe
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.observers import Observer, Observers, Samples
+from seqkit.runs.observers import Observer, Observers, ProgressBar, Samples
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Validated
 
@@ -76,3 +80,19 @@ def test_a_sample_whose_judge_fails_is_there_all_the_same(tmp_path: Path) -> Non
     assert isinstance(sampled, Sampled)
     assert sampled.file.stat().st_size > 8000
     assert notices == [f"no judgement of {sampled.file}: no room"]
+
+
+def test_a_long_validation_tells_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    line = ProgressLine("step", 100)
+    bar = ProgressBar(Console(quiet=True), Bar(line, lambda: None), slow_precision=False)
+    for number in range(2):  # the second one is judged by itself
+        for scored in (10_000, 20_000, 30_000, 50_000):
+            bar(Validating(7, scored, 50_000))
+            shown = line.whole()
+            left = (50_000 - scored) / 1000
+            told = f", 0:{left:02.0f} to go" if 10_000 < scored < 50_000 else ""
+            assert shown == f"step 7/100  validating {scored // 500}%{told}"
+            now += 10.0
+        now += 1000.0 * number
