@@ -13,6 +13,7 @@ from seqkit.checking import check_type
 from seqkit.console import to_bytes
 from seqkit.data import pipes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
+from seqkit.data.sound import writer
 from seqkit.errors import ConfigError, DataError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
@@ -132,7 +133,12 @@ class Text:
         return blocks
 
     def check_files(self, files: list[Path], symbols: int) -> None:
-        """See Medium. Any file takes any text."""
+        """See Medium. Raises ConfigError for a name that is one of sound."""
+        for file in files:
+            if file.suffix.lower() in writer.WRITTEN:
+                raise ConfigError(
+                    f"{file}: this model writes text, no sound: give {file.with_suffix('.txt')}"
+                )
 
     def least_size(self, file: Path, symbols: int) -> int:
         """See Medium. A byte for each symbol."""

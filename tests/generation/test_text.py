@@ -87,3 +87,9 @@ def test_a_file_that_fails_is_the_one_that_is_named(
         other(np.array([1]))
         write(np.array([1]))
     assert not list(tmp_path.iterdir())
+
+
+def test_text_is_not_written_under_a_name_of_sound() -> None:
+    TEXT.check_files([Path("a.txt"), Path("wav")], 10)
+    with pytest.raises(ConfigError, match=r"a\.WAV: this model writes text, no sound: give a\.txt"):
+        TEXT.check_files([Path("a.WAV")], 10)
