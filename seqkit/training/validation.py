@@ -111,7 +111,8 @@ class Validation:
                 for t, value in zip(tried, torch.stack(sums).tolist(), strict=True):
                     totals[t] += value
                 done += int(chunk.counted.sum())
-            if done >= _SAMPLE and self._ranks.alone:  # several would have to agree
+            # Once: what was left out has no whole total. Several processes would have to agree.
+            if tried is _TEMPERATURES and done >= _SAMPLE and self._ranks.alone:
                 tried = _near(min(tried, key=totals.__getitem__))
             watch(min(done * self._ranks.place.size, len(self._part)))
         found = self._ranks.totals([totals[t] for t in tried])
