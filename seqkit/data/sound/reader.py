@@ -71,12 +71,12 @@ class Reader:
                 self.path, f"data.channel={channel}: it has {self.channels} channel(s), from 0"
             )
 
-    def blocks(self, channel: str = "mix", frames: int = FRAMES) -> Iterator[Wave]:
+    def blocks(self, channel: str = "mix", most: int = FRAMES) -> Iterator[Wave]:
         """The samples of one channel, or the mean of all, in blocks (n,).
 
         Args:
             channel: its number from 0, or mix.
-            frames: in a block, at most.
+            most: frames in a block.
 
         Raises:
             BadFileError: no such channel, a sample that is not finite, or fewer samples than the
@@ -84,7 +84,7 @@ class Reader:
         """
         self.require_channel(channel)
         weights = np.full(self.channels, 1 / self.channels, np.float32)
-        for block in self.all_channels(None if channel == "mix" else int(channel), frames):
+        for block in self.all_channels(None if channel == "mix" else int(channel), most):
             yield block @ weights if channel == "mix" else block[:, 0].copy()
 
     def frames_of(
