@@ -12,7 +12,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from typing import Any, TypeVar
 
 import torch
@@ -88,6 +88,7 @@ def _started(
     if serves:
         server = multiprocessing.get_context("forkserver")
         server.set_forkserver_preload([function.__module__])
+        resource_tracker.ensure_running()  # its start would let the signals held below through
         process = server.Process(target=_work, args=given, daemon=True)
     else:
         process = multiprocessing.get_context("spawn").Process(

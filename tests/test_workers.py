@@ -49,6 +49,12 @@ def has_ended(process: int) -> bool:
         return True
 
 
+def holds_back(process: int, number: int) -> bool:
+    status = Path(f"/proc/{process}/status").read_text()
+    blocked = int(status.partition("SigBlk:")[2].split()[0], 16)
+    return bool(blocked >> (number - 1) & 1)
+
+
 def wait_until(condition: Callable[[], bool]) -> None:
     for _ in range(1200):
         if condition():
@@ -101,6 +107,7 @@ def test_processes_end_with_their_parent(tmp_path: Path, how: signal.Signals) ->
         start_new_session=True,
     )
     wait_until(lambda: len([*tmp_path.iterdir()]) == 2)
+    assert all(holds_back(int(file.name), signal.SIGINT) for file in tmp_path.iterdir())
     if how == signal.SIGKILL:
         parent.send_signal(how)
     else:
