@@ -88,7 +88,12 @@ class TrainConfig:
         minimum=0,
         maximum=0.95,
     )
-    clip_norm: float = option(1.0, "largest norm of the whole gradient; 0: no limit", minimum=0)
+    clip_norm: float = option(
+        1.0,
+        "largest norm of the whole gradient; beyond 100 it has exploded, and the step changes no "
+        "weights; 0: no limit",
+        minimum=0,
+    )
     clip_value: float = option(
         0.0, "largest size of each element of the gradient; 0: no limit", minimum=0
     )

@@ -43,6 +43,7 @@ struct Arguments {
   int pieces_count;
   float beta1, beta2, rest1, rest2, log1, log2;  // of AdamW's decays: 1 - decay, its logarithm
   float momentum, clip_value, clip_norm;
+  float exploded;         // a gradient that is longer, without the scale, makes no update
   int patience;           // steps without an overflow after which the scale is doubled
 };
 
@@ -79,6 +80,7 @@ __device__ Decision decide(const Arguments &a, float whole, float bounded) {
 #endif
   d.bound = a.clip_value * scale;
   const float over = a.clip_norm > 0 ? bounded / a.clip_norm : 0;
+  d.skips |= bounded > a.exploded * scale;
   d.divisor = over <= scale ? scale : over;  // NaN goes on to the parameters
   *a.norm = whole / scale;
   if (!a.growth || d.stays) return d;

@@ -38,7 +38,7 @@ class _Arguments(ctypes.Structure):
         ("length", ctypes.c_longlong),
         ("pieces_count", ctypes.c_int),
         *((name, ctypes.c_float) for name in ("beta1", "beta2", "rest1", "rest2", "log1", "log2")),
-        *((name, ctypes.c_float) for name in ("momentum", "clip_value", "clip_norm")),
+        *((name, ctypes.c_float) for name in ("momentum", "clip_value", "clip_norm", "exploded")),
         ("patience", ctypes.c_int),
     )
 
@@ -60,7 +60,7 @@ class GpuUpdate:
         weights: on a GPU.
         optimizer: AdamW or SGD; its moments exist.
         tensors: rate, norm, scale, growth and gave_up, as gpu_update.cu explains them.
-        settings: clip_value, clip_norm and patience.
+        settings: clip_value, clip_norm, exploded and patience.
 
         Raises:
             ValueError: the moments are another network's.

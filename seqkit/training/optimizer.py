@@ -1,5 +1,6 @@
 """From gradients to new parameters: clipping, the loss scale of fp16, and the update rules."""
 
+import math
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from seqkit.training.weights import TrainingWeights
 
 _SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows
 _PATIENCE = 2000  # steps without an overflow after which the scale is doubled
+_EXPLODED = 100.0  # a gradient of nats a symbol that is longer tells nothing of the data
 
 
 class Updater:
@@ -38,6 +40,7 @@ class Updater:
         """
         self._weights = weights
         self._clip_value, self._clip_norm = train.clip_value, train.clip_norm
+        self._exploded = max(_EXPLODED, train.clip_norm) if train.clip_norm else math.inf
         self._optimizer = make_optimizer(optimizer, weights.parameters)
         self._scaled = scaled
         device = weights.flat_gradient.device
@@ -55,7 +58,7 @@ class Updater:
         tensors = {"rate": rate, "norm": self.norm, "scale": self.scale, "gave_up": self._gave_up}
         tensors["growth"] = self._growth if self._scaled else None
         settings = {"clip_value": self._clip_value, "clip_norm": self._clip_norm}
-        settings["patience"] = _PATIENCE
+        settings |= {"exploded": self._exploded, "patience": _PATIENCE}
         try:
             return GpuUpdate(self._weights, self._optimizer, tensors, settings)
         except DeviceError:  # a PyTorch without NVRTC
@@ -75,8 +78,9 @@ class Updater:
         """Update the parameters, and what is made from them: the weights that run, the average.
 
         The gradient's elements are bounded, and then its norm, as in Pascanu et al. (2013). The
-        latter and the loss scale make up one divisor. Where a gradient overflowed fp16, the
-        parameters stay as they are.
+        latter and the loss scale make up one divisor. Where a gradient overflowed fp16 or exploded,
+        the parameters stay as they are: AdamW would take a clipped one for a direction as good as
+        any other.
         """
         if self._on_gpu is not None:
             self._on_gpu()
@@ -96,10 +100,14 @@ class Updater:
         if value:
             self._weights.flat_gradient.clamp_(-value * self.scale, value * self.scale)
             norm = torch.nn.utils.get_total_norm(self._weights.gradients)
+        skipped = overflow
+        if bound:
+            exploded = norm.gt(self._exploded * self.scale).to(norm.dtype)
+            skipped = exploded if overflow is None else torch.maximum(exploded, overflow)
         divisor = torch.maximum(self.scale, norm / bound) if bound else self.scale
         # PyTorch's own loss scaler hands them to a fused optimizer in the same way.
         self._optimizer.grad_scale = divisor  # type: ignore[attr-defined]
-        self._optimizer.found_inf = overflow  # type: ignore[attr-defined]
+        self._optimizer.found_inf = skipped  # type: ignore[attr-defined]
         self._optimizer.step()
         if overflow is not None:
             torch._amp_update_scale_(self.scale, self._growth, overflow, 2.0, 0.5, _PATIENCE)

@@ -80,7 +80,8 @@ def test_it_is_pytorchs(
             if weights.average is not None:
                 weights.average.set_step(step)
             overflow = step == 2 and precision == "fp16"
-            fill(weights, step, float("inf") if overflow else 65536.0 if made._scaled else 1.0)
+            scale = 65536.0 if made._scaled else 1.0
+            fill(weights, step, float("inf") if overflow else 0.25 * scale)
             made.update()
     expected = all_of(theirs)
     for name, found in all_of(own).items():
@@ -130,6 +131,19 @@ def test_an_overflow_is_skipped_and_halves_the_scale(kind: str) -> None:
     assert not np.isfinite(float(own.norm))
 
 
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_gradient_that_explodes_is_skipped(kind: str, scaled: bool) -> None:
+    made = own, weights = updater(kind, device="cuda", scaled=scaled, norm=1.0, average=0.9)
+    own.set_rate(0.01)
+    before = {name: values.clone() for name, values in all_of(made).items()}
+    fill(weights, 1, 100.0 * float(own.scale))
+    own.update()
+    for name, values in all_of(made).items():
+        if name not in ("growth", "norm"):
+            assert torch.equal(values, before[name]), name
+
+
 def test_the_scale_grows_in_time_and_never_beyond_bounds() -> None:
     own, weights = updater(device="cuda", scaled=True)
     own.set_rate(0.01)
@@ -158,7 +172,7 @@ def test_it_repeats_to_the_bit() -> None:
         own.set_rate(0.01)
         for step in range(3):
             weights.average.set_step(step)  # type: ignore[union-attr]
-            fill(weights, step, 1.0)
+            fill(weights, step, 0.2)
             own.update()
         found.append(all_of(made))
     for other in found[1:]:

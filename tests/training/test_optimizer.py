@@ -79,6 +79,25 @@ def test_an_update_that_overflows_is_skipped_and_halves_the_scale(kind: str) -> 
     assert all(bool(own.isfinite().all()) for own in weights.parameters)
 
 
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+@pytest.mark.parametrize(
+    ("norm", "skipped"), [(0.0, False), (0.01, True), (1.0, True), (1e6, False)]
+)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_gradient_that_explodes_is_skipped(
+    kind: str, norm: float, skipped: bool, scaled: bool
+) -> None:
+    made, weights = updater(kind, norm=norm, scaled=scaled)
+    made.set_rate(0.01)
+    before, scale = values_of(weights), float(made.scale)
+    fill(weights, 100.0 * scale)
+    made.update()
+    assert float(made.scale) == scale
+    assert float(made.norm) > 100.0
+    for own, values in zip(before, weights.parameters, strict=True):
+        assert torch.equal(own, values) == skipped
+
+
 def test_a_loss_scale_is_restored_only_where_there_is_one() -> None:
     (plain, _), (half, _), (other, _) = updater(), updater(scaled=True), updater(scaled=True)
     half.scale.fill_(512.0)
