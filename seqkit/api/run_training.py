@@ -101,7 +101,7 @@ def _run(
             raise StoppedError(save_and_stop(reason))
 
     def watch(scored: int) -> None:
-        followers.tell(Validating(trainer.progress.step, scored, len(training.validation)))
+        followers.tell(Validating(trainer.progress.step, scored, trainer.scored))
         stop_if_asked()
 
     # Processes ask each other where they wait for each other anyway; a CPU always does.
@@ -130,6 +130,8 @@ def _run(
             step=progress.step,
             seconds=trainer.elapsed,
             best_loss=progress.best_loss,
+            scored=trainer.scored,
+            total=len(training.validation),
             run_dir=folder.path,
             plugins=training.catalogue.modules,
         )
@@ -249,6 +251,8 @@ def _summary(training: Training) -> dict[str, Any]:
         "train_seconds": progress.seconds,
         "elapsed_seconds": training.trainer.elapsed,
         "best_validation_loss": progress.best_loss,
+        "validation_symbols": len(training.validation),
+        "validation_symbols_scored": progress.scored or 0,
         "best_step": progress.best_step if progress.best_loss is not None else None,
         "best_weights": progress.best_weights,
         "best_temperature": progress.best_temperature,

@@ -89,6 +89,7 @@ def _result(
             "outcome": _outcome(record),
             "loss": _loss(record),
             "bits_per_symbol": _bits(record),
+            "share": record.metrics.share,
             "best_step": record.best and record.best[0],
             "steps": _steps(record),
             "seconds": record.seconds,
@@ -143,6 +144,12 @@ def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
                 given = ", settings unknown"
             lines += [*([""] if lines else []), f"data: {known}{given}"]
         lines += _table(group, _columns())
+        lines += [
+            f"{visible_line(str(record.path))}: its loss is on {100 * share:.2g} % of the "
+            "validation part"
+            for record in group
+            if (share := record.metrics.share) < 1
+        ]
     return lines
 
 

@@ -2,7 +2,7 @@
 
 A protocol is a table of segments (S, 3), each a row (warm, begin, end) of places in a part: the
 state is zero at `warm`, and the predictions from `begin` to `end` count. Every symbol of the part
-counts exactly once.
+counts exactly once; with `spread`, some do.
 """
 
 import numpy as np
@@ -13,7 +13,8 @@ from seqkit.symbols import Integers
 LANES = 64
 """Segments that are scored side by side, at most."""
 
-_WARM = 256  # symbols after which an LSTM's state hardly depends on where it began
+WARM = 256
+"""Symbols after which an LSTM's state hardly depends on where it began."""
 
 
 def streaming(part: Part) -> Integers:
@@ -33,7 +34,24 @@ def warmed(part: Part) -> Integers:
     Training validates like this. It takes a fraction of the time of `streaming` and agrees with it
     as far as the network forgets what lies further back.
     """
-    return _cut(part, max(-(-len(part) // LANES), _WARM), warm=_WARM)
+    return _cut(part, max(-(-len(part) // LANES), WARM), warm=WARM)
+
+
+def spread(part: Part, symbols: int) -> Integers:
+    """As `warmed`, of about so many symbols: equal stretches at equal distances over the part."""
+    stretches = min(max(symbols // WARM, 1), LANES)
+    length = max(symbols // stretches, 1)
+    rows = []
+    for number in range(stretches):
+        begin = number * len(part) // stretches
+        end = min(begin + length, len(part))
+        first = int(np.searchsorted(part.starts, begin, side="right")) - 1
+        last = int(np.searchsorted(part.starts, end, side="left"))
+        starts = part.starts[first:last]  # of the documents that it has a share in
+        begins = np.maximum(starts, begin)
+        ends = np.append(begins[1:], end)
+        rows.append(np.stack([np.maximum(begins - WARM, starts), begins, ends], axis=1))
+    return np.concatenate(rows)
 
 
 def _cut(part: Part, length: int, warm: int) -> Integers:

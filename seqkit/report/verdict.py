@@ -89,7 +89,7 @@ def judge(record: Record) -> Verdict:
         return Verdict(
             "The training ended before anything was measured.", "The file log may say why."
         )
-    finding = _finding(record)
+    finding = _finding(record) + _of_a_part(record.metrics.share)
     if record.state == "finished" and tells_nothing(record):
         return Verdict(
             finding,
@@ -151,6 +151,16 @@ def _finding(record: Record) -> str:
     ahead = [baseline.name for baseline in stronger if best >= baseline.nats]
     told += f" It beats {' and '.join(beaten)}." if beaten else ""
     return told + (f" It does not beat {' and '.join(ahead)}." if ahead else "")
+
+
+def _of_a_part(share: float) -> str:
+    """That not all of the validation part was scored, if that is so."""
+    if share == 1:
+        return ""
+    return (
+        f" Its losses are on {100 * share:.2g} % of the validation part, for which there was time: "
+        "evaluate tells that on all of it."
+    )
 
 
 def _diverged(record: Record) -> Verdict:

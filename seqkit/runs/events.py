@@ -7,7 +7,14 @@ from pathlib import Path
 from seqkit.command_line import command_line
 from seqkit.progress_line import Reading, counted, duration, rounded
 from seqkit.training import events as training
-from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
+from seqkit.training.events import (
+    CheckpointDue,
+    PartScored,
+    SampleDue,
+    Stepped,
+    Trained,
+    Validated,
+)
 
 __all__ = [
     "PRUNED",
@@ -15,6 +22,7 @@ __all__ = [
     "Diverged",
     "Event",
     "Finished",
+    "PartScored",
     "SampleDue",
     "Sampled",
     "Started",
@@ -102,6 +110,9 @@ class Finished:
     run_dir: Path
     plugins: tuple[str, ...] = ()
     """The modules that have to be given again."""
+    scored: int = 0
+    total: int = 0
+    """Symbols of the validation part, as in `Validated`."""
 
 
 Event = training.Event | Started | Validating | Sampled | Stopped | Diverged | Finished
@@ -119,12 +130,19 @@ def describe(event: Event) -> str | None:
                 + (f"\n{event.data}: {event.credit}" if event.credit else "")
             )
         case Validated():
-            best = "" if event.improved else f" (best {event.best_loss:.4f})"
+            best = share(event.scored, event.total)
+            best += "" if event.improved else f" (best {event.best_loss:.4f})"
             best += ", average of the weights" if event.weights == "average" else ""
             best += f", logits / {event.temperature:g}" if event.temperature != 1 else ""
             return (
                 f"step {event.step}: validation loss {event.loss:.4f} nats, "
                 f"{event.bits_per_symbol:.3f} bits/symbol{best}"
+            )
+        case PartScored():
+            return (
+                f"train.max_minutes={event.minutes:g} is short for so much data: validations score "
+                f"{event.scored:,} of the part's {event.total:,} symbols, spread evenly; evaluate "
+                "scores all"
             )
         case Sampled():
             return f"step {event.step}: {event.judgement}" if event.judgement else None
@@ -136,8 +154,11 @@ def describe(event: Event) -> str | None:
         case Diverged():
             return event.reason
         case Finished():
+            part = share(event.scored, event.total)
             loss = (
-                "" if event.best_loss is None else f"; best validation loss {event.best_loss:.4f}"
+                ""
+                if event.best_loss is None
+                else f"; best validation loss {event.best_loss:.4f}{part}"
             )
             return (
                 f"finished: {counted(event.step, 'step')} in {duration(event.seconds)}{loss}; "
@@ -146,6 +167,11 @@ def describe(event: Event) -> str | None:
             )
         case _:
             return None
+
+
+def share(scored: int, total: int) -> str:
+    """What is said after a loss on the validation part, if not all of it was scored."""
+    return "" if scored >= total else f", on {100 * scored / total:.2g} % of the validation part"
 
 
 def _given(plugins: tuple[str, ...]) -> list[str]:

@@ -29,6 +29,7 @@ class Metrics:
 
     train: `loss` (nats a symbol), `learning_rate`, `gradient_norm`, `symbols_per_second`.
     validation: the loss.
+    share: of the validation part, which the last loss is of.
     times: the seconds until a step, of the steps alone.
     step, seconds: of the last line.
     lines, damaged: how many there are, and how many of them could not be read.
@@ -41,6 +42,7 @@ class Metrics:
     seconds: float
     lines: int
     damaged: int
+    share: float = 1.0
 
 
 _EMPTY = Curve(np.zeros(0), np.zeros(0))
@@ -69,7 +71,14 @@ def read(file: Path) -> Metrics:
         seconds=float(times.values.max(initial=0.0)),
         lines=count,
         damaged=damaged,
+        share=_share(validation[-1]) if validation else 1.0,
     )
+
+
+def _share(line: dict[str, float]) -> float:
+    """Of the part that a validation scored; before 0.2.0 none was left out."""
+    scored, total = line.get("scored", 0.0), line.get("total", 0.0)
+    return scored / total if 0 < scored < total else 1.0
 
 
 def _lines(file: Path) -> Iterator[bytes]:

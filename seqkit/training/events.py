@@ -24,10 +24,12 @@ class Trained:
 
 @dataclass(frozen=True)
 class Validated:
-    """The loss (nats per symbol) on the whole validation part; `improved` if it is the best yet.
+    """The loss (nats per symbol) on the validation part; `improved` if it is the best yet.
 
     It is that of the better weights, raw or average, at the temperature found for them;
-    `raw_loss` and `average_loss` (None without an average) are at temperature 1.
+    `raw_loss` and `average_loss` (None without an average) are at temperature 1. It is the mean
+    over `scored` symbols, of which the part has `total`: train.max_minutes may leave no time for
+    all.
     """
 
     step: int
@@ -40,6 +42,18 @@ class Validated:
     temperature: float = 1.0
     raw_loss: float | None = None
     average_loss: float | None = None
+    scored: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True)
+class PartScored:
+    """Validations score so many of the `total` symbols of their part: `minutes` are short."""
+
+    step: int
+    scored: int
+    total: int
+    minutes: float
 
 
 @dataclass(frozen=True)
@@ -63,5 +77,5 @@ class Stepped:
     step: int
 
 
-Event = Trained | Validated | CheckpointDue | SampleDue | Stepped
+Event = PartScored | Trained | Validated | CheckpointDue | SampleDue | Stepped
 """In the order in which they come within a step."""

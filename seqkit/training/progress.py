@@ -17,6 +17,8 @@ class TrainingProgress:
     best_weights: str | None = None
     best_temperature: float | None = None
     without_improvement: int = 0
+    scored: int | None = None
+    """The symbols of the validation part that the losses are the mean over; None before 0.2.0."""
     validating: bool = False
     """The validation after this step has begun and is not done: a stop came in its middle."""
 

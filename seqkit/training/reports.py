@@ -27,6 +27,11 @@ class ReportPace:
         self._reports = 0
         self._last = (0, 0.0)
 
+    @property
+    def measured(self) -> bool:
+        """Whether there were reports enough to know the time of a step."""
+        return self._reports >= _MEASURED
+
     def reported(self, step: int, seconds: float) -> None:
         """The training has reported at a step, after so many seconds. All processes tell it."""
         steps, took = step - self._last[0], seconds - self._last[1]

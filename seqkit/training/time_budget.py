@@ -16,6 +16,8 @@ from seqkit.training.schedule import decayed
 _WARM_UP = 0.1  # of the budget at most, however few steps that are
 _VALIDATIONS = 5  # spread over the budget, where steps do not bring as many
 _SHARE = 0.1  # of the time that these validations take, at most
+_TOLERATED = 3  # times its share that a validation of the whole part may take
+_LEAST_RUN = 1 << 15  # symbols, of which half are scored: by so many, losses can be told apart
 _GRAIN = 0.01  # of the budget: the clock is looked at more often than that
 _MEMORY = 60.0  # seconds over which the pace is judged
 
@@ -29,8 +31,11 @@ class Spent:
         warm: what the warm-up took; None while it lasts.
         warm_steps: the steps of the warm-up.
         validated: where the last validation ended.
-        closing: the longest that a validation took, with checkpoint and sample.
+        closing: the longest that a validation took, with checkpoint and sample; before the first
+            one, what it is expected to take.
         budget: the largest one that came to its end.
+        scored: the symbols of the validation part that there is time for; None: not known yet.
+        scored_within: the budget for which that was found.
     """
 
     seconds: float = 0.0
@@ -39,6 +44,8 @@ class Spent:
     validated: float = 0.0
     closing: float = 0.0
     budget: float = 0.0
+    scored: int | None = None
+    scored_within: float = 0.0
 
 
 class TimeBudget:
@@ -103,8 +110,9 @@ class TimeBudget:
     def validated(self, begun: float) -> None:
         """A validation that began at `begun` seconds is done, with all that follows it."""
         self.tick()
-        self.spent.validated = self.spent.seconds
-        self.spent.closing = max(self.spent.closing, self.spent.seconds - begun)
+        spent, took = self.spent, self.spent.seconds - begun
+        spent.closing = max(spent.closing, took) if spent.validated else took
+        spent.validated = spent.seconds
 
     def judged(self, begun: float) -> None:
         """A validation began at `begun` seconds: it was the last if another has no room."""
@@ -112,6 +120,29 @@ class TimeBudget:
         took = max(self.spent.closing, self.spent.seconds - begun)
         if 0 < self._seconds <= self.spent.seconds + took:
             self.close()
+
+    @property
+    def scored(self) -> int | None:
+        """The symbols that there is time to score in a validation; None if that is not known."""
+        return self.spent.scored if self.spent.scored_within == self._seconds else None
+
+    def affordable(self, whole: int, each: float, validations: float) -> int:
+        """How many symbols a validation may run, of the `whole` that all of its part takes.
+
+        Args:
+            whole: symbols.
+            each: the seconds of a symbol that is run.
+            validations: how many there will be by steps.
+        """
+        most = _SHARE * self._seconds / max(each, 1e-12)
+        share, least = most / max(validations, _VALIDATIONS), min(most, _LEAST_RUN)
+        return whole if whole <= max(_TOLERATED * share, least) else int(max(share, least))
+
+    def settle(self, scored: int, seconds: float) -> None:
+        """A validation scores so many symbols from now on, and is expected to take so long."""
+        self.spent.scored, self.spent.scored_within = scored, self._seconds
+        if not self.spent.validated:
+            self.spent.closing = seconds
 
     @property
     def validation_due(self) -> bool:

@@ -15,13 +15,14 @@ from seqkit.errors import CheckpointError, DivergedError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.ranks import ALONE, Ranks
-from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
+from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
+from seqkit.training.judging import Judge
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.reports import ReportPace
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
 from seqkit.training.time_budget import Spent, TimeBudget
-from seqkit.training.validation import Validation, calibrated
+from seqkit.training.validation import Validation
 
 _RELEASE_EVERY = 20  # steps after which memory-mapped data that was read is released
 
@@ -59,9 +60,7 @@ class Trainer:
         self.model = model
         self.progress = TrainingProgress()
         self._lanes = lanes
-        self._validation = Validation(
-            validation, start, execution.precision, calibrate=train.calibrate, ranks=ranks
-        )
+        self._validates = len(validation) > 0
         self._ranks = ranks
         self._pace = ReportPace(ranks)
         self._config = train
@@ -72,7 +71,6 @@ class Trainer:
         self._limit = min(limits, default=None)  # None: only time ends the training
         self._time = TimeBudget(train.max_minutes, optimizer, self._limit, clock)
         self._rate = 0.0  # of the last update
-        self._chosen = ("average" if train.average else "raw", 1.0)  # weights and temperature
         self._step = TrainingStep(
             model=model,
             lanes=lanes,
@@ -81,6 +79,15 @@ class Trainer:
             seed=seed,
             execution=execution,
             ranks=ranks,
+        )
+        self._judge = Judge(
+            Validation(
+                validation, start, execution.precision, calibrate=train.calibrate, ranks=ranks
+            ),
+            self._step.weights,
+            train,
+            self._time,
+            clock,
         )
 
     @property
@@ -92,6 +99,11 @@ class Trainer:
         if self._config.max_minutes:
             return self._time.total_steps(self.progress.step)
         return self._limit or 0
+
+    @property
+    def scored(self) -> int:
+        """How many symbols a validation scores: all of its part, if there is time for that."""
+        return self._judge.scored
 
     @property
     def elapsed(self) -> float:
@@ -120,10 +132,10 @@ class Trainer:
             GaveUpError: the persistent kernel gave up. `state` is that before the step in which it
                 did.
         """
-        progress, validates = self.progress, len(self._validation) > 0
+        progress = self.progress
         self._time.start()
         if progress.validating:
-            yield from self._judge(watch)
+            yield from self._validate(watch)
             yield Stepped(progress.step)
         while not self.finished:
             begun = time.perf_counter()
@@ -142,22 +154,27 @@ class Trainer:
             before = self.elapsed
             if report:
                 yield self._report(loss)
-            if validate and validates:
-                yield from self._judge(watch)
+            if self._pace.measured and (part := self._judge.settle(progress.step)):
+                yield part
+            if validate and self._validates:
+                yield from self._validate(watch)
             elif due:
                 yield CheckpointDue(progress.step)
             if validate:
                 self._time.validated(before)
             yield Stepped(progress.step)
 
-    def _judge(self, watch: Callable[[int], None]) -> Iterator[Event]:
+    def _validate(self, watch: Callable[[int], None]) -> Iterator[Event]:
         """Validate, and let that be saved and heard."""
-        self.progress.validating, begun = True, self.elapsed
-        validated, self.progress.validating = self._validate(watch), False
+        progress, begun = self.progress, self.elapsed
+        if part := self._judge.settle(progress.step):
+            yield part
+        progress.validating = True
+        validated, progress.validating = self._judge.judge(progress, watch), False
         self._time.judged(begun)
         yield validated
-        yield CheckpointDue(self.progress.step)
-        yield SampleDue(self.progress.step)
+        yield CheckpointDue(progress.step)
+        yield SampleDue(progress.step)
 
     @property
     def _validation_due(self) -> bool:
@@ -169,8 +186,7 @@ class Trainer:
 
         Before any validation it is the average of the weights, where there is one.
         """
-        weights, temperature = self._chosen
-        return calibrated(self._step.weights.models()[weights], temperature)
+        return self._judge.model()
 
     def prepare(self) -> str | None:
         """Record the update as a CUDA graph; returns the reason if that is not possible.
@@ -229,29 +245,6 @@ class Trainer:
             total_steps=self.total_steps,
         )
 
-    def _validate(self, watch: Callable[[int], None]) -> Validated:
-        progress = self.progress
-        found = self._validation.choose(self._step.weights.models(), watch)
-        if not math.isfinite(found.losses["raw"]):
-            raise DivergedError(
-                f"the validation loss is {found.losses['raw']} at step {progress.step}: "
-                "try a smaller optimizer.lr or train.clip_norm"
-            )
-        self._chosen = found.weights, found.temperature
-        improved = progress.validated(found.loss, *self._chosen)
-        return Validated(
-            step=progress.step,
-            seconds=progress.seconds,
-            loss=found.loss,
-            bits_per_symbol=found.loss / math.log(2),
-            weights=found.weights,
-            temperature=found.temperature,
-            raw_loss=found.losses["raw"],
-            average_loss=found.losses.get("average"),
-            improved=improved,
-            best_loss=min(found.loss, progress.best_loss or found.loss),
-        )
-
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything beside the weights that the next step depends on: JSON values and tensors.
 
@@ -292,6 +285,7 @@ class Trainer:
             self.progress = TrainingProgress(**values["progress"])
             # Before 0.2.0 only the time of the steps themselves was recorded.
             self._time.spent = Spent(**values.get("time", {"seconds": self.progress.seconds}))
+            self._judge.restore()
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
 

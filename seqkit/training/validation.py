@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from seqkit.data.corpus import Part
@@ -10,11 +11,14 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
 from seqkit.ranks import ALONE, Ranks
+from seqkit.symbols import Integers
 
 _TEMPERATURES = [n / 20 for n in range(16, 41)]
 """From 0.8 to 2: strong dropout, and many epochs over little data, call for more than 1."""
 _SAMPLE = 1 << 16  # symbols after which only the temperatures near the best are tried
 _NEAR = 0.11  # so far from it
+_TRIED = 64  # symbols of each lane that is timed
+_SOON = 0.5  # seconds after which a trial is not repeated, though the first one takes longer
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,11 @@ class Choice:
 
 
 class Validation:
-    """The validation part, and how it is scored."""
+    """The validation part, how it is scored, and how much of it.
+
+    What it costs is counted in symbols that are run: those that are scored, and those before them
+    on which the state is warmed up.
+    """
 
     def __init__(
         self,
@@ -53,21 +61,61 @@ class Validation:
         self._start, self._precision = start, precision
         self._calibrate = calibrate
         self._ranks = ranks
+        self.score_only(len(part))
 
     def __len__(self) -> int:
         """The symbols of the part."""
         return len(self._part)
 
+    def score_only(self, symbols: int) -> None:
+        """From now on score only so many symbols, spread evenly over the part, or a few less."""
+        if symbols < len(self):
+            self._take(protocols.spread(self._part, symbols))
+        else:
+            self._take(protocols.warmed(self._part) if len(self) else np.zeros((0, 3), np.int64))
+
+    def run_only(self, symbols: int) -> None:
+        """From now on run only so many symbols, warm-up included: score what that suffices for.
+
+        That is a power of two, so that runs on one machine score the same.
+        """
+        if symbols < self.cost:
+            warm_up = min(protocols.LANES * protocols.WARM, symbols // 2)
+            self.score_only(1 << max(symbols - warm_up, 1).bit_length() - 1)
+
+    def _take(self, segments: Integers) -> None:
+        warm, begin, end = segments.T
+        self._segments = segments
+        self.scored = int((end - begin).sum())
+        """How many symbols of the part are scored."""
+        self.cost = int((end - warm).sum())
+        """How many symbols are run for that."""
+
+    def symbol_seconds(self, models: dict[str, CharRNN], clock: Callable[[], float]) -> float:
+        """The time that a symbol takes in all models and the processes together, by a trial."""
+        longest = min(protocols.LANES * protocols.WARM, len(self._part))
+        _, begins, ends = protocols.spread(self._part, longest).T
+        tried = Validation(self._part, self._start, self._precision, calibrate=self._calibrate)
+        tried._take(np.stack([begins, begins, np.minimum(begins + _TRIED, ends)], axis=1))
+        model = next(iter(models.values()))
+        for _ in range(2):  # the first one may choose kernels
+            begun = clock()
+            tried._losses(model)
+            took = clock() - begun
+            if took > _SOON:
+                break
+        return took * len(models) / tried.cost / self._ranks.place.size
+
     def choose(
         self, models: dict[str, CharRNN], watch: Callable[[int], None] = lambda scored: None
     ) -> Choice:
-        """The best of these models, on the whole part; of two that are alike, the first.
+        """The best of these models, by what is scored; of two that are alike, the first.
 
-        `watch` is told how many of the part's symbols are scored, by all models on average.
+        `watch` is told how many of these symbols are scored, by all models on average.
         """
         found: dict[str, dict[float, float]] = {}
         for number, (name, model) in enumerate(models.items()):
-            before = number * len(self._part)
+            before = number * self.scored
 
             def told(done: int, before: int = before) -> None:
                 watch((before + done) // len(models))
@@ -81,42 +129,39 @@ class Validation:
         return Choice(weights, temperature, loss, {name: own[1.0] for name, own in found.items()})
 
     @torch.inference_mode()
-    def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:
+    def _losses(
+        self, model: CharRNN, watch: Callable[[int], None] = lambda scored: None
+    ) -> dict[float, float]:
         """The loss at every temperature that is tried, 1 among them."""
-        segments = protocols.warmed(self._part)
-        if not self._calibrate:
-            score = scoring.evaluate(
-                model,
-                self._part,
-                start=self._start,
-                segments=segments,
-                precision=self._precision,
-                watch=watch,
-                ranks=self._ranks,
-            )
-            return {1.0: score.loss}
-        tried, done = _TEMPERATURES, 0
+        tried, done = _TEMPERATURES if self._calibrate else [1.0], 0
         totals = dict.fromkeys(tried, 0.0)
         for chunk in scoring.shared_chunks(
             model,
             self._part,
             start=self._start,
-            segments=segments,
+            segments=self._segments,
             precision=self._precision,
             ranks=self._ranks,
         ):
             if chunk is not None:
-                logits = chunk.logits.float()
-                sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in tried]
-                for t, value in zip(tried, torch.stack(sums).tolist(), strict=True):
+                for t, value in zip(tried, _sums(chunk, tried), strict=True):
                     totals[t] += value
                 done += int(chunk.counted.sum())
             # Once: what was left out has no whole total. Several processes would have to agree.
             if tried is _TEMPERATURES and done >= _SAMPLE and self._ranks.alone:
                 tried = _near(min(tried, key=totals.__getitem__))
-            watch(min(done * self._ranks.place.size, len(self._part)))
+            watch(min(done * self._ranks.place.size, self.scored))
         found = self._ranks.totals([totals[t] for t in tried])
-        return {t: total / len(self._part) for t, total in zip(tried, found, strict=True)}
+        return {t: total / self.scored for t, total in zip(tried, found, strict=True)}
+
+
+def _sums(chunk: scoring.Chunk, temperatures: list[float]) -> list[float]:
+    """The nats of a chunk's symbols that count, at each temperature."""
+    if temperatures == [1.0]:
+        return [float(chunk.nats.double().sum())]
+    logits = chunk.logits.float()
+    sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in temperatures]
+    return [float(value) for value in torch.stack(sums).tolist()]
 
 
 def _near(best: float) -> list[float]:

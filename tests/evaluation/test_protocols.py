@@ -48,5 +48,21 @@ def test_the_state_is_zero_where_the_protocol_says() -> None:
     assert warm.tolist() == [0, 0, 256, 512, 1000]
 
 
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("symbols", [1, 200, 600, 17_000])
+def test_what_is_spread_counts_so_many_symbols_once(lengths: tuple[int, ...], symbols: int) -> None:
+    data, symbols = part(lengths), min(symbols, sum(lengths))
+    counts = np.zeros(len(data), np.int64)
+    segments = protocols.spread(data, symbols)
+    for warm, begin, end in segments.tolist():
+        counts[begin:end] += 1
+        assert warm == max(begin - protocols.WARM, data.starts[data.starts <= begin][-1])
+        assert begin < end <= min([*data.starts[data.starts > begin], len(data)])
+    assert counts.max() == 1
+    assert symbols - protocols.LANES < counts.sum() <= symbols
+    if symbols >= 600 < len(data):
+        assert all(half.any() for half in np.array_split(counts, 2))
+
+
 def test_what_is_warmed_runs_side_by_side() -> None:
     assert len(protocols.warmed(part((10**6,)))) == protocols.LANES

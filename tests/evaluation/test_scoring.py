@@ -82,7 +82,7 @@ def test_lanes_that_warm_up_are_close_to_streaming(
     warmed = scoring.evaluate(net, data, start=start, segments=protocols.warmed(data))
     assert warmed.symbols == exact.symbols == len(symbols)
     assert warmed.loss == pytest.approx(exact.loss, abs=0.001)
-    monkeypatch.setattr(protocols, "_WARM", 1)
+    monkeypatch.setattr(protocols, "WARM", 1)
     cold = scoring.evaluate(net, data, start=start, segments=protocols.warmed(data))
     assert cold.loss > exact.loss + 0.003
 

@@ -1,5 +1,6 @@
 """Observers hear every event in its order, each by itself."""
 
+import dataclasses
 import time
 from pathlib import Path
 
@@ -51,6 +52,10 @@ def test_events_that_a_person_is_told_of_have_a_line() -> None:
     )
     assert describe(validated) == (
         "step 5: validation loss 1.2500 nats, 1.803 bits/symbol (best 1.2000)"
+    )
+    part = dataclasses.replace(validated, improved=True, scored=2048, total=1_000_000)
+    assert describe(part) == (
+        "step 5: validation loss 1.2500 nats, 1.803 bits/symbol, on 0.2 % of the validation part"
     )
     assert describe(FINISHED) == (
         "finished: 9 steps in 1:02; best validation loss 1.5000; "

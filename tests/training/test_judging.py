@@ -1,0 +1,108 @@
+"""A validation takes its share of the time and no more."""
+
+import copy
+from typing import Any
+
+import pytest
+from torch import Tensor
+
+from seqkit.config import OptimizerConfig
+from seqkit.training.events import (
+    Event,
+    PartScored,
+    Stepped,
+    Validated,
+)
+from seqkit.training.time_budget import TimeBudget
+from seqkit.training.trainer import Trainer
+from tests.training.test_trainer import trainer
+
+MANY = 2_000_000  # symbols, which no machine scores in the time that these trainings have
+State = tuple[dict[str, Any], dict[str, Tensor]]
+
+
+def brief(minutes: float, **train: object) -> Trainer:
+    """A training that ends by the clock."""
+    return trainer(valid=MANY, max_minutes=minutes, **{"max_steps": None, **train})  # type: ignore[arg-type]
+
+
+def kept(training: Trainer) -> State:
+    """What a checkpoint would hold."""
+    values, tensors = training.state()
+    copied = {name: copy.copy(value) for name, value in values.items()}
+    return copied, {name: tensor.clone() for name, tensor in tensors.items()}
+
+
+def restored(training: Trainer, other: Trainer, state: State) -> Trainer:
+    """The training, with the weights of another one and a state of it."""
+    training.model.load_state_dict(other.model.state_dict())
+    training.restore(*state)
+    return training
+
+
+def until(training: Trainer, step: int) -> list[Event]:
+    """The events up to the end of a step."""
+    events: list[Event] = []
+    for event in training.run():
+        events.append(event)
+        if event == Stepped(step):
+            break
+    return events
+
+
+def scored(events: list[Event]) -> list[tuple[int, int]]:
+    """What validations have scored, and of how much."""
+    return [(event.scored, event.total) for event in events if isinstance(event, Validated)]
+
+
+def test_a_part_that_takes_too_long_is_scored_in_part() -> None:
+    first = brief(0.001, validate_every=0)
+    events = list(first.run())
+    (told,) = (event for event in events if isinstance(event, PartScored))
+    assert {*scored(events)} == {(told.scored, MANY)}
+    assert told.scored == first.scored == first.progress.scored
+    assert told.scored < MANY / 2
+    assert told.scored.bit_count() == 1
+    longer = restored(brief(0.02, validate_every=0), first, kept(first))  # has time for more
+    assert told.scored < scored(list(longer.run()))[0][0]
+
+
+def test_what_is_scored_stays_the_same_after_a_stop() -> None:
+    first = brief(0.2, validate_every=30)
+    before = until(first, 30)
+    second = restored(brief(0.2, validate_every=30), first, kept(first))
+    after = until(second, 60)
+    assert len({*scored(before), *scored(after)}) == 1
+    assert scored(after)[0][0] < MANY
+    assert not any(isinstance(event, PartScored) for event in after)
+
+
+def test_a_loss_on_all_of_the_part_is_not_compared_with_one_on_less() -> None:
+    whole = trainer(valid=MANY // 10, max_steps=20)
+    list(whole.run())
+    whole.progress.best_loss = 1e-9
+    state = kept(whole)
+    state[0]["time"]["seconds"] = 0.0
+    part = trainer(valid=MANY // 10, max_steps=None, max_minutes=0.0002)
+    events = list(restored(part, whole, state).run())
+    assert scored(events)[0][0] < MANY // 10
+    assert part.progress.best_loss > 1e-3  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("whole", "each", "validations", "run"),
+    [
+        (400_000, 1e-4, 1, 72_000),  # a fifth of a tenth of six minutes
+        (400_000, 1e-4, 10, 36_000),
+        (216_000, 1e-4, 1, 216_000),  # three times its share
+        (400_000, 1e-4, 20, 32_768),  # by which losses can be told apart
+        (32_768, 1e-3, 20, 32_768),
+        (10**9, 1.0, 1, 36),  # a tenth of the time
+        (10**9, 0.0, 1, 10**9),  # by a clock that stands
+    ],
+)
+def test_validations_share_a_tenth_of_the_time(
+    whole: int, each: float, validations: float, run: int
+) -> None:
+    budget = TimeBudget(6.0, OptimizerConfig(), None)
+    assert budget.affordable(whole, each, validations) == run
