@@ -78,4 +78,5 @@ class Stepped:
 
 
 Event = PartScored | Trained | Validated | CheckpointDue | SampleDue | Stepped
-"""In the order in which they come within a step."""
+"""In the order in which they come within a step; CheckpointDue comes before Validated, too, where
+the validation takes long."""

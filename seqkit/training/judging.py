@@ -6,11 +6,14 @@ from collections.abc import Callable
 from seqkit.config import TrainConfig
 from seqkit.errors import DivergedError
 from seqkit.model.char_rnn import CharRNN
+from seqkit.ranks import Ranks
 from seqkit.training.events import PartScored, Validated
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.time_budget import TimeBudget
 from seqkit.training.validation import Validation, calibrated
 from seqkit.training.weights import TrainingWeights
+
+_LONG = 10.0  # seconds of a validation, before which the training is saved
 
 
 class Judge:
@@ -26,6 +29,7 @@ class Judge:
         train: TrainConfig,
         time: TimeBudget,
         clock: Callable[[], float],
+        ranks: Ranks,
     ) -> None:
         """Args:
         validation: the part, and how it is scored.
@@ -33,12 +37,14 @@ class Judge:
         train: with validate_every, average and max_minutes.
         time: that the training has.
         clock: seconds that never go back; the same for all processes where there is a budget.
+        ranks: the processes that train together.
         """
         self._validation = validation
         self._weights = weights
         self._train = train
         self._time = time
         self._clock = clock
+        self._ranks = ranks
         self._chosen = ("average" if train.average else "raw", 1.0)  # weights and temperature
         self._symbol_seconds: float | None = None  # of a symbol that is run
 
@@ -74,6 +80,11 @@ class Judge:
         if validation.scored == len(validation):
             return None
         return PartScored(step, validation.scored, len(validation), self._train.max_minutes)
+
+    def takes_long(self) -> bool:
+        """Whether a kill would be likely to hit the next validation."""
+        seconds = self._seconds_each() * self._validation.cost
+        return self._ranks.shared(lambda: seconds > _LONG)
 
     def judge(self, progress: TrainingProgress, watch: Callable[[int], None]) -> Validated:
         """Validate the weights as they are, and note in `progress` what was found.

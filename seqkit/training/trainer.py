@@ -88,6 +88,7 @@ class Trainer:
             train,
             self._time,
             clock,
+            ranks,
         )
 
     @property
@@ -165,11 +166,14 @@ class Trainer:
             yield Stepped(progress.step)
 
     def _validate(self, watch: Callable[[int], None]) -> Iterator[Event]:
-        """Validate, and let that be saved and heard."""
+        """Validate, and let that be saved and heard; first the training, if that takes long."""
         progress, begun = self.progress, self.elapsed
         if part := self._judge.settle(progress.step):
             yield part
-        progress.validating = True
+        if not progress.validating:
+            progress.validating = True
+            if self._judge.takes_long():
+                yield CheckpointDue(progress.step)
         validated, progress.validating = self._judge.judge(progress, watch), False
         self._time.judged(begun)
         yield validated

@@ -2,11 +2,12 @@
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SENTENCE, TINY, Run, environment, torchrun
+from tests.conftest import SENTENCE, TINY, Run, environment, saved, start, torchrun
 
 HALVES = "data.split=0.5,0.5,0"
 
@@ -48,3 +49,16 @@ def test_several_processes_score_the_same_part(large: Path, tmp_path: Path) -> N
     )
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["validation_symbols_scored"] < summary["validation_symbols"] / 2
+
+
+def test_a_kill_within_a_long_validation_loses_no_step(large: Path, tmp_path: Path) -> None:
+    folder, wide = tmp_path / "run", ("model.hidden_size=384", "train.max_steps=9")
+    killed = start(folder, large, HALVES, *wide, "train.validate_every=3")
+    while not (folder / "checkpoints" / "last.safetensors").exists():
+        assert killed.poll() is None, killed.communicate()
+        time.sleep(0.02)
+    killed.kill()
+    killed.communicate()
+    progress = (saved(folder).training or {})["progress"]
+    assert (progress["step"], progress["validating"]) == (3, True)
+    assert not (folder / "checkpoints" / "best.safetensors").exists()

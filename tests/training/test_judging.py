@@ -1,4 +1,4 @@
-"""A validation takes its share of the time and no more."""
+"""A validation takes its share of the time and no more, and a long one comes after a save."""
 
 import copy
 from typing import Any
@@ -7,10 +7,14 @@ import pytest
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig
+from seqkit.training import judging
 from seqkit.training.events import (
+    CheckpointDue,
     Event,
     PartScored,
+    SampleDue,
     Stepped,
+    Trained,
     Validated,
 )
 from seqkit.training.time_budget import TimeBudget
@@ -106,3 +110,31 @@ def test_validations_share_a_tenth_of_the_time(
 ) -> None:
     budget = TimeBudget(6.0, OptimizerConfig(), None)
     assert budget.affordable(whole, each, validations) == run
+
+
+def test_a_training_is_saved_before_a_validation_that_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    straight = trainer(max_steps=40)
+    assert order(list(straight.run()), 20) == [Trained, *JUDGED]
+    monkeypatch.setattr(judging, "_LONG", 0.0)
+    first = trainer(max_steps=40)
+    for event in first.run():
+        if isinstance(event, CheckpointDue):
+            break
+    state = kept(first)
+    assert state[0]["progress"]["validating"]
+    second = restored(trainer(max_steps=40), first, state)
+    events = list(second.run())
+    assert order(events, 20) == JUDGED  # not saved once more before
+    assert order(events, 40) == [Trained, CheckpointDue, *JUDGED]
+    for one, other in zip(straight.model.parameters(), second.model.parameters(), strict=True):
+        assert one.equal(other)
+
+
+JUDGED = [Validated, CheckpointDue, SampleDue, Stepped]
+
+
+def order(events: list[Event], step: int) -> list[type[Event]]:
+    """The kinds of a step's events."""
+    return [type(event) for event in events if event.step == step]
