@@ -27,8 +27,8 @@ def require(path: Path, size: int) -> None:
 
 
 @contextlib.contextmanager
-def told(most: int) -> Iterator[None]:
-    """Say of a disk that gets full while the block writes how many bytes it takes at most.
+def told(most: int, what: str = "it takes") -> Iterator[None]:
+    """Say of a disk that gets full while the block writes how many bytes `what` at most.
 
     Raises OutputError.
     """
@@ -37,4 +37,4 @@ def told(most: int) -> Iterator[None]:
     except OutputError as error:
         if getattr(error.__cause__, "errno", None) not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise OutputError(f"{error}: it takes up to {most / 1e6:,.1f} MB") from error.__cause__
+        raise OutputError(f"{error}: {what} up to {most / 1e6:,.1f} MB") from error.__cause__

@@ -149,6 +149,8 @@ def _set_up(
     lanes = _lanes(config, training, corpus.codec.start, model_config, ranks.place, notice)
     shape = footprint.shape_of(config, model_config, lanes.widest, precisions[0], chosen)
     advice = footprint.require(shape, chosen, new=origin is None)
+    if ranks.leads:
+        folder.require_room(shape.on_disk)
     with device.memory_errors(advice):
         model = _network(config, model_config, origin, chosen, notice)
         config = _with_model(config, model_config)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk
+from seqkit import disk, room
 from seqkit.config import Config
 from seqkit.config_file import to_yaml
 from seqkit.errors import CheckpointError, OutputError
@@ -89,6 +89,13 @@ class RunFolder:
                 f"run_dir={self.path}: this folder holds other things ({shown}{more}): give a new "
                 f"or an empty one, such as run_dir={self.path / 'run'}"
             )
+
+    def require_room(self, size: int) -> None:
+        """Raise OutputError where the disk has no room for checkpoints of so many bytes in all.
+
+        Those that are here already will be replaced.
+        """
+        room.require(self.files.checkpoints, size - self.files.checkpoint_bytes)
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

@@ -79,6 +79,13 @@ class RunFiles:
         """Whether there are any."""
         return any(self.checkpoints.glob(f"*{_SUFFIX}"))
 
+    @property
+    def checkpoint_bytes(self) -> int:
+        """What they take; 0 where that cannot be told."""
+        with contextlib.suppress(OSError):
+            return sum(file.stat().st_size for file in self.checkpoints.glob(f"*{_SUFFIX}"))
+        return 0
+
     def checkpoint(self, name: str) -> Path:
         """`last`, `previous` or `best`; `next` while a new `last` is written."""
         return self.checkpoints / f"{name}{_SUFFIX}"

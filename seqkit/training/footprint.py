@@ -24,6 +24,7 @@ _UNIT_VALUES = {"lstm": 9, "gru": 5, "rnn_tanh": 2, "rnn_relu": 2}
 _WIDE_BYTES = 14  # of oneDNN's workspace, for each input that an LSTM has beyond its hidden size
 _LOGIT_BYTES = 20  # logits, their log_softmax, and the gradients of both
 _LOGIT_BYTES_GPU = 10
+_HEADER = 20_000  # bytes of a checkpoint beside its tensors, about
 _NARROWER = "Try a smaller network."
 
 
@@ -54,10 +55,20 @@ class TrainingShape:
         return self.kept + gradients + lanes * self.steps * self._place
 
     @property
+    def saved(self) -> int:
+        """What a checkpoint to go on from takes: weights, moments and carried state."""
+        state = 2 * self.model.num_layers * self.lanes * self.model.hidden_size
+        return 4 * (count_parameters(self.model) * (1 + self.moments) + state) + _HEADER
+
+    @property
     def saving(self) -> int:
         """What the host needs to save a checkpoint, which is put together in memory."""
-        saved = count_parameters(self.model) * 4 * (1 + self.moments)
-        return (saved if self.on_gpu else self.kept) + 2 * saved
+        return (self.saved if self.on_gpu else self.kept) + 2 * self.saved
+
+    @property
+    def on_disk(self) -> int:
+        """What the checkpoints take while one is saved: `best`, `last`, `previous` and `next`."""
+        return 4 * count_parameters(self.model) + _HEADER + 3 * self.saved
 
     @property
     def most(self) -> int:

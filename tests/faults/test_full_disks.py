@@ -14,7 +14,7 @@ from seqkit import disk
 from seqkit.errors import OutputError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from tests.conftest import SENTENCE, TINY, Tell, environment
+from tests.conftest import SENTENCE, TINY, Run, Tell, environment
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
@@ -124,6 +124,27 @@ def test_the_megabytes_are_told_before_anything_is_written(
     assert not opened
     assert (tmp_path / "a.safetensors").read_bytes() == before
     tell("saves for which a disk has no room", 1)
+
+
+def test_a_training_is_refused_before_it_begins_where_its_checkpoints_have_no_room(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
+) -> None:
+    folder = tmp_path / "run"
+    words = [*TINY, f"data.path={text_file}", f"run_dir={folder}"]
+    usage, free = shutil.disk_usage, 0
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(path)._replace(free=free))
+    refused = run(*words, "train.max_steps=9")
+    assert refused.code == 6
+    assert re.search(r"run/checkpoints: it takes 0\.\d MB, and 0\.0 MB are free", refused.err)
+    assert "training: " not in refused.err
+    assert not folder.exists()
+    free = 1 << 30
+    assert run(*words, "train.max_steps=9", "train.checkpoint_every=3").code == 0
+    kept = [file.stat().st_size for file in folder.glob("checkpoints/*.safetensors")]
+    assert len(kept) == 3
+    free = 2 * max(kept)  # for one more, which takes the place of another
+    assert run(*words, "train.max_steps=12", "resume=auto").code == 0
+    tell("trainings for which a disk has no room", 1)
 
 
 def test_a_file_is_synced_renamed_and_its_folder_synced(

@@ -82,7 +82,8 @@ def prepare(
             done.begin(fit(job, source, crew, catalogue))
         begun = done.settings
         bad = {int(number): reason for number, reason in begun["bad"].items()}
-        job = replace(job, codec=codecs.from_spec(begun["codec"], catalogue))
+        codec = codecs.from_spec(begun["codec"], catalogue)
+        job = replace(job, codec=codec, most=size * symbol_dtype(codec.size).itemsize)
         written = _write(job, [*source.files.values()], bad, done, crew)
         index, notes = _index(job, source, written, bad, search)
         index.save(out)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from seqkit import disk
+from seqkit import disk, room
 from seqkit.config import DataConfig
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Codec, Quantiser
@@ -33,6 +33,7 @@ class Job:
 
     several: whether there are several files, so that one may be left out.
     codec: None as long as it is looked for.
+    most: the bytes of all shards, at most.
     """
 
     config: DataConfig
@@ -40,6 +41,7 @@ class Job:
     several: bool
     folder: Path
     codec: Codec | None = None
+    most: int = 0
 
     def bad(self) -> BadFiles:
         """What becomes of files that cannot be read."""
@@ -156,7 +158,8 @@ def write(job: Job, task: ToWrite, watch: Watch) -> Written:
         encoder = Texts(job.config, source, codec)
     encoder.bad = job.bad()
     documents = []
-    with disk.atomic_write(path) as stream:
+    told = room.told(job.most, "all shards take")
+    with told, disk.atomic_write(path) as stream:
         for extent in task.work:
             if isinstance(encoder, Recordings):
                 assert isinstance(codec, Quantiser)
