@@ -1,19 +1,26 @@
 """What the model of a training makes of the prompt."""
 
 import dataclasses
+import math
+import time
 from pathlib import Path
 
 from seqkit.api.prepare_training import Notice, Training
+from seqkit.data.codecs import Quantiser
 from seqkit.errors import SeqkitError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Request, request_of
 from seqkit.model.char_rnn import CharRNN
+from seqkit.progress_line import counted
 from seqkit.report import page
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.events import Sampled
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import Pictures
+
+_SHARE = 0.1  # of train.max_minutes, which the closing sample may take beyond it
+_LEAST = 1.0  # seconds that it may take
 
 
 def sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
@@ -23,10 +30,38 @@ def sample(training: Training, model: CharRNN, request: Request, notice: Notice)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
-    """What the best checkpoint makes of the prompt, in full length: blocks (N, 1)."""
+    """What the best checkpoint makes of the prompt: blocks (N, 1).
+
+    They have the full length, or what a tenth of train.max_minutes suffices for.
+    """
     best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
     request = request_of(training.config, training.length)
-    return sample(training, best.build(training.device), request, notice)
+    blocks = sample(training, best.build(training.device), request, notice)
+    return _in_time(blocks, training, notice) if training.config.train.max_minutes else blocks
+
+
+def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:
+    """The blocks that come within the time that the closing sample may take; at least the first."""
+    minutes, end, made = training.config.train.max_minutes, math.inf, 0
+    for block in blocks:
+        if time.monotonic() > end:
+            notice(
+                f"the closing sample ends after {_amount(made, training)} of "
+                f"{_amount(training.length, training)}: train.max_minutes={minutes:g} leaves no "
+                "time for more, and generate makes more"
+            )
+            return
+        if not made:  # the engine is set up
+            end = time.monotonic() + max(60 * minutes * _SHARE, _LEAST)
+        made += len(block)
+        yield block
+
+
+def _amount(symbols: int, training: Training) -> str:
+    codec = training.corpus.codec
+    if isinstance(codec, Quantiser):
+        return f"{round(symbols / codec.symbol_rate, 2):g} s"
+    return counted(symbols, "symbol")
 
 
 def closing_file(training: Training) -> Path:

@@ -152,7 +152,7 @@ def write_files(
         speed = f"; {pace.speed}" if pace.speed else ""
         shown = f"{files[0]} … {files[-1]}" if len(files) > _MANY else ", ".join(map(str, files))
         written = "written"
-        if made < length:
+        if made < length and interrupts.received:
             what = "files end" if len(files) > 1 else "file ends"
             written = f"interrupted: the {what} early, and can be used; written"
         console.notice(f"{written}: {shown}{speed}")

@@ -346,3 +346,17 @@ def test_my_sound_learns_from_a_recording_and_ends_with_a_sample(
     assert " copies beside it, up to 3 semitones higher or lower (data.copies)" in result.err
     assert result.out.decode() == f"{tmp_path / 'run' / 'samples' / 'final.wav'}\n"
     assert soundfile.info(result.out.decode().strip()).frames == 1600
+
+
+def test_the_closing_sample_of_a_short_training_ends_early(
+    folder: Path, run: Run, tmp_path: Path
+) -> None:
+    words = ("recipe=my_sound", f"data.path={folder / 'étude.wav'}", f"run_dir={tmp_path / 'run'}")
+    small = ("model.hidden_size=16", "train.max_minutes=0.01", "seconds=50000", "device=cpu")
+    result = run(*words, *small)
+    assert result.code == 0, result.err
+    assert "interrupted" not in result.err
+    made = soundfile.info(result.out.decode().strip()).frames
+    assert 0 < made < 50_000 * 8000
+    told = f"ends after {round(made / 8000, 2):g} s of 50000 s: train.max_minutes=0.01 leaves"
+    assert told in result.err
