@@ -232,6 +232,13 @@ def make_folder(path: Path, new: bool = False) -> None:
             raise
 
 
+def try_folder(place: Path) -> None:
+    """Make a folder in a folder, and remove it. Raises OSError where that cannot be."""
+    trial = half_files.name_for(place / "trial")
+    trial.mkdir()
+    trial.rmdir()
+
+
 def rename(source: Path, target: Path) -> None:
     """Give a file or folder another name, in the place of what has it. Raises OutputError."""
     with _failures(target):

@@ -16,10 +16,10 @@ def require(path: Path, size: int) -> None:
     """
     try:
         folder = next(folder for folder in path.absolute().parents if folder.is_dir())
-        free = shutil.disk_usage(folder).free
+        total, _, free = shutil.disk_usage(folder)
     except OSError:
         return  # whoever writes there is told why
-    if free < size:
+    if total and free < size:  # some file systems do not tell
         raise OutputError(
             f"cannot write {path}: it takes {size / 1e6:,.1f} MB, and {free / 1e6:,.1f} MB are "
             "free on its disk"

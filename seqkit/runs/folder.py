@@ -77,6 +77,13 @@ class RunFolder:
                     raise OutputError(f"run_dir={self.path}: {place} is a file, not a folder")
                 if not os.access(place, os.W_OK | os.X_OK):
                     raise OutputError(f"run_dir={self.path}: no right to write in {place}")
+                try:
+                    disk.try_folder(place)  # a system's own, as /proc, allows none all the same
+                except OSError as error:
+                    raise OutputError(
+                        f"run_dir={self.path}: no folder can be made in {place}: "
+                        f"{disk.describe(error)}"
+                    ) from error
                 return
 
     def check_no_others(self) -> None:
