@@ -35,6 +35,7 @@ from seqkit.runs.observers import (
     Pictures,
     Samples,
 )
+from seqkit.runs.saver import Saver
 from seqkit.runs.tensorboard import TensorBoard
 from seqkit.symbols import Integers
 from seqkit.threads import SharedCores
@@ -66,11 +67,13 @@ def run_training(
     with device.memory_errors(training.memory_advice):
         if reason := trainer.prepare():
             notice(reason)
-        _run(training, observers, notice, stop)
+        with Saver(training.folder) as saver:
+            _run(training, saver, observers, notice, stop)
 
 
 def _run(
     training: Training,
+    saver: Saver,
     observers: Sequence[Observer],
     notice: Notice,
     stop: Callable[[], str | None],
@@ -79,7 +82,7 @@ def _run(
     followers = Observers()
     if ranks.leads:
         _open_folder(training)
-        followers.add(_writers(training, followers.tell, notice))
+        followers.add(_writers(training, saver, followers.tell, notice))
         followers.add(observers)
         followers.add(standing_of(training, notice))
         followers.add([Report(folder, lambda: about_run(training), notice)])
@@ -90,7 +93,8 @@ def _run(
     def save_and_stop(reason: str) -> str | None:
         saved = _checkpoint(training)
         if ranks.leads:
-            folder.save(saved)
+            saver.save(saved)
+            saver.wait()
         step = trainer.progress.step
         stopped = Stopped(step, reason, folder.path, training.catalogue.modules)
         followers.tell(stopped)
@@ -122,6 +126,7 @@ def _run(
             raise
         except GaveUpError as error:
             raise DeviceError(f"{error}\n{save_and_stop('an error of the GPU')}") from error
+    saver.wait()
     if ranks.leads:
         folder.write_summary(_summary(training))
     progress = trainer.progress
@@ -159,7 +164,7 @@ class _Contribution:
             self._training.trainer.state()
 
 
-def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observer]:
+def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -> list[Observer]:
     """Those that make the files of the run."""
     folder, medium, config = training.folder, training.medium, training.config
 
@@ -176,7 +181,7 @@ def _writers(training: Training, tell: Observer, notice: Notice) -> list[Observe
     return [
         Metrics(folder),
         Checkpoints(
-            folder,
+            saver,
             lambda: _checkpoint(training),
             lambda: _best(training),
             validates=len(training.validation) > 0,

@@ -27,6 +27,7 @@ from seqkit.errors import CheckpointError, ConfigError
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.plugins import Catalogue
 from seqkit.renamed_keys import upgrade
+from seqkit.runs import tensor_file
 
 FORMAT = 1
 _ZEROS = "0" * 64
@@ -67,7 +68,7 @@ class Checkpoint:
 
     def save(self, path: Path) -> None:
         """Write the file: afterwards it is there and whole, or the old one is untouched."""
-        header = {
+        record = {
             "format": FORMAT,
             "model": dataclasses.asdict(self.model),
             "codec": self.codec.to_spec(),
@@ -79,14 +80,16 @@ class Checkpoint:
         }
         tensors = {_WEIGHTS + name: value for name, value in self.weights.items()}
         tensors |= self.training_tensors
-        content = safetensors.torch.save(
-            {name: value.detach().cpu().contiguous() for name, value in tensors.items()},
-            {"digest": _ZEROS, "seqkit": json.dumps(header)},
+        header, contents = tensor_file.pieces(
+            {name: value.cpu() for name, value in tensors.items()},
+            {"digest": _ZEROS, "seqkit": json.dumps(record)},
         )
-        place = _digest_place(content)
-        digest = hashlib.sha256(content).hexdigest().encode()
-        with disk.atomic_write(path, size=len(content)) as stream:
-            for part in _with_digest(content, place, digest):
+        digest = hashlib.sha256(header)
+        for content in contents:
+            digest.update(content)
+        signed = _with_digest(header, _digest_place(header), digest.hexdigest().encode())
+        with disk.atomic_write(path, size=len(header) + sum(map(len, contents))) as stream:
+            for part in (*signed, *contents):
                 stream.write(part)
 
     def build(self, device: torch.device) -> CharRNN:

@@ -25,8 +25,9 @@ from seqkit.runs.events import (
     readings,
 )
 from seqkit.runs.folder import RunFolder
+from seqkit.runs.saver import Saver
 from seqkit.symbols import Integers
-from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
+from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 
 _VALIDATION_JUDGED = 1.0  # seconds after which the speed of a validation is known
 _ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is known
@@ -79,7 +80,7 @@ class Checkpoints:
 
     def __init__(
         self,
-        folder: RunFolder,
+        saver: Saver,
         training_state: Callable[[], Checkpoint],
         evaluated: Callable[[], Checkpoint],
         *,
@@ -89,20 +90,22 @@ class Checkpoints:
 
         Without validation the best checkpoint is the last one.
         """
-        self._folder = folder
+        self._saver = saver
         self._training_state = training_state
         self._evaluated = evaluated
         self._validates = validates
 
     def __call__(self, event: Event) -> None:
-        """Save what is due."""
+        """Save what is due. Raises OutputError, also if what was due before is not written."""
         match event:
             case Validated(improved=True):
-                self._folder.save_best(self._evaluated())
+                self._saver.save_best(self._evaluated())
             case CheckpointDue():
-                self._folder.save(self._training_state())
+                self._saver.save(self._training_state())
                 if not self._validates:
-                    self._folder.save_best(self._evaluated())
+                    self._saver.save_best(self._evaluated())
+            case Stepped():
+                self._saver.check()
 
 
 class Samples:

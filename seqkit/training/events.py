@@ -65,7 +65,7 @@ class CheckpointDue:
 
 @dataclass(frozen=True)
 class SampleDue:
-    """A validation is done and the checkpoint saved: the moment for a sample."""
+    """A validation is done and its checkpoint on its way: the moment for a sample."""
 
     step: int
 

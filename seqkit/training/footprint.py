@@ -62,8 +62,8 @@ class TrainingShape:
 
     @property
     def saving(self) -> int:
-        """What the host needs to save a checkpoint, which is put together in memory."""
-        return (self.saved if self.on_gpu else self.kept) + 2 * self.saved
+        """The copies on the host of what is saved: all values, and the best weights."""
+        return self.saved + 4 * count_parameters(self.model)
 
     @property
     def on_disk(self) -> int:
@@ -73,7 +73,7 @@ class TrainingShape:
     @property
     def most(self) -> int:
         """The most that the training's device needs at a time."""
-        return self.step if self.on_gpu else max(self.step, self.saving)
+        return self.step if self.on_gpu else self.step + self.saving
 
     @property
     def _place(self) -> int:

@@ -1,5 +1,6 @@
 """The training loop: it computes and yields events, and neither prints nor writes."""
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -252,8 +253,8 @@ class Trainer:
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything beside the weights that the next step depends on: JSON values and tensors.
 
-        All processes have to call it; they get that of all lanes. Steps that were not made, because
-        the persistent kernel gave up, do not count.
+        The next step changes the tensors. All processes have to call it; they get that of all
+        lanes. Steps that the persistent kernel, having given up, did not make do not count.
 
         Raises:
             DivergedError: the weights are not finite, so not worth keeping.
@@ -271,8 +272,8 @@ class Trainer:
         self._ranks.check_same({"the sum of the weights": total})
         self._time.tick()
         values = {
-            "progress": vars(self.progress),
-            "time": vars(self._time.spent),
+            "progress": dataclasses.asdict(self.progress),
+            "time": dataclasses.asdict(self._time.spent),
             "execution": self._execution.to_record(),
             "processes": self._ranks.place.size,
         }

@@ -15,8 +15,8 @@ import seqkit
 from seqkit.errors import ConfigError
 from seqkit.runs import events
 from seqkit.runs.events import Event
-from seqkit.training.events import CheckpointDue
-from tests.conftest import SMALL, TINY, Run, Write, environment
+from seqkit.training.events import CheckpointDue, Stepped
+from tests.conftest import SMALL, TINY, Run, Write, environment, fill_disk, saved
 from tests.warm_python import python
 
 
@@ -190,6 +190,30 @@ def test_an_observer_that_fails_leaves_a_run_that_goes_on(text_file: Path, tmp_p
     seqkit.train("shakespeare", *keys, "resume=auto", data=text_file, on_event=seen.append)
     assert isinstance(seen[0], events.Started)
     assert seen[0].step == 4
+
+
+def test_a_save_that_fails_meanwhile_ends_the_training(
+    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = [*SMALL, "train.checkpoint_every=100", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    last = tmp_path / "a" / "checkpoints" / "last.safetensors"
+    seen: list[Event] = []
+
+    def fill(event: Event) -> None:
+        if event == Stepped(150):
+            assert last.exists()
+            fill_disk(monkeypatch, files=".next*")
+        seen.append(event)
+
+    with pytest.raises(seqkit.OutputError, match=r"next\.safetensors: no space left on device"):
+        seqkit.train("shakespeare", *keys, "train.max_steps=50000", data=text_file, on_event=fill)
+    ended = max(event.step for event in seen if isinstance(event, Stepped))
+    assert 200 <= ended < 299  # at 300 the next save would have found out
+    assert not (tmp_path / "a" / "summary.json").exists()
+    monkeypatch.undo()
+    assert saved(tmp_path / "a").metrics["step"] == 100
+    run = seqkit.train("shakespeare", *keys, "train.max_steps=101", data=text_file)
+    assert run.summary["steps"] == 101
 
 
 def test_trainings_of_the_same_second_get_folders_of_their_own(

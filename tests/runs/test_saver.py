@@ -1,0 +1,157 @@
+"""A training goes on while its checkpoints are written, and loses none of them."""
+
+import contextlib
+import dataclasses
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqkit.errors import DivergedError, OutputError
+from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint, load
+from seqkit.runs.folder import RunFolder
+from seqkit.runs.saver import Saver
+from tests.conftest import fill_disk
+from tests.runs.test_checkpoint import example
+
+
+class SlowFolder(RunFolder):
+    """A folder on a disk that does nothing until its gate is opened."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.gate = threading.Event()
+        self.written: list[str] = []
+
+    def save(self, saved: Checkpoint) -> None:
+        self.gate.wait()
+        super().save(saved)
+        self.written.append("last")
+
+    def save_best(self, saved: Checkpoint) -> None:
+        self.gate.wait()
+        super().save_best(saved)
+        self.written.append("best")
+
+    def step(self, name: str) -> int:
+        return int(load(self.files.checkpoint(name), Catalogue()).metrics["step"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[SlowFolder]:
+    made = SlowFolder(tmp_path / "run")
+    with made.claimed():
+        made.make()
+        yield made
+
+
+def at(step: int) -> Checkpoint:
+    return dataclasses.replace(example(), metrics={"step": step})
+
+
+def test_what_is_saved_is_as_it_was_when_it_was_given(folder: SlowFolder) -> None:
+    checkpoint = at(1)
+    with Saver(folder) as saver:
+        saver.save(checkpoint)
+        saver.save_best(checkpoint)
+        for own in (*checkpoint.weights.values(), *checkpoint.training_tensors.values()):
+            own.zero_()
+        assert not folder.files.has_checkpoints
+        folder.gate.set()
+    last = load(folder.files.checkpoint("last"), Catalogue())
+    best = load(folder.files.checkpoint("best"), Catalogue())
+    for name, own in example().weights.items():
+        assert torch.equal(last.weights[name], own)
+        assert torch.equal(best.weights[name], own)
+    assert torch.equal(last.training_tensors["state.h"], torch.ones(2, 3, 6))
+    assert best.training is None
+    assert folder.written == ["last", "best"]
+
+
+def test_a_save_waits_for_the_one_before_it(folder: SlowFolder) -> None:
+    folder.gate.set()
+    with Saver(folder) as saver:
+        for step in (1, 2, 3):
+            saver.save(at(step))
+        saver.wait()
+        assert (folder.step("last"), folder.step("previous")) == (3, 2)
+        folder.gate.clear()
+        saver.save(at(4))
+        threading.Timer(0.2, folder.gate.set).start()
+        saver.save(at(5))
+        assert folder.step("last") in (4, 5)
+    assert (folder.step("last"), folder.step("previous")) == (5, 4)
+
+
+def test_a_failure_is_raised_where_the_training_is_and_ends_all_writing(
+    folder: SlowFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk(monkeypatch, files=".best*")
+    refused = pytest.raises(OutputError, match=r"cannot write .*best\.safetensors: no space left")
+    with refused, Saver(folder) as saver:
+        saver.save_best(at(1))
+        saver.save(at(1))
+        folder.gate.set()
+    assert not folder.files.has_checkpoints
+    calls: list[Callable[[], None]] = [
+        saver.check,
+        saver.wait,
+        lambda: saver.save(at(2)),
+        lambda: saver.save_best(at(2)),
+    ]
+    for call in calls:
+        with pytest.raises(OutputError, match="no space left"):
+            call()
+
+
+def test_the_failure_of_the_training_itself_is_what_is_told(
+    folder: SlowFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk(monkeypatch)
+    folder.gate.set()
+    with pytest.raises(DivergedError), Saver(folder) as saver:
+        saver.save(at(1))
+        raise DivergedError("the loss is nan")
+
+
+def test_what_was_begun_is_finished_whatever_ends_the_training(folder: SlowFolder) -> None:
+    def insist() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Timer(0.2, folder.gate.set).start()
+
+    with pytest.raises(KeyboardInterrupt), Saver(folder) as saver:
+        saver.save_best(at(1))
+        saver.save(at(1))
+        threading.Timer(0.2, insist).start()
+    assert folder.written == ["best", "last"]
+    folder.gate.clear()
+    with contextlib.suppress(DivergedError), Saver(folder) as saver:
+        saver.save(at(2))
+        threading.Timer(0.2, folder.gate.set).start()
+        raise DivergedError("the loss is nan")
+    assert folder.step("last") == 2
+
+
+@pytest.mark.gpu
+def test_a_gpu_goes_on_after_the_copy_and_not_before_it(folder: SlowFolder) -> None:
+    checkpoint = at(1)
+    checkpoint.weights = {name: own.cuda() for name, own in checkpoint.weights.items()}
+    busy = torch.randn(4096, 4096, device="cuda")
+    with Saver(folder) as saver:
+        for step in (1, 2):
+            folder.gate.clear()
+            for _ in range(20):
+                busy = busy @ busy / 4096
+            saver.save(dataclasses.replace(checkpoint, metrics={"step": step}))
+            for own in checkpoint.weights.values():
+                own.add_(1)
+            folder.gate.set()
+            saver.wait()
+            saved = load(folder.files.checkpoint("last"), Catalogue())
+            for name, own in example().weights.items():
+                assert torch.equal(saved.weights[name], own + (step - 1)), name

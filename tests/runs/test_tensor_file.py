@@ -1,0 +1,53 @@
+"""A file in pieces is what the library makes in one."""
+
+import json
+import struct
+from typing import Any
+
+import safetensors.torch
+import torch
+
+from seqkit.runs import tensor_file
+
+
+def test_the_pieces_are_what_the_library_writes() -> None:
+    tensors = {
+        "b": torch.arange(5, dtype=torch.int32),
+        "wide": torch.randn(2, 3).double(),
+        "a": torch.randn(3, 4).t(),
+        "half": torch.randn(7).half(),
+        "brain": torch.randn(2, 1, 3).bfloat16(),
+        "long": torch.arange(3),
+        "one": torch.tensor(2.5),
+        "none": torch.zeros(0, 4),
+    }
+    metadata = {"digest": "0" * 64, "seqkit": '{"a": "ü\\""}'}
+    header, contents = tensor_file.pieces(tensors, metadata)
+    own = header + b"".join(contents)
+    read = safetensors.torch.load(own)
+    assert read.keys() == tensors.keys()
+    assert all(torch.equal(read[name], value) for name, value in tensors.items())
+    dense = {name: value.contiguous() for name, value in tensors.items()}
+    expected = safetensors.torch.save(dense, metadata)
+    assert _entries(own) == _entries(expected)
+    assert len(own) - len(header) == len(expected) - _begin(expected)
+    assert len(header) % 8 == 0
+    assert all(
+        entry["data_offsets"][0] % tensors[name].itemsize == 0
+        for name, entry in json.loads(header[8:]).items()
+        if name != "__metadata__"
+    )
+
+
+def _begin(content: bytes) -> int:
+    """Where the tensors begin."""
+    return 8 + int(struct.unpack("<Q", content[:8])[0])
+
+
+def _entries(content: bytes) -> dict[str, Any]:
+    """The header but for the places of tensors, whose order is free."""
+    header = json.loads(content[8 : _begin(content)])
+    return {
+        name: {key: value for key, value in entry.items() if key != "data_offsets"}
+        for name, entry in header.items()
+    }
