@@ -1,78 +1,130 @@
 """How long a training waits while its state is saved.
 
-    python benchmarks/saving.py model.num_layers=2 model.hidden_size=1024
+    python benchmarks/saving.py model.num_layers=2 model.hidden_size=1024 train.average=0
 
-saves weights and both moments of Adam, and prints what share of a minute one save takes; on a GPU
-(device=auto takes one) also how long copying them out of it takes. The folder for temporary files
-decides which disk it is (TMPDIR).
+sets recipe=shakespeare up with these keys, trains and saves in turn, and prints medians: the size
+of a checkpoint; how long it takes until it is on the disk; for how long no step can run, which is
+what it takes to copy the state (on a GPU, out of it); how long the same copies take by themselves;
+and what all of a save, its writing beside the steps included, adds to the time of the steps. The
+folder for temporary files decides which disk it is (TMPDIR).
 """
 
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from seqkit.api.prepare_training import Training, opened
 from seqkit.compose import compose
-from seqkit.data.codecs import Characters
-from seqkit.device import choose_device
-from seqkit.model.char_rnn import CharRNN
+from seqkit.errors import SeqkitError
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.folder import RunFolder
+from seqkit.runs.saver import Saver
+
+_LONGER = 1.5  # times as long as a save are the steps among which it is made
+_FIRST = 20  # steps that are not timed
 
 
-def report(keys: Sequence[str], rounds: int = 5) -> str:
-    """The line that is printed: megabytes, seconds of a save (median), and its share of a minute.
+def report(keys: Sequence[str], rounds: int = 7) -> str:
+    """The line that is printed.
 
     Args:
-        keys: `model.*` and `device`, as of a training.
-        rounds: how many saves.
+        keys: of a training.
+        rounds: how many saves of each kind.
     """
-    root = compose(["recipe=shakespeare", *keys], []).config
-    config, chosen = root.model, choose_device(root.device)
-    codec = Characters("".join(map(chr, range(32, 97))), 0)
-    config.vocabulary_size = codec.size
-    network = CharRNN(config, torch.Generator().manual_seed(1)).to(chosen)
-    weights = dict(network.state_dict())
-    moments = {
-        f"{kind}.{name}": own.clone() for kind in ("m", "v") for name, own in weights.items()
-    }
-    state = Checkpoint(
-        config, codec, weights, {}, {}, {}, {}, training={}, training_tensors=moments
-    )
-    seconds, copied = [], []
     with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        with folder.claimed():
-            folder.make()
-            for _ in range(rounds):
-                copied.append(_copy_out([*weights.values(), *moments.values()]))
-                begun = time.perf_counter()
-                folder.save(state)
-                seconds.append(time.perf_counter() - begun)
-            size = folder.files.checkpoint("last").stat().st_size
-            assert folder.load_last(Catalogue(), print) is not None
-    median = statistics.median(seconds)
-    line = f"{size / 1e6:.1f} MB: {median:.3f} s a save, {median / 60:.2%} of a minute"
-    if chosen.type == "cuda":
-        line += f"; {statistics.median(copied):.3f} s of it to copy it out of the GPU"
-    return line
+        words = ["recipe=shakespeare", *keys, f"run_dir={Path(name) / 'run'}"]
+        config, catalogue = compose(words, [])
+        with opened(config, catalogue, _tell) as training:
+            assert training is not None
+            training.trainer.prepare()
+            training.folder.make()
+            return _measured(training, rounds)
 
 
-def _copy_out(tensors: Sequence[Tensor]) -> float:
-    """How many seconds it takes to have tensors on the CPU."""
-    if tensors[0].is_cuda:
-        torch.cuda.synchronize()
+def _measured(training: Training, rounds: int) -> str:
+    def steps(count: int) -> None:
+        for _ in range(count):
+            training.trainer.update()
+
+    def until_written() -> None:
+        saver.save(_state(training))
+        saver.wait()
+
+    def among_steps() -> None:
+        saver.save(_state(training))
+        steps(count)
+
+    steps(_FIRST)
+    kept = [torch.empty_like(own, device="cpu", pin_memory=own.is_cuda) for own in _all(training)]
+    with Saver(training.folder) as saver:
+        until_written()  # takes the memory that is kept
+        save = statistics.median(_seconds(until_written, training) for _ in range(rounds))
+        each = _seconds(lambda: steps(_FIRST), training) / _FIRST
+        count = max(1, int(_LONGER * save / each))
+        waits, copies, added = [], [], []
+        for _ in range(rounds):
+            alone = _seconds(lambda: steps(count), training)
+            copies.append(_seconds(partial(_copy, _all(training), kept), training))
+            waits.append(_seconds(lambda: saver.save(_state(training)), training))
+            saver.wait()
+            added.append(_seconds(among_steps, training) - alone)
+            saver.wait()
+    file = training.folder.files.checkpoint("last")
+    assert training.folder.load_last(Catalogue(), _tell) is not None
+    wait, copy, lost = map(statistics.median, (waits, copies, added))
+    return (
+        f"{file.stat().st_size / 1e6:.1f} MB: written after {save:.3f} s; no step can run for "
+        f"{wait:.4f} s, the copies alone take {copy:.4f} s; {count} steps take {lost:.3f} s more, "
+        f"{max(lost, 0) / 60:.2%} of a minute"
+    )
+
+
+def _state(training: Training) -> Checkpoint:
+    """What a training saves, without its settings."""
+    values, tensors = training.trainer.state()
+    model, codec = training.trainer.model, training.corpus.codec
+    weights = dict(model.state_dict())
+    return Checkpoint(model.config, codec, weights, {}, {}, {}, {}, values, tensors)
+
+
+def _all(training: Training) -> list[Tensor]:
+    state = _state(training)
+    return [own.detach() for own in (*state.weights.values(), *state.training_tensors.values())]
+
+
+def _copy(tensors: Sequence[Tensor], kept: Sequence[Tensor]) -> None:
+    for own, copy in zip(tensors, kept, strict=True):
+        copy.copy_(own, non_blocking=True)
+
+
+def _seconds(work: Callable[[], None], training: Training) -> float:
+    """How long it takes until work is done, on a GPU, too."""
+    _settle(training)
     begun = time.perf_counter()
-    for tensor in tensors:
-        tensor.cpu()
+    work()
+    _settle(training)
     return time.perf_counter() - begun
 
 
+def _settle(training: Training) -> None:
+    if training.device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
 if __name__ == "__main__":
-    print(report(sys.argv[1:]))
+    try:
+        print(report(sys.argv[1:]))
+    except SeqkitError as error:
+        print(f"saving: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

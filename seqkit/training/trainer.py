@@ -263,7 +263,8 @@ class Trainer:
         for _ in range(self._step.take_missing()):
             self.progress.step -= 1
             self.progress.symbols -= self._lanes.count(self.progress.step)
-        total = sum(float(p.detach().double().sum()) for p in self.model.parameters())
+        sums = [own.detach().sum(dtype=torch.float64) for own in self.model.parameters()]
+        total = float(torch.stack(sums).sum())  # one wait for the device
         if not math.isfinite(total):
             raise DivergedError(
                 f"the weights are not finite at step {self.progress.step}: the training diverged; "
