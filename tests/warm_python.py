@@ -22,6 +22,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,36 @@ def _run(words: list[str]) -> None:
         exec(compile(what, "<string>", "exec"), vars(main))
 
 
+def _code(words: list[str]) -> int:
+    """Run the program; its exit code, as the interpreter has it."""
+    try:
+        _run(words)
+    except SystemExit as error:
+        if isinstance(error.code, int):
+            return error.code & 0xFF
+        if error.code is not None:
+            print(error.code, file=sys.stderr)
+        return int(error.code is not None)
+    except KeyboardInterrupt:
+        raise  # the interpreter ends itself by the signal
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def _end(code: int) -> None:
+    """End as the interpreter does, but leave what was imported: to free it copies all of it."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+    except (OSError, ValueError):
+        sys.exit(code)  # and the interpreter says what it has to
+    os._exit(code)
+
+
 if __name__ == "__main__":
     for name in (  # without ONNX Runtime, which starts a thread: no fork has that
         *("seqkit.api.train", "seqkit.commands.train", "seqkit.commands.generate"),
@@ -210,5 +241,4 @@ if __name__ == "__main__":
     ):
         importlib.import_module(name)
     gc.freeze()  # what is imported is not looked through again at the end of each program
-    words = _serve(sys.argv[1])
-    _run(words)
+    _end(_code(_serve(sys.argv[1])))
