@@ -19,7 +19,13 @@ from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import asking, ended_by_signals
 from seqkit.config import options
 from seqkit.console import Console
-from seqkit.errors import ConfigError, SeqkitError, StoppedError, shows_tracebacks
+from seqkit.errors import (
+    ConfigError,
+    SeqkitError,
+    StoppedError,
+    expected,
+    shows_tracebacks,
+)
 from seqkit.plugins import Catalogue
 from seqkit.visible import visible
 
@@ -89,12 +95,10 @@ def _exit_code(run: Callable[[], int]) -> int:
         return 130
     except BrokenPipeError:
         raise
-    except OSError as error:
-        _report(f"{error.filename or 'input or output'}: {error.strerror or error}")
-        return 6
-    except MemoryError:
-        _report("out of memory: try a smaller train.batch_size or model.hidden_size")
-        return 5
+    except (OSError, MemoryError) as error:
+        failure = expected(error)
+        _report(str(failure))
+        return failure.exit_code
 
 
 def entry() -> None:

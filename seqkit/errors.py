@@ -72,6 +72,13 @@ class InterruptedRunError(SeqkitError):
     exit_code = 130
 
 
+def expected(error: OSError | MemoryError) -> SeqkitError:
+    """The expected failure that one of the operating system's comes to."""
+    if isinstance(error, MemoryError):
+        return DeviceError("out of memory: try a smaller train.batch_size or model.hidden_size")
+    return OutputError(f"{error.filename or 'input or output'}: {error.strerror or error}")
+
+
 def shows_tracebacks() -> bool:
     """Whether the user asked for the traceback of every failure: SEQKIT_TRACEBACK=1."""
     return os.environ.get(_TRACEBACK, "0") not in ("", "0")

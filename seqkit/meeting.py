@@ -11,7 +11,7 @@ import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
-from seqkit.errors import ConfigError, DeviceError, SeqkitError
+from seqkit.errors import ConfigError, DeviceError, SeqkitError, expected
 from seqkit.processes import Place
 from seqkit.ranks import ALONE, Ranks
 
@@ -37,6 +37,10 @@ def joined(place: Place, advice: str = "") -> Iterator[Ranks]:
         yield ranks
     except (SeqkitError, KeyboardInterrupt) as error:
         ranks.leave(error)
+    except BrokenPipeError:  # nobody reads what rank 0 prints
+        raise
+    except (OSError, MemoryError) as error:
+        ranks.leave(expected(error))
 
 
 def _connected(place: Place) -> Store:

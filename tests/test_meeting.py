@@ -1,6 +1,8 @@
 """Processes that are started for one command meet each other, and nobody else."""
 
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,6 +11,8 @@ from torch._C._distributed_c10d import HashStore
 from seqkit.errors import DeviceError
 from seqkit.meeting import joined, name_of_start
 from seqkit.processes import Place
+from tests.commands.failing import FAILURE
+from tests.conftest import TINY, environment, torchrun
 
 
 def test_processes_that_start_again_do_not_meet_those_that_ended() -> None:
@@ -30,3 +34,25 @@ def test_gpus_without_nccl_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.distributed, "is_nccl_available", lambda: False)
     with pytest.raises(DeviceError, match="no NCCL"), joined(Place(0, 2, 0, 2)):
         pass
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"), [("memory", "out of memory"), ("file", "/nowhere/at all: No such file")]
+)
+def test_rank_0_tells_what_the_operating_system_refused_another(
+    failure: str, said: str, text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    words = (*TINY, f"data.path={text_file}", f"run_dir={folder}")
+    done = subprocess.run(
+        torchrun(2, "tests.commands.failing", *words),
+        env={**environment(), FAILURE: failure},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("seqkit: error:") == 1
+    assert f"seqkit: error: rank 1: {said}" in done.stderr
+    assert not folder.exists()

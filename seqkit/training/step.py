@@ -222,15 +222,16 @@ class TrainingStep:
             GaveUpError: the persistent kernel gave up; no step changed anything from then on.
         """
         nats = self._nats_of_all()
-        self._ranks.settle(self._device)
         if self._gave_up is not None:
             launch.check(self._device)
         self._nats.zero_()
         return float(nats)
 
     def _nats_of_all(self) -> Tensor:
+        """The sum over the processes, once all their devices are done."""
         nats = self._nats.clone()
         self._ranks.sum(nats)
+        self._ranks.settle(self._device)
         return nats
 
     def take_missing(self) -> int:
