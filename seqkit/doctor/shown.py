@@ -37,8 +37,8 @@ def _row(name: str, value: str) -> str:
 def _data(found: Mapping[str, Any]) -> Iterator[str]:
     about, files, split = found["data"], found["files"], found["split"]
     yield _row("data", f"{about['name']}, {about['bytes']:,} bytes, read as {found['kind']}")
-    count = files["count"]
-    yield _row("size", f"{found['symbols']:,} symbols in {count:,} file{'s' if count > 1 else ''}")
+    documents = counted(files["count"], "document")
+    yield _row("size", f"{found['symbols']:,} symbols in {documents}")
     shares = ", ".join(f"{name} {size:,}" for name, size in split.items() if size)
     yield _row("split", shares)
     if left_out := files["left_out"]:

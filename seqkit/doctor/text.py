@@ -59,12 +59,14 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
     for begin in range(0, len(part), _BLOCK):
         block = part.symbols[begin : begin + _BLOCK]
         counts += np.bincount(block, minlength=codec.size)
-        if newline is not None:
-            ends = np.flatnonzero(block == newline) + begin
-            sizes = np.diff(ends, prepend=begun - 1) - 1
+        ends = block == newline if newline is not None else np.zeros(len(block), bool)
+        last = part.starts[(part.starts > begin) & (part.starts <= begin + len(block))] - 1
+        ended = np.union1d(np.flatnonzero(ends) + begin, last)  # a document ends a line, too
+        if ended.size:
+            sizes = np.diff(ended, prepend=begun - 1) - ends[ended - begin]
             own, times = np.unique(sizes, return_counts=True)
             lengths.update(dict(zip(own.tolist(), times.tolist(), strict=True)))
-            begun = int(ends[-1]) + 1 if ends.size else begun
+            begun = int(ended[-1]) + 1
         part.release()
         watch(begin + len(block))
     if begun < len(part):  # the last line has no end

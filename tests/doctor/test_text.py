@@ -42,6 +42,13 @@ def test_a_text_without_line_ends_is_one_line() -> None:
     assert (found.lines, found.line_longest) == (1, 150_000)
 
 
+def test_the_end_of_a_document_ends_a_line() -> None:
+    codec = Characters.from_text("ab\n")
+    documents = [codec.encode(content) for content in ("ab\na", "bb\n", "a" * 40_000, "b")]
+    found = text.facts(Part.of(*documents), codec, lambda done: None)
+    assert (found.lines, found.line_median, found.line_longest) == (5, 2, 40_000)
+
+
 def test_odd_characters_are_named_the_most_frequent_first() -> None:
     found, codec = facts("plain text\n\twith\x07 \u200b\u202e\u202e\u00a0\ufffd\ue000 é ☃")
     odd = {e["code_point"]: (e["kind"], e["count"]) for e in text.odd_characters(found, codec)}
