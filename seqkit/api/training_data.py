@@ -11,7 +11,8 @@ from seqkit.console import Progress
 from seqkit.data import copies, pipes, remote, silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.load import check_no_lists, load_corpus
+from seqkit.data.files import check_no_lists
+from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
 from seqkit.doctor import sound_faults, text_faults
 from seqkit.errors import ConfigError

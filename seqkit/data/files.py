@@ -272,3 +272,12 @@ def is_folder(path: Path) -> bool:
             return False
     except OSError as error:
         raise BadFileError.of(path, error) from error
+
+
+def check_no_lists(paths: Sequence[str]) -> None:
+    """Raise DataError for several paths in one, which a name with a comma might be, too."""
+    for given in paths:
+        parts = [part.strip() for part in given.split(",")]
+        if len(parts) > 1 and not os.path.lexists(given) and all(map(os.path.lexists, parts)):
+            several = " ".join(f"data.path={part}" for part in parts)
+            raise DataError(f"data.path={given}: no such file: for several, give {several}")

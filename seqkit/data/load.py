@@ -1,6 +1,5 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
-from seqkit.data.files import Search, head
+from seqkit.data.files import Search, check_no_lists, head
 from seqkit.data.meter import Meter
 from seqkit.data.shards import opened
 from seqkit.data.shards.index import read_index
@@ -234,12 +233,3 @@ def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located
     if data.dataset:
         return datasets.locate(data.dataset, catalogue, folders)
     raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")
-
-
-def check_no_lists(paths: Sequence[str]) -> None:
-    """Raise DataError for several paths in one, which a name with a comma might be, too."""
-    for given in paths:
-        parts = [part.strip() for part in given.split(",")]
-        if len(parts) > 1 and not os.path.lexists(given) and all(map(os.path.lexists, parts)):
-            several = " ".join(f"data.path={part}" for part in parts)
-            raise DataError(f"data.path={given}: no such file: for several, give {several}")

@@ -5,6 +5,7 @@ from typing import Any
 
 from seqkit.report.verdict import baselines, judge
 from seqkit.runs import record
+from seqkit.runs.layout import require_run
 
 
 def of(path: Path) -> dict[str, Any]:
@@ -13,7 +14,7 @@ def of(path: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: there is no run, or the folder cannot be read.
     """
-    record.require_run(path)
+    require_run(path)
     found = record.read(path)
     verdict, metrics = judge(found), found.metrics
     step, loss = found.best or (None, None)

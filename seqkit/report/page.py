@@ -12,8 +12,8 @@ from seqkit.console import Progress, unseen
 from seqkit.progress_line import duration
 from seqkit.report import charts, next_command, samples, template, verdict
 from seqkit.report.charts import Chart
-from seqkit.runs.layout import RunFiles
-from seqkit.runs.record import Record, State, read, require_run
+from seqkit.runs.layout import RunFiles, require_run
+from seqkit.runs.record import Record, State, read
 from seqkit.visible import visible, visible_line
 
 _LONGEST = 2000  # characters of a name or a message

@@ -13,11 +13,11 @@ from seqkit import disk
 from seqkit.checking import default_of
 from seqkit.config import Config, options
 from seqkit.config_file import LARGEST, from_yaml
-from seqkit.errors import CheckpointError, ConfigError, SeqkitError
+from seqkit.errors import ConfigError, SeqkitError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint, metrics
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.layout import RunFiles, find_checkpoint, names_of, runs_below
+from seqkit.runs.layout import RunFiles, find_checkpoint
 from seqkit.runs.metrics import Metrics
 
 State = Literal["running", "finished", "stopped", "pruned", "diverged", "ended"]
@@ -130,27 +130,6 @@ def read(path: Path, state: State | None = None) -> Record:
         data=extra.get("data.wav"),
         problems=problems,
     )
-
-
-def require_run(path: Path) -> None:
-    """Raise CheckpointError if there is no run in a folder."""
-    files = RunFiles(path)
-    try:
-        if files.config.is_file() or files.metrics.is_file():
-            return
-        instead = _instead_of_a_run(path)
-    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
-        reason = disk.describe(error) if isinstance(error, OSError) else str(error)
-        raise CheckpointError(f"run_dir={path}: cannot be read: {reason}") from error
-    raise CheckpointError(f"run_dir={path}: {instead}")
-
-
-def _instead_of_a_run(path: Path) -> str:
-    if not path.is_dir():
-        return "no such folder: give the folder of a run"
-    if runs := runs_below(path):
-        return f"it holds the runs {names_of(runs, path)}: give the folder of one"
-    return "no run in this folder: give the folder of a run"
 
 
 def _state(path: Path, about: Mapping[str, Any], finished: bool) -> State:

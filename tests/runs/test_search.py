@@ -7,9 +7,8 @@ import pytest
 
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.runs import search
-from seqkit.runs.layout import find_checkpoint
+from seqkit.runs.layout import find_checkpoint, require_run
 from seqkit.runs.own_config import read_config
-from seqkit.runs.record import require_run
 
 
 def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) -> None:
