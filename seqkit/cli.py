@@ -194,6 +194,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     from seqkit import compose
+    from seqkit.commands import named
 
     config, catalogue = composed
     console = Console(config.quiet or not processes.place().leads)
@@ -202,8 +203,9 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
         raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
-    with console.progress(_STARTING):  # PyTorch takes a second or two
-        run = commands.load(command)
+    with console.progress(_STARTING):
+        named.check(command, config)
+        run = commands.load(command)  # PyTorch takes a second or two
     run(config, catalogue, console)
     return 0
 

@@ -11,6 +11,7 @@ import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
+from seqkit.console import Progress, unseen
 from seqkit.errors import ConfigError, DeviceError, SeqkitError, expected
 from seqkit.processes import Place
 from seqkit.ranks import ALONE, Ranks
@@ -20,10 +21,11 @@ _MEETING = 0.02  # seconds between looks at who has come
 
 
 @contextlib.contextmanager
-def joined(place: Place, advice: str = "") -> Iterator[Ranks]:
+def joined(place: Place, advice: str = "", progress: Progress = unseen) -> Iterator[Ranks]:
     """Join the processes that were started for one command; a process alone joins nothing.
 
-    `advice` is what the user can do when another process has ended.
+    `advice` is what the user can do when another process has ended; `progress` shows that the
+    others are waited for.
 
     Raises:
         ConfigError: the processes cannot reach each other.
@@ -32,7 +34,9 @@ def joined(place: Place, advice: str = "") -> Iterator[Ranks]:
     if place.size == 1:
         yield ALONE
         return
-    ranks = Ranks(place, _connected(place), advice)
+    with progress("waiting for the other processes"):
+        store = _connected(place)
+    ranks = Ranks(place, store, advice)
     try:
         yield ranks
     except (SeqkitError, KeyboardInterrupt) as error:

@@ -2,18 +2,16 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from seqkit.api.model import Model
 from seqkit.checking import check_type
 from seqkit.console import Progress, unseen
 from seqkit.device import choose_device, memory_errors
-from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
-from seqkit.runs.layout import find_checkpoint
+from seqkit.runs.layout import named_checkpoint
 
 
 def load_checkpoint(
@@ -25,10 +23,9 @@ def load_checkpoint(
         ConfigError: nothing is named.
         CheckpointError: there is no checkpoint, or none that can be read.
     """
-    if not place:
-        raise ConfigError("no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE")
+    file = named_checkpoint(place)
     with progress("reading the checkpoint"):
-        return read_checkpoint(find_checkpoint(Path(place)), catalogue)
+        return read_checkpoint(file, catalogue)
 
 
 def load(

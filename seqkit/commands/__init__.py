@@ -18,6 +18,8 @@ _SAMPLING = (
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
 _SWEEP = ("gpus", "jobs", "launcher", "search")
+_PROMPTS = ("prompt_file", "prompt_audio")
+_PREDICTED = ("checkpoint", "data.path")
 _PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
 
 
@@ -25,12 +27,14 @@ _PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
 class Command:
     """A verb: what it does, and what it reads: keys, and groups with all their keys.
 
-    One that is `shared` runs in all processes that torchrun starts, others in the first alone.
+    One that is `shared` runs in all processes that torchrun starts, others in the first alone. What
+    the keys that it `needs` name has to be there when it starts: see `named`.
     """
 
     summary: str
     reads: tuple[str, ...]
     shared: bool = False
+    needs: tuple[str, ...] = ()
 
 
 COMMANDS = {
@@ -38,10 +42,12 @@ COMMANDS = {
         "learn from text or sound and give a sample (the default)",
         (*_SAMPLING, *_RUN, *_SWEEP, "data", "device", "log", "model", "optimizer", "train"),
         shared=True,
+        needs=("init_from", "data.path", *_PROMPTS),
     ),
     "generate": Command(
         "let a checkpoint write text or make sound",
         (*_SAMPLING, *_OUTPUT, "checkpoint", "device", "streams"),
+        needs=("checkpoint", *_PROMPTS),
     ),
     "evaluate": Command(
         "measure how well a checkpoint predicts text or sound",
@@ -51,31 +57,45 @@ COMMANDS = {
             *(*_RULE, "length", "sample", "seconds"),
         ),
         shared=True,
+        needs=_PREDICTED,
     ),
     "score": Command(
         "show which symbols surprise a checkpoint, and what its cells follow",
         (*_OUTPUT, "checkpoint", "data", "device", "neuron", "part"),
+        needs=_PREDICTED,
     ),
     "compare": Command(
         "show runs side by side, best first, and draw their learning curves",
         (*_OUTPUT, "json", "runs"),
+        needs=("runs",),
     ),
     "compress": Command(
         "make a file small with a checkpoint that predicts it",
         (*_PACKING, "data.channel", "dynamic"),
+        needs=_PREDICTED,
     ),
-    "decompress": Command("give back the file that compress was given", _PACKING),
+    "decompress": Command("give back the file that compress was given", _PACKING, needs=_PREDICTED),
     "prepare": Command(
         "turn text or sound of any size into shards, which train reads",
         (*_OUTPUT, "data", "recipe"),
+        needs=("data.path",),
     ),
-    "report": Command("write the page that shows a run, report.html, anew", ("run_dir",)),
+    "report": Command(
+        "write the page that shows a run, report.html, anew", ("run_dir",), needs=("run_dir",)
+    ),
     "doctor": Command(
         "look at data before a training, or at a run after it, and say what to do",
         (*_OUTPUT, "data", "device", "json", "recipe", "run_dir", "train.max_minutes"),
+        needs=("data.path", "run_dir"),
     ),
-    "inspect": Command("show what a checkpoint holds", ("checkpoint", "json")),
-    "export": Command("write a checkpoint's network as an ONNX model", (*_OUTPUT, "checkpoint")),
+    "inspect": Command(
+        "show what a checkpoint holds", ("checkpoint", "json"), needs=("checkpoint",)
+    ),
+    "export": Command(
+        "write a checkpoint's network as an ONNX model",
+        (*_OUTPUT, "checkpoint"),
+        needs=("checkpoint",),
+    ),
     "bench": Command(
         "time training or generation at a shape, beside other ways to do it",
         (

@@ -49,7 +49,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             return
         console.notice(f"protocol={config.protocol} runs in one process, the others have ended")
         place = Place()
-    with meeting.joined(place, _ADVICE) as ranks:
+    with meeting.joined(place, _ADVICE, console.progress) as ranks:
         _evaluate(config, catalogue, console, ranks)
 
 

@@ -27,7 +27,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     With torchrun this is one of several processes that train together.
     """
     with (
-        meeting.joined(processes.place(), _ADVICE) as joined,
+        meeting.joined(processes.place(), _ADVICE, console.progress) as joined,
         contextlib.ExitStack() as held,
     ):
         with console.progress("setting up"):

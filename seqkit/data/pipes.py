@@ -47,18 +47,23 @@ def settled(
             has the file of one that was read before.
         OutputError: the cache cannot be written.
     """
-    for path in paths:
-        if _is_of_a_stream(path, cache) and not Path(path).exists():
-            raise DataError(
-                f"{path}: the cache no longer holds what was read from {Path(path).name}: give the "
-                "same content again, as data.path=- or as a file"
-            )
+    check_kept(paths, cache)
     meter = Meter(progress)
     new = [path for path in dict.fromkeys(paths) if is_pipe(path)]
     files = {path: _keep(path, cache, notice, meter) for path in new}
     if new:
         _forget_old(cache / "streams")
     return [files.get(path, path) for path in paths]
+
+
+def check_kept(paths: Sequence[str], cache: Path) -> None:
+    """Raise DataError for the file of a stream that was read before and is gone."""
+    for path in paths:
+        if _is_of_a_stream(path, cache) and not Path(path).exists():
+            raise DataError(
+                f"{path}: the cache no longer holds what was read from {Path(path).name}: give the "
+                "same content again, as data.path=- or as a file"
+            )
 
 
 def is_kept(path: str, cache: Path) -> bool:

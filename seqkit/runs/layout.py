@@ -5,12 +5,13 @@ checkpoints/{last,previous,best}.safetensors
 """
 
 import contextlib
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit import disk
-from seqkit.errors import CheckpointError
+from seqkit.errors import CheckpointError, ConfigError
 
 _SUFFIX = ".safetensors"
 _SAVED = ("best", "last", "previous")  # checkpoints, the one to take first
@@ -125,6 +126,18 @@ class RunFiles:
             return []
 
 
+def named_checkpoint(place: str | None) -> Path:
+    """The checkpoint that `checkpoint=` names.
+
+    Raises:
+        ConfigError: nothing is named.
+        CheckpointError: there is none.
+    """
+    if not place:
+        raise ConfigError("no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE")
+    return find_checkpoint(Path(place))
+
+
 def find_checkpoint(place: Path) -> Path:
     """The checkpoint that `checkpoint=` means: a file, or a run folder's best one.
 
@@ -132,13 +145,20 @@ def find_checkpoint(place: Path) -> Path:
         CheckpointError: there is none.
     """
     try:
-        if not place.is_dir():
+        mode = place.stat().st_mode
+        if stat.S_ISREG(mode):
             return place
+        if not stat.S_ISDIR(mode):  # a device or a pipe might never end
+            raise CheckpointError(f"{place}: not a regular file, so no checkpoint")
         for name in _SAVED:
             if (file := RunFiles(place).checkpoint(name)).is_file():
                 return file
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{place}: no such checkpoint") from error
     except OSError as error:
         raise CheckpointError(f"{place}: cannot be read: {disk.describe(error)}") from error
+    except ValueError as error:  # a name with a NUL
+        raise CheckpointError(f"{str(place)!r}: no such checkpoint: {error}") from error
     if runs := sorted(filter(_has_checkpoints, runs_below(place)), key=_saved_at, reverse=True):
         raise CheckpointError(
             f"{place}: a folder of runs: give one of them, the newest: checkpoint={runs[0]}"

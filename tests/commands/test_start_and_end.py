@@ -1,12 +1,13 @@
 """A terminal shows something from the first moment on, and a command is over with its last line."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import process
+from tests.conftest import Run, environment, process
 from tests.terminal import on_terminal
 from tests.warm_python import python
 
@@ -14,7 +15,7 @@ _WITHOUT_TORCH = """
 import sys
 sys.modules["torch"] = None
 from seqkit.cli import main
-main(["generate", "checkpoint=none", *sys.argv[1:]])
+sys.exit(main(sys.argv[1:]))
 """
 _AT_THE_END = """
 import atexit, gc, sys
@@ -30,13 +31,70 @@ def test_something_is_shown_before_pytorch_is_imported(
     words: list[str], shows: bool, tmp_path: Path
 ) -> None:
     seen = []
-    with on_terminal([sys.executable, "-c", _WITHOUT_TORCH, *words], 80, tmp_path) as terminal:
+    program = [sys.executable, "-c", _WITHOUT_TORCH, "bench", "shape=toy", *words]
+    with on_terminal(program, 80, tmp_path) as terminal:
         while terminal.read():
             seen += terminal.screen.rows[:1]
         rows = terminal.screen.rows
     assert any(row.startswith("seqkit: starting") for row in seen) == shows
     assert "seqkit: starting" not in "\n".join(rows)  # nothing of it is left
     assert "torch" in rows[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("generate", 2, "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE"),
+        ("generate checkpoint=none", 4, "none: no such checkpoint"),
+        ("generate checkpoint=a prompt_file=none", 3, "prompt_file=none: cannot be read: no such"),
+        ("evaluate checkpoint=a data.path=none", 3, "none: cannot be read: no such file"),
+        ("score checkpoint=/dev/null", 4, "/dev/null: not a regular file, so no checkpoint"),
+        ("compress checkpoint=none out=b", 4, "none: no such checkpoint"),
+        ("inspect checkpoint=.", 4, ".: no checkpoint in this folder"),
+        ("compare runs=none", 2, "runs=none: no run there"),
+        ("report run_dir=none", 4, "run_dir=none: no such folder"),
+        ("doctor data.path=none", 3, "none: cannot be read: no such file"),
+        ("prepare data.path=none out=b", 3, "none: cannot be read: no such file"),
+        ("recipe=shakespeare data.path=none", 3, "none: cannot be read: no such file"),
+        ("recipe=shakespeare data.path=a,a", 3, "for several, give data.path=a data.path=a"),
+        ("recipe=shakespeare init_from=none", 4, "none: no such checkpoint"),
+        ("recipe=my_sound prompt_audio=none", 3, "none: cannot be read: no such file"),
+    ],
+)
+def test_what_is_not_there_is_told_without_pytorch(
+    words: str, code: int, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a").touch()
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_TORCH, *words.split()],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert done.stderr.startswith("seqkit: error:")
+    assert told in done.stderr
+
+
+def test_a_run_that_goes_on_needs_none_of_it(run: Run, trained: Path) -> None:
+    done = run(f"run_dir={trained}", "resume=auto", "prompt_file=none")
+    assert (done.code, "is finished" in done.err) == (0, True), done.err
+
+
+def test_who_is_waited_for_is_shown(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = {"RANK": 0, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 2}
+    for name, value in {**place, "MASTER_ADDR": "localhost", "MASTER_PORT": port}.items():
+        monkeypatch.setenv(name, str(value))
+    program = [python(), "-m", "seqkit", "recipe=toy_sentence", "device=cpu"]
+    with on_terminal(program, 80, tmp_path) as terminal:
+        while terminal.read():
+            if any("waiting for the other processes" in row for row in terminal.screen.rows):
+                return
+    raise AssertionError("the program ended")
 
 
 def test_what_takes_a_moment_shows_its_name_and_the_time(tmp_path: Path) -> None:

@@ -1,0 +1,80 @@
+"""What a command line names, looked for before PyTorch is imported, which takes seconds."""
+
+from pathlib import Path
+
+from seqkit import disk
+from seqkit.commands import COMMANDS
+from seqkit.config import Config
+from seqkit.data import files, pipes, remote
+from seqkit.data.bad_files import BadFileError
+from seqkit.data.sound.reader import Reader
+from seqkit.errors import DataError
+from seqkit.runs import layout, search
+
+
+def check(command: str, config: Config) -> None:
+    """Look for what the keys name that the command `needs`.
+
+    Whoever reads it finds out the same, but later. A run that goes on may need none of it.
+
+    Raises:
+        ConfigError: a key that the command cannot do without is not given, or names no runs.
+        CheckpointError: there is no such checkpoint, or run.
+        DataError: there is no such file of data or of a prompt, or it cannot be read.
+    """
+    if config.resume != "never":
+        return
+    for key in COMMANDS[command].needs:
+        _CHECKS[key](config)
+
+
+def _checkpoint(config: Config) -> None:
+    layout.named_checkpoint(config.checkpoint)
+
+
+def _init_from(config: Config) -> None:
+    if config.init_from is not None:
+        layout.find_checkpoint(Path(config.init_from))
+
+
+def _run_dir(config: Config) -> None:
+    if config.run_dir and not config.data.path:  # doctor takes one of them
+        layout.require_run(Path(config.run_dir))
+
+
+def _runs(config: Config) -> None:
+    search.find(config.runs)
+
+
+def _data_path(config: Config) -> None:
+    files.check_no_lists(config.data.path)
+    pipes.check_kept(config.data.path, disk.cache_dir())
+    for path in config.data.path:
+        if not (pipes.is_pipe(path) or remote.is_remote(path)):
+            files.is_folder(Path(path))
+
+
+def _prompt_file(config: Config) -> None:
+    path = config.prompt_file
+    if path is None or pipes.is_pipe(path):
+        return
+    try:
+        files.is_folder(Path(path))
+    except BadFileError as error:
+        raise DataError(f"prompt_file={error}") from error
+
+
+def _prompt_audio(config: Config) -> None:
+    if config.prompt_audio is not None:
+        Reader(Path(config.prompt_audio))
+
+
+_CHECKS = {
+    "checkpoint": _checkpoint,
+    "data.path": _data_path,
+    "init_from": _init_from,
+    "prompt_audio": _prompt_audio,
+    "prompt_file": _prompt_file,
+    "run_dir": _run_dir,
+    "runs": _runs,
+}
