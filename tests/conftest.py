@@ -4,6 +4,7 @@ import os
 
 # One thread computes these tiny models fastest, and beside other programs many times faster.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["HF_HUB_OFFLINE"] = "1"  # data sets come from the disk
 
 import contextlib
 import errno
@@ -65,6 +66,7 @@ Tell = Callable[[str, int], None]
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["SEQKIT_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["HF_HOME"] = str(tmp_path_factory.mktemp("hf_home"))
     os.environ.pop("SEQKIT_DATA_DIR", None)
 
 

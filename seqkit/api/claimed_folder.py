@@ -47,8 +47,8 @@ def claimed(
             resume.take_place(config, saved, notice)
             config.data = opened.settled(config.data)  # as the run's own were
             resume.leave_out_new_keys(config, saved, notice)
-            here = remote.kept(config.data.path, disk.cache_dir())
-            if not any(map(remote.is_remote, here)):  # else once it is fetched, with its shards
+            here = remote.kept(config.data, disk.cache_dir())
+            if not any(map(remote.is_remote, here.path)):  # else once fetched, with its shards
                 resume.check_settings(config, saved)
             config.init_from = saved.config.get("init_from")
         yield folder, saved

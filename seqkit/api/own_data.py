@@ -64,9 +64,8 @@ def corpus_asked_for(
         if config.data != DataConfig():
             notice("without data.path the data are read as the checkpoint's own were")
         return _own_corpus(saved, catalogue, notice, progress)
-    data = config.data
-    paths = remote.settled(data.path, data.pattern, disk.cache_dir(), notice, progress)
-    data = dataclasses.replace(data, path=paths, max_vocabulary=0)
+    data = remote.settled(config.data, disk.cache_dir(), notice, progress)
+    data = dataclasses.replace(data, max_vocabulary=0)
     return load_corpus(
         saved.as_read(data),
         catalogue=catalogue,
@@ -91,8 +90,7 @@ def _own_corpus(
     Raises:
         DataError: the data is not found, or is another.
     """
-    data = _recorded_config(saved)
-    data.path = remote.kept(data.path, disk.cache_dir())
+    data = remote.kept(_recorded_config(saved), disk.cache_dir())
     if data.path:
         problem = recorded_path_problem(data, saved.codec, saved.data)
     else:

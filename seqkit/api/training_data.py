@@ -62,7 +62,7 @@ def read(
         config.prompt_file = files[-1]
     _make_paths_absolute(config)
     data, cache = config.data, disk.cache_dir()
-    here = remote.fetched(data.path, data.pattern, cache, notice, progress)
+    here = remote.here(data, cache, notice, progress)
     config.data = opened.settled(data)
 
     def check(sha256: str) -> None:
@@ -73,7 +73,7 @@ def read(
             notice(f"going on though {differs}")
 
     corpus = load_corpus(
-        dataclasses.replace(config.data, path=here),
+        dataclasses.replace(config.data, path=here.path, encoding=here.encoding),
         catalogue=catalogue,
         notice=notice,
         codec=origin.codec if origin else None,
@@ -138,7 +138,7 @@ def of_sound(
 
 
 def _make_paths_absolute(config: Config) -> None:
-    config.data.path = [remote.absolute(path) for path in config.data.path]
+    config.data.path = remote.absolute(config.data)
     for key in ("init_from", "prompt_file", "prompt_audio"):
         if path := getattr(config, key):
             setattr(config, key, str(Path(path).absolute()))

@@ -10,7 +10,7 @@ from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.compression.compress import compress
 from seqkit.compression.container import MARK
-from seqkit.config import Config
+from seqkit.config import Config, DataConfig
 from seqkit.console import Console, Product
 from seqkit.data import files, remote
 from seqkit.data.codecs import Codec, Quantiser
@@ -82,9 +82,8 @@ def source_of(config: Config, console: Console) -> Path:
     """
     if len(config.data.path) != 1:
         raise ConfigError("give one file as data.path=FILE, or data.path=- for stdin")
-    (source,) = remote.settled(
-        config.data.path, "", disk.cache_dir(), console.notice, console.progress
-    )
+    given = DataConfig(path=config.data.path)
+    (source,) = remote.settled(given, disk.cache_dir(), console.notice, console.progress).path
     path = Path(source)
     if files.is_folder(path):
         raise ConfigError(f"data.path={path}: a folder: give one file")

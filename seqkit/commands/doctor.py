@@ -37,9 +37,8 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
     cache = disk.cache_dir()
     given = pipes.settled(config.data.path, cache, console.notice, console.progress)
-    config.data.path = remote.fetched(
-        given, config.data.pattern, cache, console.notice, console.progress
-    )
+    config.data.path = given
+    config.data = remote.here(config.data, cache, console.notice, console.progress)
     config = _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
     corpus = load_corpus(

@@ -19,10 +19,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = Path(str(config.out))
     if out.exists() and not out.is_dir():
         raise OutputError(f"out={out} is a file: give a folder for the shards")
-    data = config.data
-    data.path = remote.settled(
-        data.path, data.pattern, disk.cache_dir(), console.notice, console.progress
-    )
+    data = remote.settled(config.data, disk.cache_dir(), console.notice, console.progress)
     index = prepare(
         data,
         out,

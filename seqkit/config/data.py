@@ -9,12 +9,22 @@ from seqkit.checking import option
 class DataConfig:
     """Where the symbols come from and how they are read."""
 
-    kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes", "audio"))
+    kind: str = option(
+        "auto",
+        "how files are read; hf takes data.path for a data set in the format of Hugging Face, "
+        "each row a document",
+        choices=("auto", "text", "bytes", "audio", "hf"),
+    )
     dataset: str = option("", "the data set used when data.path is not given (docs/datasets.md)")
     path: list[str] = option(
         [],
         "a file, a folder, a URL, or - for stdin; each file is one document; may be given several "
         "times",
+    )
+    column: str = option("text", "with data.kind=hf: the column of text that is read")
+    hf_split: str = option("train", "with data.kind=hf: the data set's own split that is read")
+    hf_subset: str = option(
+        "", "with data.kind=hf: the configuration that is read, where the data set has several"
     )
     pattern: str = option(
         "",
@@ -101,3 +111,8 @@ class DataConfig:
         "a file or folder that cannot be read: stop there, or leave it out",
         choices=("error", "skip"),
     )
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether a file holds many documents: the rows of a data set."""
+        return self.kind == "hf"

@@ -1,6 +1,7 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,8 +135,9 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     recorded = record.get("bytes")
     if recorded is None:
         return f"the checkpoint does not say how large {' and '.join(data.path)} was"
-    if away := next(filter(remote.is_remote, data.path), None):
-        return f"{away} is not in the cache, and is fetched only if data.path={away} is given"
+    if away := next(filter(partial(remote.is_away, data, disk.cache_dir()), data.path), None):
+        key = "data.kind=hf " if data.of_rows else ""
+        return f"{away} is not in the cache, and is fetched only if {key}data.path={away} is given"
     chosen = audio_corpus.choice(data) if codec.kind == "audio" else text_corpus.choice(data, codec)
     search = Search(chosen, BadFiles(data.on_bad_file == "skip"))
     shown, size = " and ".join(data.path), 0
@@ -162,6 +164,8 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
 def suggested_recipe(data: DataConfig) -> str:
     """`fitting_recipe` in words, as far as it can be told without reading `data.path`."""
     files = [path for path in map(Path, data.path) if path.exists()]
+    if data.of_rows:
+        return f"recipe={_FOR_TEXT}, for text"
     if opened.folder_of(data):
         sound = opened.settled(data).kind == "audio"
         return f"recipe={_FOR_MUCH_SOUND}, for sound" if sound else f"recipe={_FOR_TEXT}, for text"
@@ -181,25 +185,26 @@ def _recipe_for(paths: Sequence[Path], pattern: str) -> str:
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
     """How the data is to be read: text, bytes, audio, or auto to go by the content."""
+    asked = "text" if data.of_rows else data.kind
     if codec is not None:
         if data.codec not in ("auto", codec.name):
             raise ConfigError(
                 f"data.codec={data.codec}: the checkpoint was trained with {codec.name}; "
                 "leave the key out"
             )
-        if data.kind not in ("auto", codec.kind):
+        if asked not in ("auto", codec.kind):
             raise ConfigError(
                 f"data.kind={data.kind}: the checkpoint reads {_WORDS[codec.kind]}, but the recipe "
-                f"(or the command line) asks for {_WORDS[data.kind]}"
+                f"(or the command line) asks for {_WORDS[asked]}"
             )
         return codec.kind
     if data.codec == "auto":
-        return data.kind
+        return asked
     kind = codecs.find(data.codec, catalogue).kind
-    if data.kind not in ("auto", kind):
+    if asked not in ("auto", kind):
         raise ConfigError(
             f"data.codec={data.codec} is for {_WORDS[kind]}, and data.kind={data.kind} asks for "
-            f"{_WORDS[data.kind]}: give data.kind={kind}, or another codec"
+            f"{_WORDS[asked]}: give data.kind={kind}, or another codec"
         )
     return kind
 

@@ -8,17 +8,19 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from seqkit import disk
+from seqkit.config import DataConfig
 from seqkit.console import Progress, unseen
-from seqkit.data import pipes
+from seqkit.data import hub, pipes
 from seqkit.data.files import Choice
 from seqkit.data.meter import Meter
 from seqkit.data.stores import Entry, Store
-from seqkit.errors import DataError
+from seqkit.errors import ConfigError, DataError
 from seqkit.progress_line import counted
 
 Notice = Callable[[str], None]
@@ -29,24 +31,50 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def absolute(path: str) -> str:
-    """A path as it is known from every folder; a URL is already."""
-    return path if is_remote(path) else str(Path(path).absolute())
+def is_away(data: DataConfig, cache: Path, path: str) -> bool:
+    """Whether a path of `kept` is a URL, or a data set, that has no copy in the cache."""
+    return hub.is_away(path, cache) if data.of_rows else is_remote(path)
+
+
+def absolute(data: DataConfig) -> list[str]:
+    """The paths as they are known from every folder; URLs are already."""
+    if data.of_rows:
+        return [hub.absolute(path) for path in data.path]
+    return [path if is_remote(path) else str(Path(path).absolute()) for path in data.path]
 
 
 def settled(
-    paths: Sequence[str],
-    pattern: str,
-    cache: Path,
-    notice: Notice,
-    progress: Progress = unseen,
-) -> list[str]:
-    """The paths, with files of the cache in the place of streams and URLs.
+    data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen
+) -> DataConfig:
+    """The keys with files of the cache in the place of streams, URLs and data sets.
 
-    Raises what `pipes.settled` and `fetched` raise.
+    Raises what `pipes.settled` and `here` raise.
     """
-    files = pipes.settled(paths, cache, notice, progress)
-    return fetched(files, pattern, cache, notice, progress)
+    files = pipes.settled(data.path, cache, notice, progress)
+    return here(replace(data, path=files), cache, notice, progress)
+
+
+def here(data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen) -> DataConfig:
+    """The keys with copies in the cache in the place of URLs, or of data sets.
+
+    Raises:
+        ConfigError: keys of data sets without data.kind=hf; and as `fetched` does.
+        DataError: as `fetched` and `hub.fetched` do.
+    """
+    if not data.of_rows:
+        defaults = DataConfig()
+        for key in ("column", "hf_split", "hf_subset"):
+            if (given := getattr(data, key)) != getattr(defaults, key):
+                raise ConfigError(f"data.{key}={given} is for data sets: give data.kind=hf, too")
+        copies = fetched(data.path, data.pattern, cache, notice, progress)
+        return replace(data, path=copies)
+    for path in filter(is_remote, data.path):
+        raise ConfigError(f"data.path={path}: data.kind=hf takes the name of a data set, no URL")
+    if not data.path:
+        raise ConfigError("data.kind=hf: give data.path=NAME, a data set on the hub or a folder")
+    meter = Meter(progress)
+    rows = [str(hub.fetched(path, data, cache, notice, meter)) for path in data.path]
+    return replace(data, path=rows, encoding="utf-8")
 
 
 def fetched(
@@ -76,12 +104,16 @@ def fetched(
     ]
 
 
-def kept(paths: Sequence[str], cache: Path) -> list[str]:
-    """The paths, with the copy in the place of each URL that was fetched; no store is asked."""
-    return [
-        str(copy) if is_remote(path) and (copy := copy_of(path, cache)).exists() else path
-        for path in paths
-    ]
+def kept(data: DataConfig, cache: Path) -> DataConfig:
+    """The keys with the copy in the place of each URL, or data set, that was fetched.
+
+    No store is asked.
+    """
+    copies = {path: hub.copy_of(path, data, cache) for path in data.path if data.of_rows} or {
+        path: copy_of(path, cache) for path in data.path if is_remote(path)
+    }
+    found = {path: str(copy) for path, copy in copies.items() if copy.exists()}
+    return replace(data, path=[found.get(path, path) for path in data.path])
 
 
 def copy_of(url: str, cache: Path) -> Path:

@@ -90,7 +90,7 @@ class Store:
 def _ask(url: str, call: Callable[[], T], when: str = "") -> T:
     """What a call of a store returns. Raises DataError, and a SeqkitError as the call does."""
     try:
-        return _within(PATIENCE, call)
+        return within(PATIENCE, call)
     except SeqkitError:
         raise
     except TimeoutError as error:
@@ -144,8 +144,10 @@ def _explained(error: Exception) -> tuple[str, str]:
     return f"cannot be read ({said})", _AGAIN
 
 
-def _within(patience: float, call: Callable[[], T]) -> T:
-    """What a call returns in so many seconds. Raises TimeoutError, and what the call raises."""
+def within(patience: float, call: Callable[[], T]) -> T:
+    """What a call returns in so many seconds, in a thread that is left behind if it hangs.
+
+    Raises TimeoutError, and what the call raises."""
     answer: Future[T] = Future()
 
     def run() -> None:

@@ -127,7 +127,7 @@ def choice(config: DataConfig, codec: Codec | None) -> Choice:
 def _beside_defaults(config: DataConfig) -> dict[str, Any]:
     """What else the symbols depend on; nothing by default, which keeps older keys of the cache."""
     defaults = DataConfig()
-    values = {key: getattr(config, key) for key in ("newline", "on_bad_file")}
+    values = {key: getattr(config, key) for key in ("newline", "on_bad_file", "of_rows")}
     return {key: value for key, value in values.items() if value != getattr(defaults, key)}
 
 

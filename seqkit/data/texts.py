@@ -3,6 +3,7 @@
 Memory does not grow with the text.
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs
+from seqkit.data import codecs, rows
 from seqkit.data.bad_files import BadFileError, BadFiles
-from seqkit.data.codecs import TextCodec, UnknownSymbolError
+from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.corpus_cache import Encoded, Source
 from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
@@ -39,6 +40,9 @@ def pieces_of(
     """
     if kind == "bytes":
         return blocks(file, meter.add, begin, end)
+    if config.of_rows:
+        documents = rows.batches(file, config.newline, meter.add, begin, end)
+        return ("".join(some) for some in documents)
     return text_blocks(file, config.encoding, config.newline, meter.add, begin, end)
 
 
@@ -66,12 +70,13 @@ class Texts:
         part_starts: dict[int, int] = {}
         written = 0
         for name in sorted(files, key=located.part_of):  # stable: by name within a part
-            starts.append(written)
             part_starts.setdefault(located.part_of(name), written)
             try:
                 if self.bad.skip and self.codec.kind == "text":  # before any of it is written
                     check_text(files[name], self.config.encoding)
-                written += self.write(files[name], stream)
+                for size in self.write(files[name], stream):
+                    starts.append(written)
+                    written += size
             except BadFileError as error:
                 self.bad.leave_out(error)
         if not written:
@@ -123,33 +128,62 @@ class Texts:
                 f"{_shown(self.of_windows)}): data.newline=lf makes LF of them"
             )
 
-    def write(self, file: Path, stream: OutputFile, begin: int = 0, end: int | None = None) -> int:
-        """Write the symbols of one file, or of some bytes of it, and return how many they are."""
-        offset = written = skipped = returns = newlines = 0
+    def write(
+        self, file: Path, stream: OutputFile, begin: int = 0, end: int | None = None
+    ) -> list[int]:
+        """Write the symbols of one file, or of some bytes of it.
+
+        Returns:
+            How many symbols each of its documents has: of a file that holds rows one a row.
+        """
         shown = f"{file}, after byte {begin}" if begin else str(file)
-        config, meter = self.config, self.source.meter
-        for piece in pieces_of(file, self.codec.kind, config, meter, begin, end):
-            symbols = self._encode(shown, piece, offset)
+        sizes, ends = list[int](), _LineEnds()
+        offset = 0
+        for piece in self._pieces(file, begin, end):
+            if isinstance(piece, list):
+                text: str | bytes = "".join(piece)
+                symbols, found = self._encode_rows(shown, piece, len(sizes))
+                sizes += found
+            else:
+                text, symbols = piece, self._encode(shown, piece, offset)
+                sizes = [sum(sizes) + symbols.size]
             stream.write(np.ascontiguousarray(symbols).data)
             if self.config.unknown == "skip":
                 with codecs.failures(type(self.codec), "decode"):
-                    skipped += len(piece) - len(self.codec.decode(symbols))
-            if isinstance(piece, str):
-                if not offset and not begin and piece.startswith("\ufeff"):
+                    self.skipped += len(text) - len(self.codec.decode(symbols))
+            if isinstance(text, str):
+                if not offset and not begin and text.startswith("\ufeff"):
                     self.marked.append(file)
-                if "\r" in piece:  # found many times faster than counted
-                    returns += piece.count("\r")
-                newlines += piece.count("\n")
-            offset += len(piece)
-            written += symbols.size
-        if returns > 1 and not newlines:
+                ends.look_at(text)
+            offset += len(text)
+        if ends.one_line:
             self.one_line.append(file)
-        elif (
-            newlines and returns > newlines // 2
-        ):  # most lines have one; the end of a block may part the two
+        elif ends.of_windows:
             self.of_windows.append(file)
-        self.skipped += skipped
-        return written
+        return sizes
+
+    def _pieces(
+        self, file: Path, begin: int, end: int | None
+    ) -> Iterator[list[str]] | Iterator[str] | Iterator[bytes]:
+        config, meter = self.config, self.source.meter
+        if config.of_rows:
+            return rows.batches(file, config.newline, meter.add, begin, end)
+        return pieces_of(file, self.codec.kind, config, meter, begin, end)
+
+    def _encode_rows(
+        self, file: str, documents: list[str], before: int
+    ) -> tuple[Symbols, list[int]]:
+        """The symbols (N,) of some documents, and how many each has; `before` stand before them."""
+        if isinstance(self.codec, Characters):  # a symbol for a character: all of them at once
+            with contextlib.suppress(DataError):
+                symbols = self._encode(file, "".join(documents), 0)
+                if symbols.size == sum(map(len, documents)):
+                    return symbols, [*map(len, documents)]
+        encoded = [
+            self._encode(f"{file}, row {before + number}", one, 0)
+            for number, one in enumerate(documents, 1)
+        ]
+        return np.concatenate(encoded), [one.size for one in encoded]
 
     def _encode(self, file: str, piece: str | bytes, offset: int) -> Symbols:
         """The symbols (N,) of a piece that stands at `offset`, checked; `file` is for errors."""
@@ -179,6 +213,29 @@ class Texts:
             without = encoding_with_mark(self.config.encoding)
             return f"a byte order mark, which data.encoding={without} leaves out"
         return "see data.unknown=skip|nearest"
+
+
+@dataclass
+class _LineEnds:
+    """What ends the lines of a text that is looked at piece by piece."""
+
+    returns: int = 0
+    newlines: int = 0
+
+    def look_at(self, piece: str) -> None:
+        if "\r" in piece:  # found many times faster than counted
+            self.returns += piece.count("\r")
+        self.newlines += piece.count("\n")
+
+    @property
+    def one_line(self) -> bool:
+        """Whether CR alone ends the lines."""
+        return self.returns > 1 and not self.newlines
+
+    @property
+    def of_windows(self) -> bool:
+        """Whether most lines end in CR and LF; the end of a piece may part the two."""
+        return bool(self.newlines) and self.returns > self.newlines // 2
 
 
 def _shown(files: list[Path]) -> str:

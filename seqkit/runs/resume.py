@@ -31,8 +31,8 @@ _ONE_CALL = {"auto", "cudnn", "persistent"}
 def may_have_more(config: Config, saved: Checkpoint) -> bool:
     """Whether a finished run has to be looked at again: its end, or the data's path, is another."""
     before = saved.config.get("data", {}).get("path", [])
-    paths = [remote.absolute(path) for path in config.data.path]
-    return paths != before or bool(_changed(config, saved, {*_END_KEYS, "data.pattern"}))
+    changed = _changed(config, saved, {*_END_KEYS, "data.pattern"})
+    return remote.absolute(config.data) != before or bool(changed)
 
 
 def finished(config: Config, step: int | None) -> str:
@@ -101,7 +101,7 @@ def is_same(config: Config, settings: Mapping[str, Any]) -> bool:
     """
     wanted = dataclasses.asdict(config)
     wanted["seed"] = config.fixed_seed
-    wanted["data"]["path"] = [remote.absolute(path) for path in config.data.path]
+    wanted["data"]["path"] = remote.absolute(config.data)
     wanted["init_from"] = config.init_from and str(Path(config.init_from).absolute())
     keys = (*_GROUPS, "recipe", "seed", "init_from")
     return all(settings.get(key) == wanted[key] for key in keys)

@@ -13,7 +13,7 @@ from seqkit.data.corpus_cache import Source
 from seqkit.data.recordings import Loudness, Recordings
 from seqkit.data.shards import tasks
 from seqkit.data.shards.crew import Crew
-from seqkit.data.shards.plan import may_cut, plan, size_of
+from seqkit.data.shards.plan import cut_of, plan, size_of
 from seqkit.data.shards.tasks import Counted, Job
 from seqkit.data.texts import pieces_of
 from seqkit.errors import DataError
@@ -26,7 +26,7 @@ def of_sound(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict
     recordings = Recordings(job.config, source)
 
     def measured(rate: int) -> Loudness:
-        work = plan([*source.files.values()], cut=False)
+        work = plan([*source.files.values()], cut=None)
         found = dict[int, Loudness]()
         each = crew.each(
             "measuring the level", tasks.measure, job, [(rate, w) for w in work], size_of(work)
@@ -71,7 +71,7 @@ def of_text(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[
 
 def _count(job: Job, files: Sequence[Path], crew: Crew) -> tuple[Integers, dict[str, str]]:
     """How often each code point occurs in the files that are text, and why the others are not."""
-    work = plan(files, cut=may_cut("text", job.config.encoding))
+    work = plan(files, cut=cut_of("text", job.config))
     found = dict[int, Counted]()
     each = crew.each("finding the characters", tasks.count, job, work, size_of(work))
     with contextlib.closing(each) as results:

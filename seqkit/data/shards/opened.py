@@ -1,6 +1,5 @@
 """A folder of shards as a corpus."""
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,8 +39,7 @@ def settled(data: DataConfig) -> DataConfig:
         ConfigError: one was given that asks for something else.
         DataError: the index cannot be read.
     """
-    here = remote.kept(data.path, disk.cache_dir())
-    folder = folder_of(dataclasses.replace(data, path=here))
+    folder = folder_of(remote.kept(data, disk.cache_dir()))
     return data if folder is None else as_prepared(data, folder, read_index(folder)[0].settings)
 
 

@@ -6,9 +6,10 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from seqkit import disk
+from seqkit.config import DataConfig
 from seqkit.data import pipes
 from seqkit.data.bad_files import BadFileError
 from seqkit.errors import DataError
@@ -16,6 +17,7 @@ from seqkit.errors import DataError
 SHARD = 1 << 26
 """Bytes of the source that make a shard; a file of sound is not cut."""
 _CUT = ("utf-8", "ascii")  # encodings in which any byte tells whether a character begins there
+Cut = Literal["characters", "lines"]
 _CONTINUES, _BEGINS = 0x80, 0xC0  # bytes of UTF-8 within a character
 
 
@@ -62,10 +64,10 @@ def stamp_of(file: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def plan(files: Sequence[Path], *, cut: bool, without: Collection[int] = ()) -> list[Work]:
+def plan(files: Sequence[Path], *, cut: Cut | None, without: Collection[int] = ()) -> list[Work]:
     """The shards that the files make, in this order; with `cut` large files make several.
 
-    The files `without` are left out.
+    They are cut between characters, or between lines. The files `without` are left out.
 
     Raises:
         DataError: a file cannot be read.
@@ -74,7 +76,7 @@ def plan(files: Sequence[Path], *, cut: bool, without: Collection[int] = ()) -> 
     for number, file in enumerate(files):
         if number in without:
             continue
-        for extent in _extents(number, file, cut=cut):
+        for extent in _extents(number, file, cut):
             if size + extent.size > SHARD:
                 shards.append([])
                 size = 0
@@ -88,9 +90,12 @@ def size_of(work: Sequence[Work]) -> int:
     return sum(extent.size for shard in work for extent in shard)
 
 
-def may_cut(kind: str, encoding: str) -> bool:
-    """Whether files of a kind (text, bytes, audio) in this encoding can be read in parts."""
-    return kind == "bytes" or (kind == "text" and codecs.lookup(encoding).name in _CUT)
+def cut_of(kind: str, config: DataConfig) -> Cut | None:
+    """Where files of a kind (text, bytes, audio) can be cut; None: only the whole can be read."""
+    if config.of_rows:
+        return "lines"
+    plain = kind == "text" and codecs.lookup(config.encoding).name in _CUT
+    return "characters" if plain or kind == "bytes" else None
 
 
 def identity(files: Mapping[str, Path], settings: Mapping[str, Any]) -> str:
@@ -105,9 +110,9 @@ def identity(files: Mapping[str, Path], settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def _extents(number: int, file: Path, *, cut: bool) -> Iterator[Extent]:
+def _extents(number: int, file: Path, cut: Cut | None) -> Iterator[Extent]:
     stamp = stamp_of(file)
-    if not cut or stamp[0] <= SHARD:
+    if cut is None or stamp[0] <= SHARD:
         yield Extent(number, file, 0, None, stamp)
         return
     begin = 0
@@ -116,7 +121,7 @@ def _extents(number: int, file: Path, *, cut: bool) -> Iterator[Extent]:
             while begin < stamp[0]:
                 end = min(begin + SHARD, stamp[0])
                 stream.seek(end - 1)
-                end += _inside(stream.read(5))
+                end += len(stream.readline()) - 1 if cut == "lines" else _inside(stream.read(5))
                 yield Extent(number, file, begin, end, stamp)
                 begin = end
     except OSError as error:

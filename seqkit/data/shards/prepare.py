@@ -1,7 +1,6 @@
 """Files of text, bytes or sound become shards, which several processes write."""
 
 import contextlib
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from seqkit.data.shards import fitting, journal, tasks
 from seqkit.data.shards.crew import Crew
 from seqkit.data.shards.index import Index, is_shards
 from seqkit.data.shards.journal import Journal
-from seqkit.data.shards.plan import identity, may_cut, plan, size_of, stamp_of
+from seqkit.data.shards.plan import cut_of, identity, plan, size_of, stamp_of
 from seqkit.data.shards.settings import asked_for, settings_of
 from seqkit.data.shards.tasks import Job, ToWrite, Written
 from seqkit.data.texts import Texts
@@ -98,8 +97,7 @@ def _write(
 ) -> list[Written]:
     """Write the shards that are not there yet, and check those that are."""
     assert job.codec is not None
-    cut = may_cut(job.codec.kind, job.config.encoding)
-    work = plan(files, cut=cut, without=bad)
+    work = plan(files, cut=cut_of(job.codec.kind, job.config), without=bad)
     to_write = [ToWrite(n, extents, done.written.get(n)) for n, extents in enumerate(work)]
     written = dict(done.written)
     each = crew.each("encoding", tasks.write, job, to_write, size_of(work))
@@ -120,11 +118,14 @@ def _index(
     """The index of what was written, and what the user is told."""
     codec, located, names = job.codec, job.located, [*source.files]
     assert codec is not None
-    sizes = dict[int, int]()  # of documents, by their numbers
+    numbers, starts = list[int](), list[int]()  # of documents: of their files, and where they start
+    total = 0
     for one in written:
         for number, size in one.documents:
-            sizes[number] = sizes.get(number, 0) + size
-    starts = dict(zip(sizes, [0, *itertools.accumulate(sizes.values())], strict=False))
+            if job.config.of_rows or number not in numbers[-1:]:  # else the file was cut
+                numbers.append(number)
+                starts.append(total)
+            total += size
     found: Recordings | Texts
     if isinstance(codec, Quantiser):
         found = Recordings(job.config, source)
@@ -135,15 +136,15 @@ def _index(
         found.include(one.findings)
     unreadable = len(found.bad.errors) + len(search.bad.errors)
     if isinstance(found, Recordings):
-        skipped, notes = unreadable + found.left_out.total(), [*found.notes(len(sizes))]
+        skipped, notes = unreadable + found.left_out.total(), [*found.notes(len(starts))]
         nothing = found.nothing_left()
     else:
         skipped, notes = found.skipped, [*found.notes()]
         nothing = f"{located}: nothing is left of the text: all of it was skipped"
-    if not sizes:
+    if not starts:
         raise DataError(nothing)
     parts = dict[int, int]()
-    for number, start in starts.items():
+    for number, start in zip(numbers, starts, strict=True):
         parts.setdefault(located.part_of(names[number]), start)
     index = Index(
         name=located.name,
@@ -151,8 +152,8 @@ def _index(
         settings=settings_of(job.config, codec),
         dtype=symbol_dtype(codec.size).name,
         shards=[one.shard for one in written if one.shard is not None],
-        starts=[*starts.values()],
-        names=[names[number] for number in starts],
+        starts=starts,
+        names=[names[number] for number in numbers],
         skipped=skipped,
         unreadable_files=unreadable,
         whole_documents=isinstance(codec, Quantiser) and len(starts) > 1,

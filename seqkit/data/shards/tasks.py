@@ -18,8 +18,7 @@ from seqkit.data.meter import Meter
 from seqkit.data.recordings import Loudness, Recordings
 from seqkit.data.shards.index import Shard, digests
 from seqkit.data.shards.plan import Work
-from seqkit.data.text_reading import text_blocks
-from seqkit.data.texts import Texts
+from seqkit.data.texts import Texts, pieces_of
 from seqkit.errors import DataError
 from seqkit.symbols import Integers, symbol_dtype
 
@@ -107,13 +106,13 @@ class _Relay(Meter):
 
 def count(job: Job, work: Work, watch: Watch) -> Counted:
     """Count the characters of some files. Raises DataError."""
-    encoding, newline, bad = job.config.encoding, job.config.newline, job.bad()
+    meter, bad = _Relay(watch), job.bad()
     found = dict[int, Integers]()
     left_out = []
     for extent in work:
-        blocks = text_blocks(extent.file, encoding, newline, watch, extent.begin, extent.end)
+        pieces = pieces_of(extent.file, "text", job.config, meter, extent.begin, extent.end)
         try:
-            counts = counts_of(blocks)
+            counts = counts_of(piece for piece in pieces if isinstance(piece, str))
         except BadFileError as error:
             bad.leave_out(error)
             left_out.append((extent.document, error.reason))
@@ -163,12 +162,11 @@ def write(job: Job, task: ToWrite, watch: Watch) -> Written:
         for extent in task.work:
             if isinstance(encoder, Recordings):
                 assert isinstance(codec, Quantiser)
-                size = encoder.write(extent.file, codec, stream)
+                sizes = [encoder.write(extent.file, codec, stream)]
             else:
-                size = encoder.write(extent.file, stream, extent.begin, extent.end)
+                sizes = encoder.write(extent.file, stream, extent.begin, extent.end)
             extent.check_unchanged()
-            if size:
-                documents.append((extent.document, size))
+            documents += [(extent.document, size) for size in sizes if size]
     total = sum(size for _, size in documents)
     if not total:
         disk.remove(path)

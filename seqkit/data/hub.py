@@ -1,0 +1,165 @@
+"""Data sets in the format of Hugging Face, from their hub or from the disk.
+
+A column of text is copied into the cache as a file of rows: the folder `hf/KEY/` holds it, and
+`hf/KEY.json` what it was copied from.
+"""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from seqkit import disk
+from seqkit.config import DataConfig
+from seqkit.data.meter import Meter
+from seqkit.data.rows import line_of
+from seqkit.data.stores import PATIENCE, within
+from seqkit.errors import ConfigError, DataError, SeqkitError
+from seqkit.progress_line import counted
+
+_ROWS = 100  # read at a time
+_KINDS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv"}
+T = TypeVar("T")
+
+
+def fetched(
+    name: str, data: DataConfig, cache: Path, notice: Callable[[str], None], meter: Meter
+) -> Path:
+    """The file of rows that a data set's column was copied to, now or before.
+
+    Args:
+        name: on the hub, or a folder or file on the disk.
+        data: which column, split and subset.
+        cache: where the copies are.
+        notice: tells the user what was copied.
+        meter: shows how much that is.
+
+    Raises:
+        ConfigError: the library that reads such data sets is not installed.
+        DataError: there is no such data set, split, subset or column, or it cannot be read.
+        OutputError: the cache cannot be written, or its disk is full.
+    """
+    copy = copy_of(name, data, cache)
+    record = copy.parent.with_suffix(".json")
+    known = _record(record)
+    whole = copy.exists() and known.get("copy") == _stamp(copy)
+    try:
+        rows, identity = _asked(name, lambda: _opened(name, data))
+    except DataError as error:  # on a machine without a network, for instance
+        if not whole:
+            raise
+        notice(f"{error}; read from its copy, {copy}")
+        return copy
+    if whole and known.get("from") == identity:
+        notice(f"{name}: read from its copy, {copy}")
+        return copy
+    notice(f"{name}: reading {data.column} of the split {data.hf_split}")
+    found = empty = 0
+    with meter.shown(f"reading {copy.name}", 0), disk.atomic_write(copy) as stream:
+        for texts in _texts(name, rows, data.column):
+            for text in filter(None, texts):
+                line = line_of(text)
+                stream.write(line)
+                meter.add(len(line))
+                found += 1
+            empty += sum(not text for text in texts)
+        if not found:
+            raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
+    with disk.atomic_write(record) as stream:
+        stream.write(json.dumps({"from": identity, "copy": _stamp(copy)}).encode())
+    left_out = f", {empty:,} empty ones left out" if empty else ""
+    notice(f"{name}: {counted(found, 'row')}{left_out}, each a document, kept as {copy}")
+    return copy
+
+
+def copy_of(name: str, data: DataConfig, cache: Path) -> Path:
+    """Where the copy of a data set's column is, or would be, called as the data set is."""
+    asked = [absolute(name), data.hf_subset, data.hf_split, data.column]
+    key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:32]
+    return _copies(cache) / key / (Path(name).name.strip(".") or "data")
+
+
+def is_away(path: str, cache: Path) -> bool:
+    """Whether a path is not that of a copy."""
+    return Path(path).parent.parent != _copies(cache)
+
+
+def absolute(name: str) -> str:
+    """The name of a data set as it is known from every folder."""
+    try:
+        return str(Path(name).absolute()) if Path(name).exists() else name
+    except (OSError, ValueError):
+        return name
+
+
+def _copies(cache: Path) -> Path:
+    return (cache / "hf").absolute()
+
+
+def _opened(name: str, data: DataConfig) -> tuple[Any, str]:
+    """The rows of a split, which come as they are read, and what changes with them."""
+    try:
+        import datasets
+    except ImportError as error:
+        raise ConfigError(
+            f"data.kind=hf needs more packages: pip install 'seqkit[hf]' ({error})"
+        ) from error
+    datasets.disable_progress_bars()
+    datasets.logging.set_verbosity_error()
+    split, path = data.hf_split, Path(name)
+    if any((path / file).is_file() for file in ("state.json", "dataset_dict.json")):
+        saved = datasets.load_from_disk(name)
+        splits = saved if isinstance(saved, datasets.DatasetDict) else {"train": saved}
+        if split not in splits:
+            raise DataError(f"data.hf_split={split}: {name} has {', '.join(splits)}")
+        saved = splits[split]
+        return saved.to_iterable_dataset(), str(saved._fingerprint)
+    if kind := _KINDS.get(path.suffix) if path.is_file() else None:
+        builder = datasets.load_dataset_builder(kind, data_files=name)
+    else:
+        builder = datasets.load_dataset_builder(name, data.hf_subset or None)
+    return builder.as_streaming_dataset(split=split), builder.cache_dir
+
+
+def _texts(name: str, rows: Any, column: str) -> Iterator[list[str | None]]:
+    """The texts of a column, many at a time."""
+    batches = rows.iter(batch_size=_ROWS)
+    while batch := _asked(name, lambda: next(batches, None)):
+        if column not in batch:
+            raise DataError(
+                f"data.column={column}: {name} has no such column; there are {', '.join(batch)}"
+            )
+        for value in batch[column]:
+            if not isinstance(value, str | None):
+                raise DataError(
+                    f"data.column={column}: {name} has no text there, but {type(value).__name__}"
+                )
+        yield batch[column]
+
+
+def _asked(name: str, call: Callable[[], T]) -> T:
+    """What the library answers. Raises DataError, and a SeqkitError as the call does."""
+    try:
+        return within(PATIENCE, call)
+    except SeqkitError:
+        raise
+    except TimeoutError as error:
+        raise DataError(f"{name}: nothing came for {PATIENCE:g} s: try again") from error
+    except Exception as error:  # of all kinds, as the data set is read
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(f"{name}: cannot be read as a data set: {said}") from error
+
+
+def _record(path: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError):
+        known = json.loads(path.read_bytes())
+        if isinstance(known, dict):
+            return known
+    return {}
+
+
+def _stamp(copy: Path) -> list[int]:
+    status = copy.stat()
+    return [status.st_size, status.st_mtime_ns]

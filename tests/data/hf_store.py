@@ -1,0 +1,37 @@
+"""Data sets on the disk in the formats of Hugging Face."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+
+COLUMN = "body"
+
+
+def rows(texts: Sequence[str | None]) -> "datasets.Dataset":
+    """A data set of two columns, one of them text."""
+    found: list[dict[str, Any]] = [{"n": n, COLUMN: text} for n, text in enumerate(texts)]
+    return datasets.Dataset.from_list(found)
+
+
+def store(folder: Path, texts: Sequence[str | None], kind: str = "parquet") -> Path:
+    """Write a data set with the split train, and what to give as data.path."""
+    folder.mkdir(exist_ok=True)
+    datasets.disable_progress_bars()
+    found = rows(texts)
+    match kind:
+        case "parquet":
+            found.to_parquet(folder / "train-00000.parquet")
+            return folder
+        case "jsonl":
+            found.to_json(folder / "train.jsonl")
+            return folder / "train.jsonl"
+        case "saved":
+            found.save_to_disk(folder / "saved")
+            return folder / "saved"
+        case "splits":
+            splits = datasets.DatasetDict({"train": found, "test": rows(["a test"])})
+            splits.save_to_disk(folder / "splits")
+            return folder / "splits"
+    raise ValueError(kind)

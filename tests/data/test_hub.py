@@ -1,0 +1,146 @@
+"""A column of a data set is copied into the cache as a file of rows."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqkit.config import DataConfig
+from seqkit.data import remote, rows
+from seqkit.errors import ConfigError, DataError, OutputError
+from tests.conftest import fill_disk
+from tests.data.hf_store import COLUMN, store
+
+TEXTS = ["one", "two\nlines", "☃"]
+
+
+def fetch(
+    path: Path | str,
+    cache: Path,
+    told: list[str] | None = None,
+    *,
+    column: str = COLUMN,
+    split: str = "train",
+) -> Path:
+    data = DataConfig(kind="hf", path=[str(path)], column=column, hf_split=split)
+    said = list[str]() if told is None else told
+    here = remote.here(data, cache, said.append)
+    return Path(here.path[0])
+
+
+def documents(file: Path) -> list[str]:
+    return [one for some in rows.batches(file) for one in some]
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "saved", "splits"])
+def test_every_row_is_a_document(kind: str, tmp_path: Path) -> None:
+    path = store(tmp_path / "set", TEXTS, kind)
+    file = fetch(path, tmp_path / "cache")
+    assert (file.name, documents(file)) == (path.name, TEXTS)
+
+
+def test_empty_rows_are_left_out_and_told(tmp_path: Path) -> None:
+    told = list[str]()
+    file = fetch(store(tmp_path / "set", ["one", None, "", "two"]), tmp_path / "cache", told)
+    assert documents(file) == ["one", "two"]
+    assert "2 rows, 2 empty ones left out, each a document" in told[-1]
+
+
+def test_another_split_is_another_copy(tmp_path: Path) -> None:
+    path, cache = store(tmp_path / "set", TEXTS, "splits"), tmp_path / "cache"
+    assert documents(fetch(path, cache, split="test")) == ["a test"]
+    assert documents(fetch(path, cache)) == TEXTS
+
+
+def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
+    told, cache = list[str](), tmp_path / "cache"
+    path = store(tmp_path / "set", TEXTS)
+    file = fetch(path, cache)
+    assert fetch(path, cache, told) == file
+    assert told == [f"{path}: read from its copy, {file}"]
+    file.write_bytes(b"altered in the cache")
+    assert documents(fetch(path, cache)) == TEXTS
+    store(tmp_path / "set", TEXTS[:1])
+    assert documents(fetch(path, cache)) == TEXTS[:1]
+
+
+def test_the_copy_is_found_without_asking(tmp_path: Path) -> None:
+    cache, path = tmp_path / "cache", store(tmp_path / "set", TEXTS)
+    data = DataConfig(kind="hf", path=[str(path)], column=COLUMN)
+    assert remote.is_away(data, cache, remote.kept(data, cache).path[0])
+    file = fetch(path, cache)
+    kept = remote.kept(data, cache)
+    assert kept.path == [str(file)]
+    assert not remote.is_away(data, cache, kept.path[0])
+
+
+def test_names_stay_and_folders_become_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "set").mkdir()
+    data = DataConfig(kind="hf", path=["someone/books", "set"])
+    assert remote.absolute(data) == ["someone/books", str(tmp_path / "set")]
+
+
+@pytest.mark.parametrize(
+    ("column", "split", "said"),
+    [
+        ("text", "train", "data.column=text: .* has no such column; there are n, body"),
+        ("n", "train", "data.column=n: .* has no text there, but int"),
+        (COLUMN, "dev", "data.hf_split=dev: .* has train, test"),
+    ],
+)
+def test_what_is_not_there_is_named(column: str, split: str, said: str, tmp_path: Path) -> None:
+    path = store(tmp_path / "set", TEXTS, "splits")
+    with pytest.raises(DataError, match=said):
+        fetch(path, tmp_path / "cache", column=column, split=split)
+    assert not files_in(tmp_path / "cache")
+
+
+def test_a_data_set_that_cannot_be_reached_is_read_from_its_copy(tmp_path: Path) -> None:
+    path, cache, told = store(tmp_path / "set", TEXTS), tmp_path / "cache", list[str]()
+    file = fetch(path, cache)
+    path.rename(tmp_path / "moved")
+    assert fetch(path, cache, told) == file
+    assert ": cannot be read as a data set: " in told[0]
+    assert told[0].endswith(f"; read from its copy, {file}")
+    with pytest.raises(DataError, match="nobody/nothing: cannot be read as a data set: "):
+        fetch("nobody/nothing", cache)
+
+
+def test_a_split_without_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the split train has no text in body"):
+        fetch(store(tmp_path / "set", ["", None]), tmp_path / "cache")
+
+
+def test_a_full_disk_leaves_no_half_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store(tmp_path / "set", TEXTS)
+    fill_disk(monkeypatch)
+    with pytest.raises(OutputError):
+        fetch(path, tmp_path / "cache")
+    assert not files_in(tmp_path / "cache")
+
+
+def test_the_library_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(ConfigError, match=r"pip install 'seqkit\[hf\]'"):
+        fetch("someone/books", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (DataConfig(path=["a.txt"], column="body"), "data.column=body is for data sets"),
+        (DataConfig(path=["a.txt"], hf_split="test"), "data.hf_split=test is for data sets"),
+        (DataConfig(kind="hf"), "give data.path=NAME"),
+        (DataConfig(kind="hf", path=["hf://datasets/a/b"]), "takes the name of a data set, no URL"),
+    ],
+)
+def test_keys_that_do_not_go_together(data: DataConfig, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=said):
+        remote.here(data, tmp_path, print)
