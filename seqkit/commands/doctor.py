@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,15 @@ from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console
 from seqkit.data import pipes, remote
+from seqkit.data.corpus import Corpus
 from seqkit.data.load import fitting_recipe, load_corpus
+from seqkit.data.shards import opened
 from seqkit.doctor import advice, after_run, shown
-from seqkit.doctor.examine import examine
-from seqkit.errors import ConfigError
+from seqkit.doctor.examine import examine, read_otherwise
+from seqkit.doctor.fault import Fault
+from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
+from seqkit.progress_line import counted
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -41,13 +46,18 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     config.data = remote.here(config.data, cache, console.notice, console.progress)
     config = _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
-    corpus = load_corpus(
-        config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
+    read = partial(
+        load_corpus, catalogue=catalogue, notice=console.notice, progress=console.progress
     )
+    corpus = _readable(config, read)
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
     with device.memory_errors(lambda: "Try device=cpu."):
         examined = examine(config, corpus, console.progress)
+        faults = [*_unreadable(corpus), *examined.faults]
+        if _take(config, faults):
+            corpus = read(config.data, notice=lambda text: None)  # it was told all of it
+            examined = read_otherwise(examined, config, corpus)
         config.data.path = given  # the command line to copy has the URL
         with console.progress("timing", 1) as bar:
             recommended = advice.advise(
@@ -56,10 +66,52 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             bar.update(1)
     return {
         **examined.facts,
-        "faults": examined.faults,
+        "faults": [*map(str, faults)],
         "device": device.describe(chosen),
         "recommendation": recommended,
     }
+
+
+def _readable(config: Config, read: Callable[..., Corpus]) -> Corpus:
+    """The corpus, if need be without what cannot be read, and the config says so then.
+
+    Raises:
+        DataError: nothing can be read, or that is not what is wrong.
+    """
+    try:
+        return read(config.data)
+    except DataError as error:
+        refused = error
+    data = dataclasses.replace(config.data, on_bad_file="skip")
+    try:
+        corpus = read(data)
+    except DataError:
+        raise refused from None
+    config.data = data
+    return corpus
+
+
+def _unreadable(corpus: Corpus) -> list[Fault]:
+    if not (count := corpus.unreadable_files):
+        return []
+    return [
+        Fault(
+            f"{counted(count, 'file')} or folders cannot be read, see the notice: a training would "
+            "end at the first of them: data.on_bad_file=skip leaves them out"
+        )
+    ]
+
+
+def _take(config: Config, faults: Iterable[Fault]) -> bool:
+    """Have the data read as the faults advise; whether that is another way.
+
+    Shards are read as they were prepared.
+    """
+    if not config.data.path or opened.folder_of(config.data):
+        return False
+    keys = {key: value for fault in faults for key, value in fault.keys.items()}
+    before, config.data = config.data, dataclasses.replace(config.data, **keys)
+    return config.data != before
 
 
 def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Config:

@@ -91,7 +91,11 @@ class Search:
         """
         seen = set()
         for number, path in enumerate(paths, 1):
-            for file in self._below(path) if is_folder(path) else [path]:
+            folder = is_folder(path)
+            if folder and _holds_run(path):
+                told = f"doctor run_dir={path} says how it went"
+                raise DataError(f"{path}: what a training left, no data: {told}")
+            for file in self._below(path) if folder else [path]:
                 if len(paths) > 1:
                     real = os.path.realpath(file)
                     if real in seen:

@@ -1,7 +1,7 @@
 """The examination of some data before a training: all that `doctor` tells of it, as JSON values."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,13 @@ from seqkit.data.shards import opened
 from seqkit.data.shards.symbols import StoredSymbols
 from seqkit.doctor import baselines, files, sound, sound_faults, text, text_faults
 from seqkit.doctor.enough import require_enough
+from seqkit.doctor.fault import Fault
 from seqkit.doctor.files import FileFacts
+from seqkit.progress_line import counted
 
 _SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
 _MOST = 1 << 28  # symbols of shards that are counted, from the first
+_NAMED = 3  # files
 _CLOSER = 3.0  # decibels, from which another quantiser is worth a word
 
 
@@ -27,14 +30,14 @@ class Examined:
     """What is known of some data.
 
     facts: see docs/doctor.md.
-    faults: what is wrong with the data, and what to do about it, in a line each.
+    faults: what is wrong with the data, the worst first.
     training: the training part.
     baseline: see `baselines.of_validation`.
     constant: the data are the same symbol again and again.
     """
 
     facts: Mapping[str, Any]
-    faults: list[str]
+    faults: list[Fault]
     training: Part
     baseline: float
     constant: bool
@@ -47,8 +50,7 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
         DataError: a training with this config would fail, with the least that it needs.
     """
     codec = corpus.codec
-    parts = corpus.split(config.data.split)
-    require_enough(config, corpus, parts[0])
+    parts = _parts(config, corpus)
     is_files = config.data.path and not opened.folder_of(config.data)
     paths, left = files.found(config.data, codec) if is_files else ([], 0)
     with progress("looking for duplicates", len(paths), unit="files") as bar:
@@ -85,7 +87,25 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
     )
 
 
-def _of_text(corpus: Corpus, progress: Progress) -> tuple[dict[str, Any], list[str]]:
+def read_otherwise(examined: Examined, config: Config, corpus: Corpus) -> Examined:
+    """What was examined, to be learnt as this config reads it. Raises DataError as `examine`."""
+    training, validation, _ = _parts(config, corpus)
+    return replace(
+        examined,
+        training=training,
+        baseline=baselines.of_validation(training, validation, corpus.codec),
+        constant=training.is_constant,
+    )
+
+
+def _parts(config: Config, corpus: Corpus) -> tuple[Part, Part, Part]:
+    """The parts for training, validation and test. Raises DataError where they are too small."""
+    parts = corpus.split(config.data.split)
+    require_enough(config, corpus, parts[0])
+    return parts
+
+
+def _of_text(corpus: Corpus, progress: Progress) -> tuple[dict[str, Any], list[Fault]]:
     part, codec = corpus.whole, corpus.codec
     if isinstance(part.symbols, StoredSymbols) and len(part) > _MOST:
         part = Part(part.symbols.cut(0, _MOST), part.starts[part.starts < _MOST])
@@ -114,12 +134,12 @@ def _of_text(corpus: Corpus, progress: Progress) -> tuple[dict[str, Any], list[s
         },
         "repeated": {"share": found.repeated, "sample": found.sampled},
     }
-    return {"text": facts}, [*text_faults.of(found, odd, len(part))]
+    return {"text": facts}, [*text_faults.of(found, odd, len(part), codec.kind)]
 
 
 def _of_sound(
     config: Config, corpus: Corpus, codec: Quantiser, paths: list[Path], progress: Progress
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Any], list[Fault]]:
     """Of the files, or, of a data set that has none of its own here, of its symbols."""
     seconds = len(corpus.whole) / codec.symbol_rate
     found = None
@@ -143,6 +163,7 @@ def _of_sound(
             "rates": {str(rate): count for rate, count in found.rates.most_common()},
             "channels": {str(count): files for count, files in found.channels.most_common()},
             "empty_channels": found.empty_channels,
+            "silent": [str(file) for file in found.silent],
             "shortest": min(found.seconds, default=None),
             "longest": max(found.seconds, default=None),
             "clipped": clipped,
@@ -152,23 +173,37 @@ def _of_sound(
     return {"sound": facts}, [*faults, *_format_faults(found, codec)]
 
 
-def _format_faults(found: sound.SoundFacts | None, codec: Quantiser) -> Iterator[str]:
+def _format_faults(found: sound.SoundFacts | None, codec: Quantiser) -> Iterator[Fault]:
     if found is None:
         return
     if found.empty_channels:
         count = found.empty_channels
-        yield (
+        yield Fault(
             f"{count} {'channel holds' if count == 1 else 'channels hold'} no sound, which makes "
             "the mix quieter: data.channel=NUMBER reads one of the others"
         )
+    if found.silent:
+        shown = ", ".join(map(str, found.silent[:_NAMED]))
+        shown += " …" if len(found.silent) > _NAMED else ""
+        yield Fault(
+            f"{len(found.silent)} of {counted(len(found.seconds), 'file')} left out, since nothing "
+            f"is heard in them: {shown}"
+        )
     if len(found.rates) > 1:
         rates = ", ".join(f"{rate} Hz ({count})" for rate, count in found.rates.most_common())
-        yield f"the files have different rates, {rates}: all become {codec.sample_rate} Hz"
+        yield Fault(f"the files have different rates, {rates}: all become {codec.sample_rate} Hz")
     mu_law, linear = (found.snr.get(name) for name in ("mu_law", "linear"))
-    if codec.name == "mu_law" and mu_law and linear and linear > mu_law + _CLOSER:
-        yield (
+    if (
+        codec.name == "mu_law"
+        and codec.levels == 256
+        and mu_law
+        and linear
+        and linear > mu_law + _CLOSER
+    ):
+        yield Fault(
             f"256 linear levels lie closer to this sound ({linear:.1f} dB) than those of mu-law "
-            f"({mu_law:.1f} dB): give data.codec=linear"
+            f"({mu_law:.1f} dB): give data.codec=linear",
+            {"codec": "linear"},
         )
 
 
@@ -181,15 +216,15 @@ def _of_files(among: FileFacts, corpus: Corpus, left_out: int) -> dict[str, Any]
     }
 
 
-def _file_faults(among: FileFacts) -> Iterator[str]:
+def _file_faults(among: FileFacts) -> Iterator[Fault]:
     if among.duplicates:
         file, original = among.duplicates[0]
-        yield (
+        yield Fault(
             f"{len(among.duplicates)} of {len(among.files)} files are there twice, such as "
             f"{file}, the same as {original}: leave the copies out"
         )
     if among.nearly_empty and len(among.files) > 1:
-        yield (
+        yield Fault(
             f"{len(among.nearly_empty)} of {len(among.files)} files have less than 64 bytes, "
             f"such as {among.nearly_empty[0]}"
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 from seqkit import memory
 from seqkit.data.sound.levels import decibels
+from seqkit.doctor.text_faults import RETURN
 from seqkit.evaluation import baseline_names
 from seqkit.progress_line import counted, duration, rounded
 from seqkit.visible import visible_line
@@ -16,7 +17,8 @@ _NAME = 16  # columns
 
 def data(found: Mapping[str, Any]) -> str:
     """The examination of data, see `examine.examine` and `advice.advise`."""
-    lines = [*_data(found), *(_text(found["text"]) if "text" in found else _sound(found["sound"]))]
+    lines = [*_data(found)]
+    lines += _text(found["text"], found["kind"]) if "text" in found else _sound(found["sound"])
     lines += _baselines(found["baselines"])
     lines += ["", *_faults(found["faults"]), "", *_recommended(found["recommendation"])]
     return "\n".join(lines)
@@ -49,19 +51,21 @@ def _data(found: Mapping[str, Any]) -> Iterator[str]:
         yield _row("nearly empty", counted(empty, "file"))
 
 
-def _text(found: Mapping[str, Any]) -> Iterator[str]:
+def _text(found: Mapping[str, Any], kind: str) -> Iterator[str]:
     vocabulary, lines, repeated = found["vocabulary"], found["lines"], found["repeated"]
     yield _row("vocabulary", f"{vocabulary['size']:,} symbols, {vocabulary['rare']:,} of them rare")
     most = vocabulary["counts"][:_COUNTS]
     yield _row("most frequent", "  ".join(f"{_symbol(name)} {rounded(n)}" for name, n in most))
-    for entry in vocabulary["odd"][:_ODD]:
+    odd = [entry for entry in vocabulary["odd"] if entry["code_point"] != RETURN]  # a fault has it
+    for entry in odd[:_ODD]:
         name = f"{entry['code_point']} {entry['name']}".strip()
         yield _row("odd", f"{name}, {entry['kind']}: {entry['count']:,}")
-    yield _row(
-        "lines",
-        f"{lines['count']:,}; {lines['median']:,} symbols in the middle, 95 % have at most "
-        f"{lines['95_percent']:,}, the longest {lines['longest']:,}",
-    )
+    if kind == "text":
+        yield _row(
+            "lines",
+            f"{lines['count']:,}; {lines['median']:,} symbols in the middle, 95 % have at most "
+            f"{lines['95_percent']:,}, the longest {lines['longest']:,}",
+        )
     share, sample = repeated["share"], rounded(repeated["sample"])
     yield _row("repeated", f"{share:.1%} of passages of 32 symbols (in {sample} symbols)")
 

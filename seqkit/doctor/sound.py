@@ -27,6 +27,7 @@ class SoundFacts:
     rates, channels: how many files have each.
     clipped: samples at full scale beside another one there, of all channels.
     empty_channels: channels without a sound in a file that has others.
+    silent: files in which nothing is heard.
     levels: of the mix of each file's channels, or of the channel that is read.
     snr: of quantising that mix with 256 levels, in decibels, by codec.
     quantised: how many samples that was measured with.
@@ -38,6 +39,7 @@ class SoundFacts:
     samples: int = 0
     clipped: int = 0
     empty_channels: int = 0
+    silent: list[Path] = field(default_factory=list)
     levels: Levels = field(default_factory=Levels)
     snr: dict[str, float | None] = field(default_factory=dict)
     quantised: int = 0
@@ -92,6 +94,8 @@ def _read(file: Path, channel: str, found: SoundFacts, noise: "_Noise", every: i
     found.channels[reader.channels] += 1
     found.samples += count * reader.channels
     found.clipped += clipped
+    if levels.swing == 0:
+        found.silent.append(file)
     if loudest.any():
         found.empty_channels += int((loudest == 0).sum())
 

@@ -7,6 +7,7 @@ import numpy as np
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.sound.levels import Levels, decibels
+from seqkit.doctor.fault import Fault
 from seqkit.progress_line import duration
 
 _LEAST = 10.0  # seconds of sound from which a model makes anything like it
@@ -24,7 +25,8 @@ def of_corpus(corpus: Corpus) -> list[str]:
     if codec.kind != "audio":
         return []
     levels = heard(corpus, codec)
-    return [*of_levels(levels, len(corpus.whole) / codec.symbol_rate, codec.gain)]
+    found = of_levels(levels, len(corpus.whole) / codec.symbol_rate, codec.gain)
+    return [*map(str, found)]
 
 
 def heard(corpus: Corpus, codec: Quantiser) -> Levels:
@@ -43,7 +45,7 @@ def heard(corpus: Corpus, codec: Quantiser) -> Levels:
 
 def of_levels(
     levels: Levels, seconds: float, gain: float = 1.0, clipped: float = 0.0
-) -> Iterator[str]:
+) -> Iterator[Fault]:
     """The faults, the worst first.
 
     Args:
@@ -53,30 +55,33 @@ def of_levels(
         clipped: the share of samples at full scale beside another one there.
     """
     if levels.swing == 0:
-        yield f"the sound is a constant, {levels.offset:.3g}: there is nothing to learn from it"
+        yield Fault(
+            f"the sound is a constant, {levels.offset:.3g}: there is nothing to learn from it"
+        )
         return
     if seconds < _LEAST:
-        yield (
+        yield Fault(
             f"the sound is short, {seconds:.1f} s: {_LEAST:g} s is the least that makes anything "
             "like it, and a minute is better"
         )
     if levels.swing * gain < _QUIET:
-        yield (
+        yield Fault(
             f"the sound is quiet, {decibels(levels.swing * gain):.0f} dB of full scale, where the "
-            "quantiser has few levels: give data.gain=peak"
+            "quantiser has few levels: give data.gain=peak",
+            {"gain": "peak"},
         )
     if levels.silence > _SILENCE:
-        yield (
+        yield Fault(
             f"{levels.silence:.0%} of the sound is silence, which the model will make, too: "
             f"cut it out; {duration(seconds * (1 - levels.silence))} are left"
         )
     if abs(levels.offset) > _OFFSET * levels.swing:
-        yield (
+        yield Fault(
             f"the sound has a constant offset (DC) of {levels.offset:.3g}, beside a swing of "
             f"{levels.swing:.3g}: a high-pass filter at 20 Hz takes it out"
         )
     if clipped > _CLIPPED:
-        yield (
+        yield Fault(
             f"{clipped:.1%} of the samples are clipped: record it again at a lower level, or the "
             "model learns the distortion, too"
         )

@@ -18,7 +18,8 @@ _PIECES = 16  # of the sample, spread over the text
 _BLOCK = 1 << 15  # symbols counted at a time; larger ones fragment the process's memory
 _REPEATED = 32  # symbols of a passage that is there twice
 _KEPT = 64  # one passage of so many is compared, chosen by what it is
-_RARE = 10
+FEW = 10
+"""Times that a symbol has to occur at least to be learnt."""
 _FACTOR = 0x9E3779B97F4A7C15  # odd, with bits all over (Knuth's golden ratio)
 _ODD_KINDS = {
     "Cc": "control character",
@@ -28,6 +29,11 @@ _ODD_KINDS = {
     "Cn": "unassigned character",
 }
 _USUAL = "\n\t"
+_CONTROLS = (  # Unicode gives them no names; these are those of ASCII
+    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR"),
+    *("SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB"),
+    *("ESC", "FS", "GS", "RS", "US"),
+)
 _REPLACEMENT = "\ufffd"
 
 
@@ -103,7 +109,7 @@ def name_of(codec: Codec, symbol: int) -> str:
 def odd_characters(found: TextFacts, codec: Codec) -> list[dict[str, Any]]:
     """Characters that are seldom meant: controls, invisible and private ones, odd spaces.
 
-    Each with its count, code point and Unicode name, the most frequent first.
+    Each with its count, code point and name (of Unicode, or of ASCII), the most frequent first.
     """
     if not isinstance(codec, Characters):
         return []
@@ -120,7 +126,7 @@ def odd_characters(found: TextFacts, codec: Codec) -> list[dict[str, Any]]:
                 {
                     "character": name_of(codec, symbol),
                     "code_point": f"U+{ord(character):04X}",
-                    "name": unicodedata.name(character, ""),
+                    "name": _character_name(character),
                     "kind": kind,
                     "count": int(found.counts[symbol]),
                 }
@@ -128,9 +134,15 @@ def odd_characters(found: TextFacts, codec: Codec) -> list[dict[str, Any]]:
     return sorted(odd, key=lambda entry: -int(entry["count"]))
 
 
+def _character_name(character: str) -> str:
+    if ord(character) < len(_CONTROLS):
+        return _CONTROLS[ord(character)]
+    return unicodedata.name(character, "")
+
+
 def rare(found: TextFacts) -> int:
-    """How many symbols occur, but too seldom to be learnt."""
-    return int(((found.counts > 0) & (found.counts < _RARE)).sum())
+    """How many symbols occur, but fewer than `FEW` times."""
+    return int(((found.counts > 0) & (found.counts < FEW)).sum())
 
 
 def _newline(codec: Codec) -> int | None:

@@ -32,7 +32,7 @@ def test_lengths_of_lines_have_no_upper_bound() -> None:
 
 def test_line_ends_of_windows_are_named() -> None:
     found, codec = facts("a line\r\n" * 100)
-    faults = [*text_faults.of(found, text.odd_characters(found, codec), 800)]
+    faults = [*map(str, text_faults.of(found, text.odd_characters(found, codec), 800))]
     assert any("100 line ends have a CR" in told and "newline=lf" in told for told in faults)
     assert not any("odd character" in told for told in faults)
 
@@ -87,7 +87,19 @@ def test_symbols_are_named_so_that_they_can_be_read() -> None:
 
 def faults(content: str) -> str:
     found, codec = facts(content)
-    return "\n".join(text_faults.of(found, text.odd_characters(found, codec), len(content)))
+    return "\n".join(
+        map(str, text_faults.of(found, text.odd_characters(found, codec), len(content)))
+    )
+
+
+def test_what_is_no_text_is_not_called_one() -> None:
+    content = bytes(range(128)) * 20 + b"\r" * 100
+    found = text.facts(Part.of(Bytes().encode(content)), Bytes(), lambda done: None)
+    told = "\n".join(map(str, text_faults.of(found, [], len(content), "bytes")))
+    assert "the content is short" in told
+    assert "copies in the content" in told
+    assert "text" not in told
+    assert "line" not in told
 
 
 def test_every_fault_is_told() -> None:
@@ -97,7 +109,7 @@ def test_every_fault_is_told() -> None:
     assert "one symbol" in faults("aaaa")
     assert "the text is short, 600 symbols" in faults(good[:600])
     assert "50% of the passages" in faults(good + good)
-    odd = "1 odd character, 1 in all, such as U+0007 (control character, 1)"
+    odd = "1 odd character, 1 in all, such as U+0007 BEL (control character, 1)"
     assert odd in faults(good + "\x07")
     assert "symbols occur fewer than 10 times" in faults(good + "".join(map(chr, range(300, 400))))
     assert "the longest line" in faults(good.replace("\n", " "))

@@ -1,0 +1,114 @@
+"""The command line that `doctor` recommends does what it advises, and all bad files are named."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.compose import compose
+from seqkit.config import DataConfig
+from seqkit.doctor import recommendation, speed
+from seqkit.doctor.fit import expected_loss
+from tests.commands.test_doctor import NOISE, PROSE
+from tests.conftest import Result, Run
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "_SECONDS", 0.05)
+
+
+def examined(run: Run, *words: str) -> tuple[dict[str, Any], DataConfig, Result]:
+    """What was found, how the command line that is recommended reads the data, and the output."""
+    done = run("doctor", *words, "json=true", "device=cpu", "train.max_minutes=0.05")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    command = shlex.split(found["recommendation"]["command"])[3:]
+    return found, compose(command, []).config.data, done
+
+
+def baseline(found: dict[str, Any]) -> float:
+    """The baseline by which a loss is expected, bits a symbol."""
+    advised = found["recommendation"]
+    read = advised["steps"] * recommendation.LANES["text"] * recommendation.STEPS["text"]
+    unit = expected_loss("text", 1.0, read, found["split"]["training"], 1000).loss
+    return float(advised["expected_loss"] / unit)
+
+
+def test_line_ends_of_windows_are_advised_against_and_mended(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_bytes(PROSE.replace("\n", "\r\n").encode())
+    found, data, _ = examined(run, f"data.path={text}")
+    assert data.newline == "lf"
+    assert any("data.newline=lf" in fault for fault in found["faults"])
+    entry = found["text"]["vocabulary"]["odd"][0]
+    assert (entry["code_point"], entry["name"]) == ("U+000D", "CR")
+    shown = run("doctor", f"data.path={text}", "train.max_minutes=0.05").out.decode()
+    assert "U+000D" not in shown  # the fault says more
+    lf, _, _ = examined(run, f"data.path={text}", "data.newline=lf")
+    assert baseline(found) == pytest.approx(baseline(lf))
+
+
+@pytest.mark.parametrize(
+    ("sound", "key", "value"),
+    [
+        (NOISE * 0.02, "gain", "peak"),
+        (np.random.default_rng(0).uniform(-0.5, 0.5, 12 * 8000), "codec", "linear"),
+    ],
+)
+def test_a_better_quantiser_is_in_the_command_line(
+    sound: Any, key: str, value: str, run: Run, tmp_path: Path
+) -> None:
+    soundfile.write(tmp_path / "a.wav", sound, 8000)
+    words = ("recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}")
+    found, data, _ = examined(run, *words)
+    assert any(f"data.{key}={value}" in fault for fault in found["faults"])
+    assert getattr(data, key) == value
+
+
+@pytest.mark.parametrize("kind", ["text", "sound"])
+def test_all_files_that_cannot_be_read_are_named_at_once(
+    kind: str, run: Run, tmp_path: Path
+) -> None:
+    for name in ("b", "c"):
+        (tmp_path / f"{name}.{'txt' if kind == 'text' else 'wav'}").write_bytes(b"caf\xe9 " * 99)
+    if kind == "text":
+        (tmp_path / "a.txt").write_text(PROSE)
+    else:
+        soundfile.write(tmp_path / "a.wav", NOISE, 8000)
+    found, data, done = examined(run, f"data.path={tmp_path}")
+    assert data.on_bad_file == "skip"
+    assert found["faults"][0].startswith("2 files or folders cannot be read")
+    assert all(f"{tmp_path}/{name}." in done.err for name in ("b", "c"))
+    trained = run("recipe=toy_sentence", f"data.path={tmp_path}", f"data.kind={found['kind']}")
+    assert trained.code == 3
+
+
+def test_silent_files_are_named(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", NOISE, 8000)
+    soundfile.write(tmp_path / "quiet.wav", np.zeros(8000), 8000)
+    found, _, _ = examined(run, f"data.path={tmp_path}")
+    told = f"1 of 2 files left out, since nothing is heard in them: {tmp_path / 'quiet.wav'}"
+    assert told in found["faults"]
+    assert found["sound"]["silent"] == [str(tmp_path / "quiet.wav")]
+
+
+def test_bytes_have_no_lines(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(np.random.default_rng(0).bytes(30_000) * 2)
+    done = run("doctor", f"data.path={tmp_path / 'a.bin'}", "train.max_minutes=0.05")
+    assert done.code == 0, done.err
+    shown = done.out.decode()
+    assert "copies in the content" in shown
+    assert "\nlines" not in shown
+    assert "the text" not in shown
+
+
+def test_a_run_in_place_of_data(run: Run, trained: Path) -> None:
+    for words in (["doctor"], ["recipe=shakespeare"], ["evaluate", f"checkpoint={trained}"]):
+        refused = run(*words, f"data.path={trained}")
+        assert refused.code == 3
+        assert f"{trained}: what a training left, no data: doctor run_dir={trained}" in refused.err
