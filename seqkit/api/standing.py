@@ -27,7 +27,7 @@ def standing_of(training: Training, notice: Callable[[str], None]) -> list[Obser
             seconds,
             codec.sample_rate,
             notice,
-            codec.symbols_per_sample,
+            baseline_names.noun(codec.kind, codec.symbols_per_sample),
         )
     ]
 
@@ -41,20 +41,20 @@ class Standing:
         seconds: float,
         sample_rate: int,
         notice: Callable[[str], None],
-        symbols_per_sample: int = 1,
+        noun: str = "sample",
     ) -> None:
         """Args:
         baselines: bits a symbol, as in about.json; asked for at the first validation.
         seconds: of sound that there are.
         sample_rate: in hertz.
         notice: told where the model stands, if it stands badly.
-        symbols_per_sample: what bits a symbol are multiplied by.
+        noun: what a symbol is.
         """
         self._baselines = baselines
         self._best: tuple[float, str] | None = None  # bits of the best baseline, and its name
         self._seconds = seconds
         self._rate = sample_rate
-        self._symbols = symbols_per_sample
+        self._noun = noun
         self._notice = notice
         self._training = 0.0  # the loss of the last report, in nats
         self._last = 0.0  # validation loss, in bits
@@ -78,7 +78,7 @@ class Standing:
             return
         try:
             found = self._baselines()
-            names = baseline_names.names("sample")
+            names = baseline_names.names(self._noun)
             self._best = min((bits, names[key].whole) for key, bits in found.items())
         except Exception as error:
             self._told = True
@@ -98,20 +98,15 @@ class Standing:
         best, name = self._best
         self._notice(
             f"on the validation part the model is worse than {name}, which needs no "
-            f"training: {self._shown(bits)} bits a sample, and {self._shown(best)}. "
+            f"training: {bits:.2f} bits a {self._noun}, and {best:.2f}. "
             f"{self._reason()}"
         )
-
-    def _shown(self, bits: float) -> str:
-        """Bits a symbol as bits a sample."""
-        return f"{bits * self._symbols:.2f}"
 
     def _reason(self) -> str:
         learnt = self._training / math.log(2)
         if learnt < _BY_HEART * self._last:
-            shown = self._shown(learnt)
             return (
-                f"It knows its {duration(self._seconds)} of sound by heart ({shown} bits in "
+                f"It knows its {duration(self._seconds)} of sound by heart ({learnt:.2f} bits in "
                 "training): give it more sound, more data.copies or a larger model.dropout"
             )
         lower = " or a lower data.sample_rate" if self._rate > _HIGH_RATE else ""

@@ -9,6 +9,7 @@ import numpy as np
 from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser, TextCodec
 from seqkit.data.corpus import Part
+from seqkit.evaluation.baseline_names import noun
 from seqkit.evaluation.lines import Lines, Position
 from seqkit.evaluation.peaks import Peak, Peaks
 from seqkit.evaluation.surprise import Stretch
@@ -133,6 +134,7 @@ class ScoredSound:
     def __init__(self, part: Part, codec: Quantiser) -> None:
         self._part = part
         self._codec = codec
+        self._noun = noun(codec.kind, codec.symbols_per_sample)
         self._columns = Columns(len(part))
         self._peaks = Peaks[Excerpt](_EXCERPTS, int(2 * _HALF * codec.symbol_rate) + 1)
         self._nats = 0.0
@@ -152,7 +154,6 @@ class ScoredSound:
             middle, half = place - stretch.begin + size // 2, int(_HALF * rate)
             around = wave[max(middle - half, 0) : middle + half]
             value = float(means[(place - stretch.begin) // size])
-            value *= self._codec.symbols_per_sample
             return Excerpt(self._when(place), value, around.copy())  # of a whole stretch
 
         self._peaks.add(stretch.begin, means, keep, spacing=size)
@@ -161,7 +162,7 @@ class ScoredSound:
     def places(self) -> list[str]:
         """See Scored."""
         found = [peak.kept for peak in self._peaks.highest]
-        return [f"{place.when}: {place.bits:.2f} bits a sample" for place in found]
+        return [f"{place.when}: {place.bits:.2f} bits a {self._noun}" for place in found]
 
     def page(self, names: Names) -> bytes:
         """See Scored."""
@@ -169,7 +170,9 @@ class ScoredSound:
             name=names.data,
             model=names.model,
             cell=names.cell,
-            sample_rate=self._codec.symbol_rate,
+            noun=self._noun,
+            sample_rate=self._codec.sample_rate,
+            symbol_rate=self._codec.symbol_rate,
             symbols=len(self._part),
             nats=self._nats,
             columns=self._columns,

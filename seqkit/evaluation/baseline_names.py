@@ -6,6 +6,14 @@ CONSTANT_BITS = 0.05
 """Bits by frequency below which data are nearly constant, and a loss on them tells nothing."""
 
 
+_NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
+
+
+def noun(kind: str, symbols_per_sample: int = 1) -> str:
+    """What a symbol of text, bytes or audio is; of two that make up a sample it is a symbol."""
+    return _NOUNS.get(kind, "symbol") if symbols_per_sample == 1 else "symbol"
+
+
 class BaselineName(NamedTuple):
     """A baseline's name in a sentence, and a short one for charts and lists."""
 

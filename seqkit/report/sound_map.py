@@ -55,8 +55,10 @@ class SoundMap:
 
     name: of the sound.
     model: where the checkpoint is.
-    sample_rate: in hertz.
-    symbols, nats: how many samples were scored, and the sum of their surprise.
+    noun: what a symbol is.
+    sample_rate: of the sound, in hertz.
+    symbol_rate: symbols a second; the wave of a place has a value for each.
+    symbols, nats: how many symbols were scored, and the sum of their surprise.
     columns: the waveform and the curve.
     places: the most surprising ones.
     cell: in words, the cell that gives the curve; empty where the surprise does.
@@ -64,7 +66,9 @@ class SoundMap:
 
     name: str
     model: str
+    noun: str
     sample_rate: int
+    symbol_rate: int
     symbols: int
     nats: float
     columns: Columns
@@ -74,22 +78,23 @@ class SoundMap:
     def page(self) -> bytes:
         """The page, in one file that loads nothing."""
         bits = self.nats / math.log(2) / self.symbols
-        columns, seconds = self.columns, self.symbols / self.sample_rate
+        columns, seconds = self.columns, self.symbols / self.symbol_rate
         times = np.arange(len(columns.low)) * seconds / len(columns.low)
-        title = self.cell or "Bits of surprise a sample"
+        title = self.cell or f"Bits of surprise a {self.noun}"
         chart = charts.under_waveform(title, columns.low, columns.high, Curve(times, columns.means))
         values = {
             "name": visible(self.name),
             "model": visible(self.model),
             "cell": self.cell,
             "bits": f"{bits:.3f}",
+            "noun": self.noun,
             "nats": f"{self.nats / self.symbols:.3f}",
             "seconds": f"{seconds:.1f}",
             "rate": self.sample_rate,
             "chart": Markup(chart.svg),
             "title": title,
             "places": [
-                (place.when, f"{place.bits:.2f}", samples.player("", place.wave, self.sample_rate))
+                (place.when, f"{place.bits:.2f}", samples.player("", place.wave, self.symbol_rate))
                 for place in self.places
             ],
         }

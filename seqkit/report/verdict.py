@@ -18,7 +18,6 @@ _BEATEN = 0.98  # times the loss of guessing
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _CERTAIN = 0.05  # nats below which next to nothing is left to choose among
 _RECENT = 0.1  # the share of the training's last reports that are averaged
-_NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
 _MOST_DROPOUT = 0.5
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _HEARD = {
@@ -52,7 +51,8 @@ def noun(record: Record) -> str:
     kind = record.text("data", "kind")
     if not kind and record.settings:
         kind = record.settings.data.kind
-    return _NOUNS.get(kind, "symbol")
+    symbols_per_sample = record.settings.data.symbols_per_sample if record.settings else 1
+    return baseline_names.noun(kind, symbols_per_sample)
 
 
 def baselines(record: Record) -> list[Baseline]:

@@ -86,6 +86,21 @@ def test_what_reads_symbols_takes_stereo(folder: Path, run: Run) -> None:
     assert refused.code == 0  # the defaults ask for nothing
 
 
+def test_all_figures_are_per_symbol_and_say_so(folder: Path, run: Run) -> None:
+    words = (f"checkpoint={folder / 'run'}", "device=cpu", "overwrite=true")
+    found = json.loads(run("evaluate", *words, "json=true").out)
+    scored = run("score", *words, f"out={folder / 'units.html'}")
+    assert "bits a symbol" in scored.err
+    page = (folder / "units.html").read_text()
+    assert f"{found['bits_per_symbol']:.3f} bits ({found['loss']:.3f} nats) a symbol" in page
+    assert f"at {RATE} Hz" in page
+    report = (folder / "run" / "report.html").read_text()
+    assert "nats a symbol" in report
+    for text in (scored.err, page, report):
+        assert "a sample" not in text
+        assert "next sample" not in text
+
+
 def test_python_gets_and_gives_frames(folder: Path) -> None:
     model = seqkit.load(folder / "run", device="cpu")
     wave = model.generate(soundfile.read(folder / "take.wav")[0][:RATE], seconds=0.5, seed=1)
