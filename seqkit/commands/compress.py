@@ -46,9 +46,14 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         learn = config.dynamic if config.learn else None
         packed = compress(model, saved.codec, pieces, size, write, bar.update, learn)
     seconds = time.monotonic() - began
-    told = f"{size:,} {unit_of(saved.codec)} in {packed:,} bytes"
+    if packed.left:
+        console.notice(
+            f"{packed.left:,} of {size:,} bytes were left to LZMA, which makes less of them than the "
+            "model: they are unlike what it learned from"
+        )
+    told = f"{size:,} {unit_of(saved.codec)} in {packed.size:,} bytes"
     if size:
-        told += f", {8 * packed / size:.3f} bits for each, in {seconds:.1f} s"
+        told += f", {8 * packed.size / size:.3f} bits for each, in {seconds:.1f} s"
     console.notice(f"written: {out or 'stdout'}: {told}")
 
 

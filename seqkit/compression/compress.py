@@ -5,7 +5,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +28,17 @@ _POOR = 1 / 4  # of the original: LZMA may do better on a block that the model d
 _NO_STATES, _NO_WORDS = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
 
 
+class Packed(NamedTuple):
+    """What a compressed file came to.
+
+    size: its bytes.
+    left: bytes of the original that were left to LZMA, which does better there than the model.
+    """
+
+    size: int
+    left: int
+
+
 def compress(
     model: CharRNN,
     codec: Codec,
@@ -36,7 +47,7 @@ def compress(
     write: Callable[[bytes], object],
     watch: Callable[[int], None] = lambda done: None,
     learn: DynamicConfig | None = None,
-) -> int:
+) -> Packed:
     """Write a compressed file.
 
     Args:
@@ -49,9 +60,6 @@ def compress(
         learn: how the model goes on learning while it codes, each window only after it was coded;
             `model` keeps its weights. None: it does not.
 
-    Returns:
-        How many bytes were written.
-
     Raises:
         DataError: the codec of a plug-in failed.
     """
@@ -59,7 +67,7 @@ def compress(
     with _arithmetic(header, model):
         coder = _coder(model, codec, header)
         writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
-        checksum, done = hashlib.sha256(), 0
+        checksum, done, left = hashlib.sha256(), 0, 0
         for block in _cut(codec, _hashed(pieces, checksum)):
             coded = _coded(coder, block, _within(watch, done, block.size))
             if codec.kind != "audio" and coded.size > _POOR * block.size:
@@ -68,11 +76,12 @@ def compress(
                 coded = min(coded, whole, key=lambda own: own.size)
             if not coded.length:
                 coder.forget()  # a decoder has learnt nothing of what the model does not code
+                left += block.size
             writer.block(coded)
             done += block.size
             watch(done)
     writer.close(checksum.digest())
-    return writer.size
+    return Packed(writer.size, left)
 
 
 def decompress(

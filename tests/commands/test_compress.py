@@ -49,6 +49,17 @@ def test_a_file_comes_back_to_the_byte(run: Run, trained: Path, packed: Path) ->
     assert packed.stat().st_size < len(CONTENT) / 2
 
 
+def test_what_is_left_to_lzma_is_told(
+    run: Run, trained: Path, packed: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").write_bytes("ЖЙ".encode() * 600)  # another language, again and again
+    words = [f"checkpoint={trained}", "device=cpu", f"out={tmp_path / 'other.sq'}"]
+    done = run("compress", *words, f"data.path={tmp_path / 'other'}")
+    assert "2,400 of 2,400 bytes were left to LZMA" in done.err
+    known = run("compress", *words, f"data.path={tmp_path / 'text'}", "overwrite=true")
+    assert "LZMA" not in known.err
+
+
 def test_a_pipe_compresses_and_decompresses(trained: Path, tmp_path: Path) -> None:
     program = [python(), "-m", "seqkit"]
     words = [f"checkpoint={trained}", "data.path=-", "out=-", "device=cpu"]
