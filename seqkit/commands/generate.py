@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seqkit import device, room
 from seqkit.api.load import load_checkpoint
-from seqkit.commands import outputs
+from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console, Product
@@ -59,10 +59,10 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         for text in drawn:
             console.notice(text)
         if to_stdout and config.streams == 1:
-            outputs.print_stream(blocks, medium, prompt, length, console)
+            sample_output.print_stream(blocks, medium, prompt, length, console)
             return
         if to_stdout:
-            outputs.print_streams(
+            sample_output.print_streams(
                 blocks,
                 medium,
                 prompt,
@@ -75,7 +75,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         if not files:
             folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
             files = outputs.new_files(folder, config.streams, medium.suffix)
-        outputs.write_files(
+        sample_output.write_files(
             blocks,
             medium,
             prompt,

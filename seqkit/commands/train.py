@@ -7,7 +7,7 @@ from seqkit import device, meeting, processes, stdout
 from seqkit.api.prepare_training import Training, opened
 from seqkit.api.run_training import run_training
 from seqkit.api.samples import closing_file, closing_sample, draw_closing_sample
-from seqkit.commands import outputs
+from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console
@@ -92,10 +92,10 @@ def _print_sample(training: Training, console: Console) -> None:
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
         if medium.printed:
-            outputs.print_stream(blocks, medium, training.prompt, training.length, console)
+            sample_output.print_stream(blocks, medium, training.prompt, training.length, console)
             return
         file = closing_file(training)
-        outputs.write_files(
+        sample_output.write_files(
             blocks,
             medium,
             training.prompt,

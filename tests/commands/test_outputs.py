@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from seqkit import console
-from seqkit.commands import outputs
+from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts
 from seqkit.console import Console, Product
 from seqkit.data.codecs import Characters, Codec, MuLaw
@@ -34,7 +34,7 @@ def blocks(count: int, streams: int) -> Iterator[Integers]:
 
 def write(made: Iterator[Integers], codec: Codec, files: list[Path]) -> None:
     with Interrupts() as interrupts:
-        outputs.write_files(
+        sample_output.write_files(
             made,
             medium_of(codec),
             np.array([1, 2], np.uint8),
@@ -92,7 +92,7 @@ def test_files_that_are_partial_are_said_to_be(
     files = [tmp_path / f"{number}.txt" for number in range(streams)]
     for count, partial in ((2, True), (3, False)):  # of three blocks
         with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-            outputs.write_files(
+            sample_output.write_files(
                 made(count),
                 medium_of(CODEC),
                 np.array([], np.uint8),
@@ -153,7 +153,7 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
         raise KeyboardInterrupt
 
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        outputs.print_streams(
+        sample_output.print_streams(
             *(made(), medium_of(CODEC), CODEC.encode("a"), 2),
             length=2,
             interrupts=interrupts,
@@ -170,9 +170,9 @@ def test_text_that_goes_to_a_file_is_shown_on_stderr(
     given = (blocks(3, streams), medium_of(CODEC), CODEC.encode("a"))
     with Interrupts() as interrupts:  # stdout is a file of pytest's
         if streams == 1:
-            outputs.print_stream(*given, 3000, Console())
+            sample_output.print_stream(*given, 3000, Console())
         else:
-            outputs.print_streams(
+            sample_output.print_streams(
                 *given, streams, length=3000, interrupts=interrupts, console=Console()
             )
     captured = capfdbinary.readouterr()
