@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from hydra import compose as hydra_compose
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
@@ -27,7 +27,7 @@ from seqkit import config as schema
 from seqkit import config_file, disk
 from seqkit.checking import nearest
 from seqkit.compose.config_sources import GroupSource, RecipeSource
-from seqkit.config import Config
+from seqkit.config import Config, options
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, take_modules
 from seqkit.recipe_files import recipe_folders, user_recipe_folders
@@ -85,7 +85,7 @@ def compose(
     with loader(catalogue, config_dirs):
         for override in parse(overrides):
             if override.is_sweep_override():
-                raise ConfigError(f"{override.input_line}: several values need --multirun")
+                raise ConfigError(_several_values(str(override.input_line)))
             _check_choice(override, catalogue, config_dirs)
             limited = limited or override.key_or_group == "train.max_steps"
             if override.key_or_group in _NAMED:
@@ -200,6 +200,16 @@ def parse(overrides: list[str]) -> list[Override]:
         except HydraException as error:
             raise ConfigError(f"{override}: the value cannot be read: {explain(error)}") from error
     return parsed
+
+
+def _several_values(word: str) -> str:
+    """What is said of key=1,2 without --multirun, which may be a decimal comma."""
+    key, _, value = word.partition("=")
+    kinds = {name: item.type for name, item in options()}
+    said = f"{word}: several values need --multirun"
+    if re.fullmatch(r"-?\d+,\d+", value) and float in (kinds.get(key), *get_args(kinds.get(key))):
+        said += f", and a fraction a decimal point: {key}={value.replace(',', '.')}"
+    return said
 
 
 def _check_choice(override: Override, catalogue: Catalogue, config_dirs: list[Path]) -> None:

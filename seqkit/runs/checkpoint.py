@@ -261,9 +261,11 @@ def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
     for part in _with_digest(content, place, _ZEROS.encode()):
         zeroed.update(part)
     if place < 0 or zeroed.hexdigest() != digest:
+        others = [path.with_name(f"{name}.safetensors") for name in ("previous", "last", "best")]
+        there = [other.name for other in others if other != path and other.exists()]
+        instead = f": use another one, {there[0]} for instance" if there else ""
         raise CheckpointError(
-            f"{path}: the checkpoint is damaged, its digest does not match: use another one, "
-            "previous.safetensors for instance"
+            f"{path}: the checkpoint is damaged, its digest does not match{instead}"
         )
     if not isinstance(header, dict):
         raise foreign

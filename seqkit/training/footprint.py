@@ -25,6 +25,7 @@ _WIDE_BYTES = 14  # of oneDNN's workspace, for each input that an LSTM has beyon
 _LOGIT_BYTES = 20  # logits, their log_softmax, and the gradients of both
 _LOGIT_BYTES_GPU = 10
 _HEADER = 20_000  # bytes of a checkpoint beside its tensors, about
+_DEEP = 8  # layers: hardly anyone means more
 _NARROWER = "Try a smaller network."
 
 
@@ -94,6 +95,10 @@ class TrainingShape:
         """The same in other lanes."""
         return replace(self, lanes=lanes)
 
+    def in_depth(self, num_layers: int) -> "TrainingShape":
+        """The same with so many layers."""
+        return replace(self, model=replace(self.model, num_layers=num_layers))
+
     def in_width(self, hidden_size: int) -> "TrainingShape":
         """The same with other layers."""
         return replace(self, model=replace(self.model, hidden_size=hidden_size))
@@ -135,11 +140,17 @@ def require(shape: TrainingShape, device: torch.device, *, new: bool) -> Callabl
 
 
 def advice(shape: TrainingShape, free: int | None, *, new: bool) -> str:
-    """What fits into `free` bytes, by estimate: fewer lanes, or a narrower network if it is new."""
+    """What fits into `free` bytes, by estimate: fewer lanes, or a smaller network if it is new.
+
+    A deep one gets fewer layers, another one narrower layers.
+    """
     lanes = memory.largest(lambda n: shape.in_lanes(n).most, free, below=shape.lanes)
     found = [f"train.batch_size={lanes}"] if lanes else []
-    if new:
-        hidden = shape.model.hidden_size
+    depth, hidden = shape.model.num_layers, shape.model.hidden_size
+    if new and depth > _DEEP:
+        layers = memory.largest(lambda n: shape.in_depth(n).most, free, below=depth)
+        found += [f"model.num_layers={layers}"] if layers else []
+    elif new:
         width = memory.largest(lambda n: shape.in_width(n).most, free, below=hidden)
         found += [f"model.hidden_size={width}"] if width else []
     return f"By estimate {' or '.join(found)} fits." if found else _NARROWER

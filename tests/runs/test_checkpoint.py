@@ -208,3 +208,16 @@ def test_the_keys_of_an_older_config_are_read_as_they_are_called_now(
     old.save(tmp_path / "a.safetensors")
     config = checkpoint.load(tmp_path / "a.safetensors", Catalogue()).config
     assert config == {"data": {"codec": now, "levels": 9}, "seed": 1}
+
+
+def test_a_damaged_checkpoint_names_another_one_that_is_there(tmp_path: Path) -> None:
+    last, previous = (tmp_path / f"{name}.safetensors" for name in ("last", "previous"))
+    example().save(last)
+    damaged = bytearray(last.read_bytes())
+    damaged[-1] ^= 1
+    last.write_bytes(damaged)
+    with pytest.raises(CheckpointError, match=r"its digest does not match\Z"):
+        checkpoint.load(last, Catalogue())
+    example().save(previous)
+    with pytest.raises(CheckpointError, match=r"use another one, previous\.safetensors"):
+        checkpoint.load(last, Catalogue())
