@@ -48,8 +48,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     seconds = time.monotonic() - began
     if packed.left:
         console.notice(
-            f"{packed.left:,} of {size:,} bytes were left to LZMA, which makes less of them than the "
-            "model: they are unlike what it learned from"
+            f"{packed.left:,} of {size:,} bytes were left to LZMA, which makes less of them than "
+            "the model: they are unlike what it learned from"
         )
     told = f"{size:,} {unit_of(saved.codec)} in {packed.size:,} bytes"
     if size:
