@@ -142,7 +142,7 @@ def require(shape: TrainingShape, device: torch.device, *, new: bool) -> Callabl
 def advice(shape: TrainingShape, free: int | None, *, new: bool) -> str:
     """What fits into `free` bytes, by estimate: fewer lanes, or a smaller network if it is new.
 
-    A deep one gets fewer layers, another one narrower layers.
+    Of a deep one also how many layers fit.
     """
     lanes = memory.largest(lambda n: shape.in_lanes(n).most, free, below=shape.lanes)
     found = [f"train.batch_size={lanes}"] if lanes else []
@@ -150,7 +150,7 @@ def advice(shape: TrainingShape, free: int | None, *, new: bool) -> str:
     if new and depth > _DEEP:
         layers = memory.largest(lambda n: shape.in_depth(n).most, free, below=depth)
         found += [f"model.num_layers={layers}"] if layers else []
-    elif new:
+    if new:
         width = memory.largest(lambda n: shape.in_width(n).most, free, below=hidden)
         found += [f"model.hidden_size={width}"] if width else []
     return f"By estimate {' or '.join(found)} fits." if found else _NARROWER
