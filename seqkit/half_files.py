@@ -41,15 +41,20 @@ def hold(handle: int) -> bool:
 
 
 @contextlib.contextmanager
-def folder_held(folder: Path) -> Iterator[None]:
-    """Hold a folder while the block fills it. Raises OSError."""
+def folder_held(folder: Path) -> Iterator[bool]:
+    """Hold a new folder while the block fills it. False: as in `hold`. Raises OSError."""
     if os.name != "posix":
-        yield
+        yield True
         return
-    handle = os.open(folder, os.O_RDONLY)
     try:
-        hold(handle)
-        yield
+        handle = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        handle = -1
+    if handle < 0:
+        yield False
+        return
+    try:
+        yield hold(handle)
     finally:
         os.close(handle)
 

@@ -72,19 +72,21 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
                 console=console,
             )
             return
-        if not files:
-            folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
-            files = outputs.new_files(folder, config.streams, medium.suffix)
-        sample_output.write_files(
-            blocks,
-            medium,
-            prompt,
-            files,
-            length=length,
-            overwrite=config.overwrite or config.out is None,  # then they are this process's own
-            interrupts=interrupts,
-            console=console,
-        )
+        with contextlib.ExitStack() as stack:
+            if not files:
+                folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
+                files = outputs.new_files(folder, config.streams, medium.suffix)
+                stack.enter_context(sample_output.removed_if_empty(files, medium))
+            sample_output.write_files(
+                blocks,
+                medium,
+                prompt,
+                files,
+                length=length,
+                overwrite=config.overwrite or config.out is None,  # of this process's own, too
+                interrupts=interrupts,
+                console=console,
+            )
     if config.out is None:
         outputs.print_names(files)
 

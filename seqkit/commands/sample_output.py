@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from seqkit import disk
 from seqkit.commands.interrupts import Interrupts
 from seqkit.commands.outputs import allow_open_files
 from seqkit.console import Console, Product
@@ -14,6 +15,19 @@ from seqkit.progress_line import Reading, rounded
 from seqkit.symbols import Integers, Symbols
 
 _MANY = 8  # files, of which the first and the last are told
+
+
+@contextlib.contextmanager
+def removed_if_empty(files: list[Path], medium: Medium) -> Iterator[None]:
+    """Remove those of this process's own files to which nothing was written, if the block fails."""
+    try:
+        yield
+    except Exception:
+        for file in files:
+            with contextlib.suppress(OSError):
+                if file.stat().st_size <= len(medium.header):
+                    disk.remove(file)
+        raise
 
 
 def write_files(

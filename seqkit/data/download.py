@@ -1,5 +1,6 @@
 """Data sets from the network: one file, or a folder in an archive, each checked by its sha256."""
 
+import contextlib
 import hashlib
 import io
 import tarfile
@@ -154,19 +155,21 @@ class Archive:
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     """A folder with these files, whole or absent. Raises OutputError."""
     disk.clear_halves(target.parent.absolute())
-    aside = half_files.name_for(target)
-    disk.make_folder(aside, new=True)
-    try:
-        with half_files.folder_held(aside):
+    with contextlib.ExitStack() as stack:
+        held = False
+        while not held:
+            aside = half_files.name_for(target)
+            stack.callback(disk.remove_folder, aside)
+            disk.make_folder(aside, new=True)
+            held = stack.enter_context(half_files.folder_held(aside))
+        try:
             for name, content in files.items():
                 with disk.create(aside / name) as stream:
                     stream.write(content)
             disk.rename(aside, target)
-    except OutputError:
-        if not target.is_dir():  # else another process was first
-            raise
-    finally:
-        disk.remove_folder(aside)
+        except OutputError:
+            if not target.is_dir():  # else another process was first
+                raise
 
 
 class _Asked(threading.Thread):

@@ -6,12 +6,14 @@ import http.server
 import io
 import tarfile
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from seqkit import disk, half_files
 from seqkit.console import Bar, unseen
 from seqkit.data import download as downloads
 from seqkit.data.datasets import Folders
@@ -160,3 +162,29 @@ def test_a_full_disk_leaves_nothing_of_an_archive(
     with pytest.raises(OutputError, match="no space left"):
         good.locate(folders)
     assert not list((folders.cache / "downloads" / "c").iterdir())
+
+
+def test_a_folder_that_is_removed_before_it_is_held_is_made_again(
+    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = packed({f"repo-1/recordings/{name}": data for name, data in CLIPS.items()})
+    make, hold, times = disk.make_folder, half_files.hold, Counter[str]()
+
+    def removed_once_made(path: Path, new: bool = False) -> None:
+        make(path, new)
+        times["made"] += new
+        if new and times["made"] == 1:  # another process took it for a dead one's
+            path.rmdir()
+
+    def removed_once_open(handle: int) -> bool:
+        times["open"] += 1
+        if times["open"] == 1:
+            (half,) = (folders.cache / "downloads" / "c").glob(half_files.PATTERN)
+            half.rmdir()
+        return hold(handle)
+
+    monkeypatch.setattr(disk, "make_folder", removed_once_made)
+    monkeypatch.setattr(half_files, "hold", removed_once_open)
+    place = archive(tmp_path, content).locate(folders).path
+    assert {file.name: file.read_bytes() for file in place.iterdir()} == CLIPS
+    assert times == {"made": 3, "open": 2}

@@ -14,7 +14,7 @@ from seqkit import disk
 from seqkit.errors import OutputError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from tests.conftest import SENTENCE, TINY, Run, Tell, environment
+from tests.conftest import SENTENCE, TINY, FullDisk, Run, Tell, environment
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
@@ -105,6 +105,34 @@ def test_a_disk_that_gets_full_is_told_and_nothing_half_stays(
     left = done.stdout.splitlines()
     assert not [file for file in left if re.search(r"\.tmp$|\.bin$|/a\.", file)], left
     tell("disks that get full", 1)
+
+
+def test_no_empty_file_of_sound_stays_behind(
+    voice: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(voice, tmp_path / "run")
+    before = set((tmp_path / "run" / "samples").iterdir())
+    words = ["generate", "checkpoint=run", "seconds=1", "device=cpu"]
+    too_many = subprocess.run(
+        [python(), "-m", "seqkit", *words, "streams=100"],
+        cwd=tmp_path, env=environment(), text=True, capture_output=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)),
+    )  # fmt: skip
+    assert "give at most streams=64" in too_many.stderr
+    assert set((tmp_path / "run" / "samples").iterdir()) == before
+    monkeypatch.chdir(tmp_path)
+    real = disk.open_file
+    monkeypatch.setattr(  # as they are reserved there is room, and none for what is written
+        disk,
+        "open_file",
+        lambda path, mode: real(path, mode) if mode != "wb" else FullDisk(path, mode, 0),
+    )
+    for out in ([], ["out=a.wav"]):
+        full = run(*words, *out, "overwrite=true")
+        assert full.code == 6, full.err
+        assert "no space left" in full.err
+    assert set((tmp_path / "run" / "samples").iterdir()) == before
+    assert {file.name for file in tmp_path.iterdir()} == {"run"}
 
 
 def test_the_megabytes_are_told_before_anything_is_written(

@@ -105,7 +105,13 @@ class _Wav:
         self._channels = channels
         self._size = 0  # bytes of samples that the header promises
         self._stream = disk.create(path, overwrite)
-        self.write(np.zeros(0, np.float32))  # the header at once
+        try:
+            self.write(np.zeros(0, np.float32))  # the header at once
+        except OutputError:
+            with contextlib.suppress(OutputError):  # what is buffered cannot be written, either
+                self._stream.close()
+            disk.remove(path)
+            raise
 
     def write(self, frames: Frames) -> None:
         data = pcm16(frames)
