@@ -19,7 +19,7 @@ _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
 _SWEEP = ("gpus", "jobs", "launcher", "search")
 _PROMPTS = ("prompt_file", "prompt_audio")
-_PREDICTED = ("checkpoint", "data.path")
+_PREDICTED = ("out", "checkpoint", "data.path")
 _PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
 
 
@@ -28,7 +28,7 @@ class Command:
     """A verb: what it does, and what it reads: keys, and groups with all their keys.
 
     One that is `shared` runs in all processes that torchrun starts, others in the first alone. What
-    the keys that it `needs` name has to be there when it starts: see `named`.
+    the keys that it `needs` name is looked at before it starts: see `named`.
     """
 
     summary: str
@@ -47,7 +47,7 @@ COMMANDS = {
     "generate": Command(
         "let a checkpoint write text or make sound",
         (*_SAMPLING, *_OUTPUT, "checkpoint", "device", "streams"),
-        needs=("checkpoint", *_PROMPTS),
+        needs=("out", "checkpoint", *_PROMPTS),
     ),
     "evaluate": Command(
         "measure how well a checkpoint predicts text or sound",
@@ -67,7 +67,7 @@ COMMANDS = {
     "compare": Command(
         "show runs side by side, best first, and draw their learning curves",
         (*_OUTPUT, "json", "runs"),
-        needs=("runs",),
+        needs=("out", "runs"),
     ),
     "compress": Command(
         "make a file small with a checkpoint that predicts it",
@@ -86,7 +86,7 @@ COMMANDS = {
     "doctor": Command(
         "look at data before a training, or at a run after it, and say what to do",
         (*_OUTPUT, "data", "device", "json", "recipe", "run_dir", "train.max_minutes"),
-        needs=("data.path", "run_dir"),
+        needs=("out", "data.path", "run_dir"),
     ),
     "inspect": Command(
         "show what a checkpoint holds", ("checkpoint", "json"), needs=("checkpoint",)
@@ -94,7 +94,7 @@ COMMANDS = {
     "export": Command(
         "write a checkpoint's network as an ONNX model",
         (*_OUTPUT, "checkpoint"),
-        needs=("checkpoint",),
+        needs=("out", "checkpoint"),
     ),
     "bench": Command(
         "time training or generation at a shape, beside other ways to do it",
@@ -110,6 +110,7 @@ COMMANDS = {
             "streams",
             "train",
         ),
+        needs=("out",),
     ),
 }
 _EVERYWHERE = ("plugins", "quiet")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from seqkit import disk
-from seqkit.commands import COMMANDS
+from seqkit.commands import COMMANDS, outputs
 from seqkit.config import Config
 from seqkit.data import files, pipes, remote
 from seqkit.data.bad_files import BadFileError
@@ -13,14 +13,16 @@ from seqkit.runs import layout, search
 
 
 def check(command: str, config: Config) -> None:
-    """Look for what the keys name that the command `needs`.
+    """Look at what the keys name that the command `needs`: is it there, is `out` free?
 
-    Whoever reads it finds out the same, but later. A run that goes on may need none of it.
+    Whoever reads or writes it finds out the same, but later. A run that goes on may need none of
+    it.
 
     Raises:
         ConfigError: a key that the command cannot do without is not given, or names no runs.
         CheckpointError: there is no such checkpoint, or run.
         DataError: there is no such file of data or of a prompt, or it cannot be read.
+        OutputError: the file of `out` exists, or cannot be made.
     """
     if config.resume != "never":
         return
@@ -35,6 +37,11 @@ def _checkpoint(config: Config) -> None:
 def _init_from(config: Config) -> None:
     if config.init_from is not None:
         layout.find_checkpoint(Path(config.init_from))
+
+
+def _out(config: Config) -> None:
+    if config.streams == 1:  # else it is not known yet whether so many have a place in memory
+        outputs.result_file(config)
 
 
 def _run_dir(config: Config) -> None:
@@ -73,6 +80,7 @@ _CHECKS = {
     "checkpoint": _checkpoint,
     "data.path": _data_path,
     "init_from": _init_from,
+    "out": _out,
     "prompt_audio": _prompt_audio,
     "prompt_file": _prompt_file,
     "run_dir": _run_dir,

@@ -52,6 +52,8 @@ def test_something_is_shown_before_pytorch_is_imported(
         ("compress checkpoint=none out=b", 4, "none: no such checkpoint"),
         ("inspect checkpoint=.", 4, ".: no checkpoint in this folder"),
         ("compare runs=none", 2, "runs=none: no run there"),
+        ("generate checkpoint=a out=a", 6, "a exists: give another out"),
+        ("bench shape=toy out=none/b", 6, "there is no folder none"),
         ("report run_dir=none", 4, "run_dir=none: no such folder"),
         ("doctor data.path=none", 3, "none: cannot be read: no such file"),
         ("prepare data.path=none out=b", 3, "none: cannot be read: no such file"),
