@@ -67,7 +67,7 @@ class StoppedError(SeqkitError):
 
 
 class InterruptedRunError(SeqkitError):
-    """Ctrl-C during the training; its state is saved."""
+    """Ctrl-C during something that can go on where it stopped: its state is saved."""
 
     exit_code = 130
 

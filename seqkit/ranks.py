@@ -50,7 +50,7 @@ class Ranks:
         """
         self.place = place
         self._store = store
-        self._advice = advice
+        self.advice = advice
 
     @property
     def alone(self) -> bool:
@@ -221,7 +221,7 @@ class Ranks:
                 time.sleep(_GRACE)
             raise LostProcessError(
                 "another process has ended (the launcher's report names its rank and exit code). "
-                + self._advice
+                + self.advice
             ) from error
 
     def leave(self, error: SeqkitError | KeyboardInterrupt) -> None:

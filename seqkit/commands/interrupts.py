@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from seqkit.errors import ConfigError, SeqkitError, StoppedError
+from seqkit.errors import ConfigError, InterruptedRunError, SeqkitError, StoppedError
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 _BOUNCE = 1.0  # seconds; a signal sooner after the first is the same wish, not a second one
@@ -22,30 +22,32 @@ def asking() -> list[signal.Signals]:
 
 
 @contextmanager
-def ended_by_signals() -> "Iterator[Interrupts]":
-    """What the block does may be ended by signals.
+def ended_by_signals(advice: str = "") -> "Iterator[Interrupts]":
+    """What the block does may be ended by signals; `advice` says what to do then.
 
     Raises:
-        StoppedError: one came; Ctrl-C is raised as it is.
+        StoppedError: one came.
+        InterruptedRunError: Ctrl-C, where there is `advice`; it is raised as it is otherwise.
     """
     interrupts = Interrupts()
     try:
         with interrupts:
             yield interrupts
     except KeyboardInterrupt as error:
-        raise _ended_by(interrupts) from error
+        raise _ended_by(interrupts, advice) from error
     except Exception as error:
         own = isinstance(error, (SeqkitError, OSError, MemoryError))
         if not interrupts.raised or (own and not isinstance(error, ConfigError)):
             raise
-        raise _ended_by(interrupts) from error  # Hydra, or another library, made this of it
+        raise _ended_by(interrupts, advice) from error  # Hydra, or another library, made this of it
 
 
-def _ended_by(interrupts: "Interrupts") -> BaseException:
+def _ended_by(interrupts: "Interrupts", advice: str) -> BaseException:
     """What a signal comes to."""
     if interrupts.received in (None, signal.SIGINT):
-        return KeyboardInterrupt()
-    return StoppedError(f"stopped by {interrupts.received.name}: what it wrote until then is whole")
+        return InterruptedRunError(f"interrupted: {advice}") if advice else KeyboardInterrupt()
+    told = advice or "what it wrote until then is whole"
+    return StoppedError(f"stopped by {interrupts.received.name}: {told}")
 
 
 class Interrupts:

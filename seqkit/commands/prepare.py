@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from seqkit import disk
+from seqkit.commands.interrupts import ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.data import remote
@@ -20,14 +21,15 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if out.exists() and not out.is_dir():
         raise OutputError(f"out={out} is a file: give a folder for the shards")
     data = remote.settled(config.data, disk.cache_dir(), console.notice, console.progress)
-    index = prepare(
-        data,
-        out,
-        catalogue=catalogue,
-        notice=console.notice,
-        overwrite=config.overwrite,
-        progress=console.progress,
-    )
+    with ended_by_signals("the same command goes on with what it has written"):
+        index = prepare(
+            data,
+            out,
+            catalogue=catalogue,
+            notice=console.notice,
+            overwrite=config.overwrite,
+            progress=console.progress,
+        )
     console.notice(
         f"written: {out}: {index.symbols:,} symbols of {counted(len(index.starts), 'document')} in "
         f"{counted(len(index.shards), 'shard')}; train with data.path={out}"

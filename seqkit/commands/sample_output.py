@@ -65,7 +65,7 @@ def write_files(
         written = "written"
         if made < length and interrupts.received:
             what = "files end" if len(files) > 1 else "file ends"
-            written = f"interrupted: the {what} early, and can be used; written"
+            written = f"the {what} early, and can be used; written"
         console.notice(f"{written}: {shown}{speed}")
 
 

@@ -64,6 +64,27 @@ def test_what_is_refused(
     assert f"cannot write {tmp_path}/shards/000000.bin: no space left" in full.err
 
 
+@pytest.mark.parametrize(
+    ("sent", "code", "told"), [(signal.SIGTERM, 75, "stopped by SIGTERM"), (signal.SIGINT, 130, "")]
+)
+def test_a_signal_while_shards_are_written_says_how_to_go_on(
+    sent: signal.Signals, code: int, told: str, tmp_path: Path, run: Run
+) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "shards"
+    text.write_text(SENTENCE * 600_000)
+    words = ("prepare", f"data.path={text}", f"out={out}")
+    process = subprocess.Popen(
+        [python(), "-m", "seqkit", *words], env=environment(), stderr=subprocess.PIPE, text=True
+    )
+    while not out.exists():
+        time.sleep(0.01)
+    process.send_signal(sent)
+    said = process.communicate()[1].splitlines()[-1]
+    again = "the same command goes on with what it has written"
+    assert (process.returncode, said) == (code, f"seqkit: error: {told or 'interrupted'}: {again}")
+    assert run(*words).code == 0
+
+
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it(tmp_path: Path, sent: signal.Signals) -> None:
     pipe = tmp_path / "pipe"

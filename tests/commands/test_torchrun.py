@@ -120,6 +120,7 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     _, said = several.communicate(timeout=600)
     assert several.returncode == 1
     assert said.count("seqkit: error: another process has ended") == 2
+    assert said.count(f"by torchrun as before: python -m seqkit run_dir={folder} resume=auto") == 2
     assert "going on at step" in said
     cause = said.partition("Root Cause")[2]
     assert "rank      : 1" in cause
