@@ -16,6 +16,8 @@ from seqkit.errors import DataError
 INDEX = "index.json"
 BLOCK = 1 << 22
 """Bytes of a shard that are checked at a time; the last block may be shorter."""
+REMEDY = "prepare the data again, with overwrite=true"
+"""What to do about shards that are damaged."""
 _FORMAT = "seqkit shards"
 _VERSION = 1
 _DTYPES = ("uint8", "uint16", "uint32")
@@ -106,7 +108,7 @@ def read_index(folder: Path) -> tuple[Index, str]:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
     except ValueError as error:
-        raise DataError(f"{path}: damaged: prepare the data again") from error
+        raise DataError(f"{path}: damaged: {REMEDY}") from error
     if not isinstance(values, dict) or values.pop("format", None) != _FORMAT:
         raise DataError(f"{path}: no index of shards")
     version = values.get("version")
@@ -114,11 +116,11 @@ def read_index(folder: Path) -> tuple[Index, str]:
         raise DataError(f"{path}: format {version} is newer than this seqkit: take a newer one")
     digest = values.pop("sha256", None)
     if digest != _digest({"format": _FORMAT, **values}):
-        raise DataError(f"{path}: altered: it is not as prepare wrote it: prepare the data again")
+        raise DataError(f"{path}: altered: it is not as prepare wrote it: {REMEDY}")
     try:
         return _checked(values), digest
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: damaged ({error}): prepare the data again") from error
+        raise DataError(f"{path}: damaged ({error}): {REMEDY}") from error
 
 
 def _checked(values: Mapping[str, Any]) -> Index:

@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from seqkit import disk, half_files
-from seqkit.data.shards.index import INDEX, Shard, is_shards
+from seqkit.data.shards.index import INDEX, Shard, is_shards, read_index
+from seqkit.data.shards.symbols import StoredSymbols
 from seqkit.data.shards.tasks import Written
-from seqkit.errors import OutputError
+from seqkit.errors import DataError, OutputError
 
 _NAME = "prepare.jsonl"
 _SHARD = re.compile(r"\d{6,}\.bin")
@@ -119,7 +122,20 @@ def _check(folder: Path, *, overwrite: bool) -> None:
         if not begun or not own:
             raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
     if INDEX in names and not overwrite:
-        raise OutputError(f"{folder} holds shards: give another out, or overwrite=true")
+        raise OutputError(_what_is_there(folder))
+
+
+def _what_is_there(folder: Path) -> str:
+    """Whether shards that are there look whole, and what to do; they are not read for it."""
+    try:
+        index, _ = read_index(folder)
+        StoredSymbols.of(folder, index, np.iinfo(index.dtype).max)
+    except DataError as error:
+        return f"{folder} holds shards that are damaged: {error}"
+    return (
+        f"{folder} holds shards: train with data.path={folder}; to prepare others give another "
+        "out, or overwrite=true"
+    )
 
 
 def _remove_shards(folder: Path) -> None:

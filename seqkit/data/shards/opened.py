@@ -10,7 +10,7 @@ from seqkit.config import DataConfig
 from seqkit.data import codecs, remote
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.shards.index import INDEX, Index, is_shards, read_index
+from seqkit.data.shards.index import INDEX, REMEDY, Index, is_shards, read_index
 from seqkit.data.shards.settings import as_prepared
 from seqkit.data.shards.symbols import StoredSymbols
 from seqkit.errors import ConfigError, DataError
@@ -70,7 +70,7 @@ def load(
     try:
         own = codecs.from_spec(index.codec, catalogue)
     except ValueError as error:
-        raise DataError(f"{folder / INDEX}: damaged ({error}): prepare the data again") from error
+        raise DataError(f"{folder / INDEX}: damaged ({error}): {REMEDY}") from error
     if symbol_dtype(own.size).name != index.dtype:
         raise DataError(f"{folder / INDEX}: damaged: {index.dtype} is not for {own.size} symbols")
     if codec is not None and codec.to_spec() != own.to_spec():

@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit import disk
-from seqkit.data.shards.index import BLOCK, INDEX, Index
+from seqkit.data.shards.index import BLOCK, INDEX, REMEDY, Index
 from seqkit.errors import DataError
 from seqkit.symbols import Symbols
 
 _MOST_MAPPED = 1 << 14  # shards; a process may have some 65,000 mappings
-_REMEDY = "prepare the data again"
 
 
 class StoredSymbols:
@@ -85,11 +84,11 @@ class _Files:
             try:
                 there = path.stat().st_size
             except OSError as error:
-                raise DataError(f"{path}: {disk.describe(error)}: {_REMEDY}") from error
+                raise DataError(f"{path}: {disk.describe(error)}: {REMEDY}") from error
             if there != expected:
                 raise DataError(
                     f"{path}: {there:,} bytes in place of the {expected:,} that "
-                    f"{INDEX} names: {_REMEDY}"
+                    f"{INDEX} names: {REMEDY}"
                 )
 
     def stretch(self, begin: int, end: int) -> Symbols:
@@ -157,7 +156,7 @@ class _Files:
         if hashlib.sha256(content).hexdigest() != shard.blocks[block]:
             raise DataError(
                 f"{path}: altered: its bytes from {block * BLOCK} on do not have the sha256 that "
-                f"{INDEX} names: {_REMEDY}"
+                f"{INDEX} names: {REMEDY}"
             )
         if np.frombuffer(content, self.dtype).max() >= self._size:
-            raise DataError(f"{path}: it has a symbol outside the codec's {self._size}: {_REMEDY}")
+            raise DataError(f"{path}: it has a symbol outside the codec's {self._size}: {REMEDY}")
