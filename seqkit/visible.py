@@ -6,6 +6,12 @@ _INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 """Unicode's categories of characters that have no shape of their own, or act on others."""
 _JOINERS = "\u200c\u200d"  # they belong to the spelling of some languages, and to emoji
 
+_CONTROLS = (  # Unicode gives them no names; these are those of ASCII
+    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR"),
+    *("SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB"),
+    *("ESC", "FS", "GS", "RS", "US"),
+)
+
 
 def visible(text: str) -> str:
     """A text in which nothing hides: control and direction marks are written out, as \\u202e.
@@ -18,6 +24,13 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """The same in one line: newlines and tabs are written out, too."""
     return _escaped(text, _JOINERS)
+
+
+def character_name(character: str) -> str:
+    """The name that Unicode gives a character, or ASCII a control character; empty without one."""
+    if ord(character) < len(_CONTROLS):
+        return _CONTROLS[ord(character)]
+    return unicodedata.name(character, "")
 
 
 def _escaped(text: str, kept: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqkit.visible import visible, visible_line
+from seqkit.visible import character_name, visible, visible_line
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,9 @@ from seqkit.visible import visible, visible_line
 def test_what_has_no_shape_of_its_own_is_written_out(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible_line(text) == shown.replace("\t", r"\t").replace("\n", r"\n")
+
+
+def test_characters_have_names() -> None:
+    assert [character_name(c) for c in "\x00\t\r\x1f\xa0é\ue000"] == [
+        *("NUL", "HT", "CR", "US", "NO-BREAK SPACE", "LATIN SMALL LETTER E WITH ACUTE", "")
+    ]

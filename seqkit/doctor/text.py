@@ -12,6 +12,7 @@ import numpy.typing as npt
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
 from seqkit.symbols import Integers, Symbols
+from seqkit.visible import character_name
 
 SAMPLE = 1 << 24  # symbols among which repetitions are sought
 _PIECES = 16  # of the sample, spread over the text
@@ -29,11 +30,6 @@ _ODD_KINDS = {
     "Cn": "unassigned character",
 }
 _USUAL = "\n\t"
-_CONTROLS = (  # Unicode gives them no names; these are those of ASCII
-    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR"),
-    *("SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB"),
-    *("ESC", "FS", "GS", "RS", "US"),
-)
 _REPLACEMENT = "\ufffd"
 
 
@@ -126,18 +122,12 @@ def odd_characters(found: TextFacts, codec: Codec) -> list[dict[str, Any]]:
                 {
                     "character": name_of(codec, symbol),
                     "code_point": f"U+{ord(character):04X}",
-                    "name": _character_name(character),
+                    "name": character_name(character),
                     "kind": kind,
                     "count": int(found.counts[symbol]),
                 }
             )
     return sorted(odd, key=lambda entry: -int(entry["count"]))
-
-
-def _character_name(character: str) -> str:
-    if ord(character) < len(_CONTROLS):
-        return _CONTROLS[ord(character)]
-    return unicodedata.name(character, "")
 
 
 def rare(found: TextFacts) -> int:

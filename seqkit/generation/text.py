@@ -24,6 +24,13 @@ _LENGTH = 500  # symbols, by default
 _NAMED = 10  # characters in a message
 
 
+def _hint(character: str) -> str:
+    """What to do about a character of a prompt that has no symbol."""
+    if character == "\r":
+        return "; sample.unknown=skip leaves the CR of Windows' line ends out"
+    return "; see sample.unknown=skip|nearest"
+
+
 class Text:
     """See Medium."""
 
@@ -68,15 +75,30 @@ class Text:
         if self._newline == "lf" and isinstance(content, str):
             content = content.replace("\r\n", "\n").replace("\r", "\n")
         try:
-            return self._codec.encode(content)
+            symbols = self._codec.encode(content)
+            if self._expects_cr(content):
+                notice(
+                    f"{name}: the lines end in LF alone, and the model learned CR, too: lines that "
+                    "end in CR and LF, as on Windows, may suit it better"
+                )
+            return symbols
         except UnknownSymbolError as error:
             if unknown == "error":
-                hint = "; see sample.unknown=skip|nearest" if name == "prompt" else ""
+                hint = _hint(error.character) if name == "prompt" else ""
                 raise ConfigError(f"{name}: {error}: the model never saw it{hint}") from error
         assert isinstance(content, str)  # no byte is unknown
         done = "left out" if unknown == "skip" else "replaced by the nearest one"
         notice(f"{name}: the model never saw {self._unknown_in(content)}: {done}")
         return self._codec.encode(content, unknown)
+
+    def _expects_cr(self, content: str | bytes) -> bool:
+        """Whether a text has none of the CRs that the model learned at the ends of lines."""
+        if not isinstance(content, str) or "\n" not in content or "\r" in content:
+            return False
+        try:
+            return bool(self._codec.encode("\r\n").size)
+        except UnknownSymbolError:
+            return False
 
     def _unknown_in(self, content: str) -> str:
         """Which characters have no symbol, and how often each occurs."""

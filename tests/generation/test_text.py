@@ -67,6 +67,21 @@ def test_what_a_prompt_loses_is_told() -> None:
     ]
 
 
+def test_line_ends_that_the_model_does_not_know_are_told() -> None:
+    told: list[str] = []
+    with pytest.raises(
+        ConfigError, match=r"U\+000D, CR.*sample\.unknown=skip leaves the CR of Win"
+    ):
+        TEXT.read_prompt(Prompt(text="a\r\nb"), told.append)
+    windows = medium_of(Characters("\n\rab", 0))
+    for text in ("ab", "a\r\nb"):
+        windows.read_prompt(Prompt(text=text), told.append)
+    assert not told
+    windows.read_prompt(Prompt(text="a\nb"), told.append)
+    (notice,) = told
+    assert "the lines end in LF alone, and the model learned CR, too" in notice
+
+
 def test_a_sample_is_saved_and_shown(tmp_path: Path) -> None:
     symbols = CODEC.encode("\nabé\n\nc\n")
     file = save_sample(TEXT, symbols, tmp_path / "step_0.5")

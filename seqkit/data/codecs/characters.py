@@ -11,6 +11,7 @@ from seqkit.checking import check_type
 from seqkit.data.codecs.base import TextCodec, checked_symbols
 from seqkit.errors import DataError
 from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.visible import character_name
 
 _CODE_POINTS = 0x110000
 _AT_ONCE = 1 << 14  # characters looked up at a time: as many stay in the processor's cache
@@ -32,7 +33,7 @@ class UnknownSymbolError(DataError):
     def __init__(self, character: str, offset: int) -> None:
         self.character = character
         self.offset = offset
-        name = unicodedata.name(character, "unnamed")
+        name = character_name(character) or "unnamed"
         super().__init__(
             f"character {character!r} (U+{ord(character):04X}, {name}) at offset {offset} "
             "is not in the vocabulary"
