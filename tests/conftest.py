@@ -259,9 +259,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests marked gpu run where there is one, and `every` with `-m faults` alone."""
-    if "faults" not in config.option.markexpr:
-        left = [item for item in items if item.get_closest_marker("every")]
+    """Run `gpu` where there is one, `every` with `-m faults`, `thorough` when marks are chosen."""
+    chosen = config.option.markexpr
+    apart = {"every": "faults" not in chosen, "thorough": not chosen}
+    names = [name for name, wanted in apart.items() if wanted]
+    if names:
+        left = [item for item in items if any(map(item.get_closest_marker, names))]
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
     missing = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU")

@@ -63,6 +63,7 @@ def test_threads_fit_the_cores_that_are_free(
     assert fitting_threads(now, computed, waited, idle) == fitting
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how its cores are used")
 @pytest.mark.parametrize(
     ("given", "variables", "fewer"),

@@ -70,6 +70,7 @@ def test_the_wheel_holds_recipes_and_the_sample(site: Path) -> None:
     assert (site / "seqkit" / "data" / "datasets" / "verse.txt").stat().st_size > 60_000
 
 
+@pytest.mark.thorough
 def test_a_plug_in_trains_evaluates_and_generates_from_an_empty_folder(
     site: Path, plugin: Path, tmp_path: Path
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_plug_in_trains_evaluates_and_generates_from_an_empty_folder(
     assert (code, out[:6]) == (0, "green "), told
 
 
+@pytest.mark.thorough
 def test_a_plug_ins_codec_of_sound(site: Path, plugin: Path, tmp_path: Path) -> None:
     wave = np.random.default_rng(2).uniform(-0.5, 0.5, 4000)
     soundfile.write(tmp_path / "a.wav", wave, 4000)

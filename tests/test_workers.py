@@ -91,6 +91,7 @@ def test_processes_end_when_nobody_wants_more(tmp_path: Path) -> None:
     assert started and all(map(has_ended, started))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_processes_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> None:

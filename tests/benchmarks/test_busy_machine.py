@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
+
 from benchmarks import busy_machine
 
 
+@pytest.mark.thorough
 def test_every_row_has_a_figure_in_every_column() -> None:
     small = ["model.hidden_size=16", "train.batch_size=4", "train.sequence_length=16"]
     lines = busy_machine.table(small, rounds=1, steps=12, symbols=600).splitlines()

@@ -20,6 +20,7 @@ def test_steps_are_between_two_validations() -> None:
     assert critical_batch.steps_to(found, 0.5) is None
 
 
+@pytest.mark.thorough
 def test_it_measures(text_file: Path) -> None:
     keys = (
         *(f"data.path={text_file}", "lanes=2,1,4,8", "targets=2.9,2.6", "device=cpu"),

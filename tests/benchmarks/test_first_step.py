@@ -8,6 +8,7 @@ from benchmarks import first_step
 from tests.conftest import TINY
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 def test_it_measures(tmp_path: Path) -> None:
     found = list(first_step.measured(0.01, TINY, tmp_path))

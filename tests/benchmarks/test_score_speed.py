@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
+
 from benchmarks import score_speed
 
 
+@pytest.mark.thorough
 def test_every_row_has_a_figure() -> None:
     small = ["model.hidden_size=16", "train.batch_size=4", "train.sequence_length=16", "device=cpu"]
     lines = score_speed.table(small, rounds=1, symbols=60_000).splitlines()

@@ -8,6 +8,7 @@ from benchmarks import sharded_start
 from tests.conftest import SMALL
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_both_rows_have_figures() -> None:
     keys = [key for key in SMALL if not key.startswith("device")]

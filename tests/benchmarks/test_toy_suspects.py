@@ -5,6 +5,7 @@ import pytest
 from benchmarks import toy_suspects
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("suspect", "steps", "lowest", "highest"),
     [

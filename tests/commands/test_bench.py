@@ -9,6 +9,7 @@ from tests.conftest import Run
 SMALL = ("device=cpu", "model.hidden_size=8", "train.batch_size=2", "train.sequence_length=4")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", ["toy", "mycaffe"])
 def test_json_has_all_rows_and_ratios(run: Run, shape: str) -> None:
     result = run("bench", f"shape={shape}", "json=true", *SMALL)

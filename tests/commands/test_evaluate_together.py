@@ -89,6 +89,7 @@ def test_processes_that_differ_are_told_apart(
         assert (first[1], second[1:]) == ("", ("", ""))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
 def test_a_killed_process_ends_the_evaluation(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(SENTENCE * 60_000)

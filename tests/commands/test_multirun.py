@@ -54,6 +54,7 @@ def test_it_ends_with_a_table_on_stderr_and_the_first_failures_code(
     assert {samples[place : place + 2] for place in (20, 42, 64)} == {"\n\n"}
 
 
+@pytest.mark.thorough
 def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_path: Path) -> None:
     keys = ("seed=1,2,3", "train.max_steps=90", "data.split=[0.8,0.2,0]")
     words = sweep(tmp_path / "it's", texts[0], *keys)

@@ -274,6 +274,7 @@ def test_a_checkpoint_without_a_training_state_is_passed_over(
     assert "it holds no training state; going on from previous.safetensors" in again.err
 
 
+@pytest.mark.thorough
 def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return [*TINY, *keys, f"data.path={tmp_path / 'text.txt'}", "train.validate_every=5"]
 
 
+@pytest.mark.thorough
 def test_a_search_prunes_marks_and_repeats(words: list[str], run: Run, tmp_path: Path) -> None:
     done = run("--multirun", *words, f"run_dir={tmp_path / 's'}")
     assert (done.code, done.out) == (0, b""), done.err
@@ -54,6 +55,7 @@ def test_a_search_prunes_marks_and_repeats(words: list[str], run: Run, tmp_path:
         assert job.was_pruned == same
 
 
+@pytest.mark.thorough
 def test_a_search_that_replaces_another_runs_what_that_one_pruned(
     words: list[str], run: Run, tmp_path: Path
 ) -> None:
@@ -70,6 +72,7 @@ def test_a_search_that_replaces_another_runs_what_that_one_pruned(
     assert (again.code, "begins" in again.err) == (0, False), again.err
 
 
+@pytest.mark.thorough
 def test_a_stopped_search_goes_on_with_the_same_choices(
     words: list[str], run: Run, tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ def shards(run: Run, tmp_path: Path) -> Path:
     return tmp_path / "shards"
 
 
+@pytest.mark.thorough
 def test_it_learns_the_same(run: Run, shards: Path, tmp_path: Path) -> None:
     for name, data in (("a", tmp_path / "text.txt"), ("b", shards)):
         learnt = run(*TINY, *STEPS, f"data.path={data}", f"run_dir={tmp_path}/{name}")

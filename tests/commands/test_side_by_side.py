@@ -59,6 +59,7 @@ def steps(run_dir: Path) -> int:
     return int(saved(run_dir).metrics["step"])
 
 
+@pytest.mark.thorough
 def test_a_job_that_fails_ends_no_other_and_the_same_line_runs_it_alone_again(
     run: Run, text: str, tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_job_that_fails_ends_no_other_and_the_same_line_runs_it_alone_again(
     assert {one["outcome"] for one in json.loads(compared.out)["runs"]} == {"finished"}
 
 
+@pytest.mark.thorough
 def test_after_ctrl_c_all_are_saved_and_the_line_that_is_told_goes_on(
     text: str, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ def share(*files: Path) -> tuple[float, int]:
     return on_scale(np.concatenate([samples for samples, _ in sounds]), rate, etude.SCALE)
 
 
+@pytest.mark.thorough
 def test_the_pitches_of_the_etude_are_heard(folder: Path, run: Run, tmp_path: Path) -> None:
     made = [tmp_path / f"made_{number}.wav" for number in range(1, 5)]
     sampling = ("seconds=3", "streams=4", "temperature=1", "seed=7", f"out={tmp_path / 'made.wav'}")
@@ -238,6 +239,7 @@ def test_what_does_not_fit_is_refused(
     assert not list((folder / "run" / "samples").glob("generated*"))
 
 
+@pytest.mark.thorough
 def test_the_spectral_measure_ranks_etude_trained_untrained_and_noise(
     folder: Path, run: Run, tmp_path: Path
 ) -> None:
@@ -284,6 +286,7 @@ def test_training_tells_how_much_it_sounds_like_the_recording(folder: Path) -> N
     assert log.count("spectral measure 0.") + log.count("spectral measure 1.") == 2
 
 
+@pytest.mark.thorough
 def test_copies_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_them(
     folder: Path, run: Run, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ def piped(content: bytes, *words: str, cwd: Path) -> subprocess.CompletedProcess
     )  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_stream_is_found_again(run: Run, tmp_path: Path) -> None:
     content = SENTENCE.encode() * 40
     words = [*TINY, "data.path=-", f"run_dir={tmp_path / 'run'}", "resume=auto"]

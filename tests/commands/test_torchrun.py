@@ -101,6 +101,7 @@ def test_a_signal_to_one_process_stops_both_with_its_exit_code(
     assert (first[1], second[1:]) == ("", ("", ""))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
 def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     text_file: Path, tmp_path: Path

@@ -178,6 +178,7 @@ sys.stdout.buffer.write(packed)
 """
 
 
+@pytest.mark.thorough
 def test_the_number_of_threads_is_the_encoders_and_is_given_back(trained: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", THREADS, str(trained), TEXT.decode()],

@@ -183,6 +183,7 @@ def bounds(steps: Steps, symbols: torch.Tensor) -> torch.Tensor:
     return torch.stack(found)
 
 
+@pytest.mark.thorough
 def test_two_processes_give_back_the_file(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "play").write_bytes(PLAY)
     program = [sys.executable, "-m", "seqkit"]
@@ -198,6 +199,7 @@ def test_two_processes_give_back_the_file(trained: Path, tmp_path: Path) -> None
     assert header_of((tmp_path / "sq").read_bytes()).learn == LEARN
 
 
+@pytest.mark.thorough
 def test_bytes_and_sound_come_back(run: Run, tmp_path: Path) -> None:
     wave = 0.4 * np.sin(np.arange(3000) / 3)
     soundfile.write(tmp_path / "tone.wav", wave, 4000)

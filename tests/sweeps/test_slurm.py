@@ -75,6 +75,7 @@ def test_at_its_time_limit_a_job_is_saved_queued_again_and_goes_on(
         time.sleep(0.05)
 
 
+@pytest.mark.thorough
 def test_a_sweep_fills_the_queue(
     job: Job, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,7 @@ def finish_all(one: Search) -> list[str]:
     return [job.own for job in one.jobs]
 
 
+@pytest.mark.thorough
 def test_a_search_repeats_and_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     chosen = finish_all(search(tmp_path / "whole"))
     assert len(set(chosen)) == 12
@@ -62,6 +63,7 @@ def test_a_search_repeats_and_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -
     assert finish_all(search(tmp_path / "other", seed=1)) != chosen
 
 
+@pytest.mark.thorough
 def test_it_learns_from_the_losses(tmp_path: Path) -> None:
     chosen = finish_all(search(tmp_path, trials=40))
     layers = [words.rpartition("=")[2] for words in chosen]

@@ -70,6 +70,7 @@ def smallest(tmp_path_factory: pytest.TempPathFactory) -> int:
     return peak(tmp_path_factory.mktemp("smallest"), *words)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells the peak")
 @pytest.mark.faults
 @pytest.mark.parametrize(
