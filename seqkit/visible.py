@@ -1,5 +1,7 @@
-"""Text of users, their data and their models as people are shown it, in a terminal or on a page."""
+"""Text of users, their data and their models, as it is given to people and to other programs."""
 
+import json
+import re
 import unicodedata
 
 _INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
@@ -31,6 +33,20 @@ def character_name(character: str) -> str:
     if ord(character) < len(_CONTROLS):
         return _CONTROLS[ord(character)]
     return unicodedata.name(character, "")
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """JSON in ASCII that every parser takes.
+
+    Half a surrogate pair, as a file name that is no UTF-8 has it, is not JSON to many of them: it
+    is written out as in `visible`.
+    """
+    text = json.dumps(value, indent=indent)
+    if not re.search(r"\\ud[89a-f]", text):
+        return text
+    raw = json.dumps(value, ensure_ascii=False)
+    whole = re.sub("[\ud800-\udfff]", lambda half: _written_out(half[0]).replace("\\", r"\\"), raw)
+    return json.dumps(json.loads(whole), indent=indent)
 
 
 def _escaped(text: str, kept: str) -> str:

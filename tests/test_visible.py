@@ -1,8 +1,10 @@
 """Nothing hides in what people are shown."""
 
+import json
+
 import pytest
 
-from seqkit.visible import character_name, visible, visible_line
+from seqkit.visible import character_name, json_text, visible, visible_line
 
 
 @pytest.mark.parametrize(
@@ -26,3 +28,21 @@ def test_characters_have_names() -> None:
     assert [character_name(c) for c in "\x00\t\r\x1f\xa0é\ue000"] == [
         *("NUL", "HT", "CR", "US", "NO-BREAK SPACE", "LATIN SMALL LETTER E WITH ACUTE", "")
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("caf\udce9", r"caf\xe9"),
+        ("\ud800 \udc00", r"\ud800 \udc00"),
+        ("é☃\U0001f600", "é☃\U0001f600"),
+        (r"\ud800 \\udce9", r"\ud800 \\udce9"),  # no surrogates, but backslashes
+        ('"\n\x00\udce9', '"\n\x00' + r"\xe9"),
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_has_whole_characters(text: str, given: str, indent: int | None) -> None:
+    made = json_text({text: [text, 1.5, None]}, indent)
+    assert made.isascii()
+    assert json.loads(made) == {given: [given, 1.5, None]}
+    assert ("\n" in made) == (indent is not None)

@@ -1,7 +1,6 @@
 """`compare`: runs side by side, the best first."""
 
 import contextlib
-import json
 import math
 import os
 import textwrap
@@ -17,7 +16,7 @@ from seqkit.plugins import Catalogue
 from seqkit.progress_line import columns_of, duration
 from seqkit.runs import curves, search
 from seqkit.runs.record import DATA_KEYS, Record, read
-from seqkit.visible import visible_line
+from seqkit.visible import json_text, visible_line
 
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
@@ -47,7 +46,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if len(groups) > 1:
         console.notice("these runs are of different data: losses compare within a group only")
     if config.json:
-        outputs.print_lines([json.dumps(_result(groups, _differing(found), others))])
+        outputs.print_lines([json_text(_result(groups, _differing(found), others))])
     else:
         outputs.print_lines(_lines(groups))
     if picture:

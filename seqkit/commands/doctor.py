@@ -1,7 +1,6 @@
 """`doctor`: what some data are like and what to train on them, or how a run went."""
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -21,6 +20,7 @@ from seqkit.doctor.fault import Fault
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.progress_line import counted
+from seqkit.visible import json_text
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -30,10 +30,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         raise ConfigError("give data.path or recipe to look at data, or run_dir to look at a run")
     if config.run_dir:
         found = after_run.of(Path(config.run_dir))
-        text = json.dumps(found) if config.json else shown.run(found)
+        text = json_text(found) if config.json else shown.run(found)
     else:
         found = _of_data(config, catalogue, console)
-        text = json.dumps(found) if config.json else shown.data(found)
+        text = json_text(found) if config.json else shown.data(found)
     outputs.write_result(out, text, overwrite=config.overwrite)
 
 

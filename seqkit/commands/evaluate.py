@@ -1,7 +1,6 @@
 """`evaluate`: how well a checkpoint predicts a text, or sound."""
 
 import dataclasses
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +27,7 @@ from seqkit.processes import Place
 from seqkit.ranks import Ranks
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.runs.layout import find_checkpoint
+from seqkit.visible import json_text
 
 _SHARED = ("streaming", "windowed")
 """Protocols that several processes share. The dynamic one learns from symbol to symbol, through
@@ -69,7 +69,7 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     else:
         result = _prediction(config, saved, catalogue, chosen, console, ranks)
     if ranks.leads:
-        text = json.dumps(result) if config.json else _table(result)
+        text = json_text(result) if config.json else _table(result)
         outputs.write_result(out, text, overwrite=config.overwrite)
 
 

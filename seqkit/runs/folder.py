@@ -18,6 +18,7 @@ from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.claim import Claim, is_claimed
 from seqkit.runs.layout import RunFiles
+from seqkit.visible import json_text
 
 _SHOWN = 3  # names of what else is in a folder
 
@@ -165,13 +166,13 @@ class RunFolder:
         """Write about.json. Raises as `save`."""
         self._claim.check()
         with disk.atomic_write(self.files.about) as stream:
-            stream.write((json.dumps(about, indent=2) + "\n").encode())
+            stream.write((json_text(about, indent=2) + "\n").encode())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write summary.json, which also marks the run as finished. Raises as `save`."""
         self._claim.check()
         with disk.atomic_write(self.files.summary) as stream:
-            stream.write((json.dumps(summary, indent=2) + "\n").encode())
+            stream.write((json_text(summary, indent=2) + "\n").encode())
 
     def reopen(self, step: int) -> None:
         """Take back what was recorded after `step`, to go on from there."""

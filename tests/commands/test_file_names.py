@@ -33,6 +33,13 @@ def test_a_text_and_a_run(run: Run, tmp_path: Path) -> None:
     assert b"run_caf\xe9" in (place / "log").read_bytes()
     scored = run("evaluate", f"checkpoint={place}", "json=true", "device=cpu")
     assert scored.code == 0, scored.err
+    examined = run("doctor", f"data.path={folder}", "json=true", "device=cpu")
+    compared = run("compare", f"runs={place}", "json=true")
+    texts = [scored.out, examined.out, compared.out]
+    texts += [(place / name).read_bytes() for name in ("summary.json", "about.json")]
+    for text in texts:  # no half of a surrogate pair, which many parsers refuse
+        assert json.dumps(json.loads(text), ensure_ascii=False).encode()
+        assert rb"caf\\xe9" in text
     shown = json.loads(run("inspect", f"checkpoint={place}", "json=true").out)
     assert shown["config"]["data"]["path"] == [str(folder)]
     made = run("generate", f"checkpoint={place}", "device=cpu", f"out={folder / ODD}.out")
