@@ -3,8 +3,6 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from seqkit.evaluation import baseline_names
 from seqkit.report import next_command
 from seqkit.report.heard import fault
@@ -17,7 +15,6 @@ _FALLING = 0.99  # times the loss at three quarters of the run
 _BEATEN = 0.98  # times the loss of guessing
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _CERTAIN = 0.05  # nats below which next to nothing is left to choose among
-_RECENT = 0.1  # the share of the training's last reports that are averaged
 _MOST_DROPOUT = 0.5
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _HEARD = {
@@ -109,7 +106,7 @@ def _finding(record: Record) -> str:
     metrics, one = record.metrics, noun(record)
     validation, losses = metrics.validation, metrics.train["loss"].values
     if not len(validation.values):
-        fell = f"from {losses[0]:.3f} to {_recent(metrics.train['loss']):.3f} nats a {one}"
+        fell = f"from {losses[0]:.3f} to {metrics.train['loss'].recent:.3f} nats a {one}"
         if record.state == "running":
             return f"No validation yet. The training loss went {fell}."
         return (
@@ -210,7 +207,7 @@ def _finished(record: Record, finding: str) -> Verdict:
         advice = "The loss was still falling at the end, so more steps will help"
         return _longer(record, finding, advice)
     if len(train.values) and len(validation.values):
-        gap = float(validation.values[-1]) > _GAP * _recent(train)
+        gap = float(validation.values[-1]) > _GAP * train.recent
         if gap and settings:
             return Verdict(
                 finding,
@@ -246,7 +243,7 @@ def _trouble(record: Record) -> str:
     best, last = float(validation.values[place]), float(validation.values[-1])
     if place == len(validation.values) - 1 or last <= _RISEN * best:
         return ""
-    before, now = _around(train, float(validation.steps[place])), _recent(train)
+    before, now = train.around(float(validation.steps[place])), train.recent
     step, settings = int(validation.steps[place]), record.settings
     if now > _JUMPED * before and last > _JUMPED * best:
         lower = f", such as {settings.optimizer.lr / 3:.2g}" if settings else ""
@@ -277,23 +274,8 @@ def _guess(record: Record) -> Baseline | None:
 def _still_falling(curve: Curve) -> bool:
     """Whether the last quarter of the steps brought more than a hundredth."""
     last = curve.steps[-1]
-    earlier = _around(curve, 0.75 * float(last))
-    return _recent(curve) < _FALLING * earlier
-
-
-def _around(curve: Curve, step: float) -> float:
-    """The mean value about a step: of as many reports as `_recent` takes."""
-    end = int(np.searchsorted(curve.steps, step, "right"))
-    return float(curve.values[max(0, end - _width(curve)) : max(end, 1)].mean())
-
-
-def _recent(curve: Curve) -> float:
-    return float(curve.values[-_width(curve) :].mean())
-
-
-def _width(curve: Curve) -> int:
-    """Single validations stand for themselves; reports of the training are averaged."""
-    return max(1, int(_RECENT * len(curve.values)))
+    earlier = curve.around(0.75 * float(last))
+    return curve.recent < _FALLING * earlier
 
 
 def _dropout(now: float) -> str:

@@ -13,6 +13,7 @@ from seqkit.symbols import Floats
 _LONGEST = 1 << 16  # bytes of a line; those of a run have about 200
 LARGEST = 1e15
 """Of a number; sums of such stay finite, and steps up to it are exact."""
+_RECENT = 0.1  # the share of the values that are averaged
 _TRAIN = ("loss", "learning_rate", "gradient_norm", "symbols_per_second")
 
 
@@ -21,6 +22,20 @@ class Curve(NamedTuple):
 
     steps: Floats
     values: Floats
+
+    @property
+    def recent(self) -> float:
+        """The mean of the last values: of many a tenth, of few the last one."""
+        return float(self.values[-self._width :].mean())
+
+    def around(self, step: float) -> float:
+        """The mean of as many values up to a step."""
+        end = int(np.searchsorted(self.steps, step, "right"))
+        return float(self.values[max(0, end - self._width) : max(end, 1)].mean())
+
+    @property
+    def _width(self) -> int:
+        return max(1, int(_RECENT * len(self.values)))
 
 
 @dataclass(frozen=True)
