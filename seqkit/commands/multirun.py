@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from seqkit import disk, stdout
-from seqkit.commands import side_by_side, sweep_plan
+from seqkit.commands import replaced_runs, side_by_side, sweep_plan
 from seqkit.commands.sweep_outcome import show_going_on, show_table
 from seqkit.commands.sweep_plan import Plan
 from seqkit.compose import Composed
@@ -45,7 +45,9 @@ def run(plan: Plan, words: Sequence[str], execute: Execute) -> int:
     options = [f"--config-dir={place}" for place in plan.config_dirs]
     again = [*options, *given]
     if plan.in_this_process:
-        return _one_by_one(plan, _folder(configs), execute, again, console)
+        folder = _folder(configs)
+        replaced_runs.remove(plan, folder, console)
+        return _one_by_one(plan, folder, execute, again, console)
     launcher = side_by_side.launcher_of(plan, options)
     return side_by_side.run(plan, launcher, _folder(configs), console, again)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from seqkit import disk, threads
 from seqkit.command_line import command_line
+from seqkit.commands import replaced_runs
 from seqkit.commands.interrupts import Interrupts
 from seqkit.commands.sweep_outcome import show_going_on, show_table
 from seqkit.commands.sweep_plan import Plan
@@ -49,6 +50,7 @@ def run(
             sweep runs there.
     """
     with _claimed(folder), Interrupts(at_once=False) as interrupts:
+        replaced_runs.remove(plan, folder, console)
         source = _source(plan, folder)
         at_once = min(launcher.slots, source.total)
         console.notice(

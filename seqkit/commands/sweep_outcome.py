@@ -10,6 +10,7 @@ from seqkit.progress_line import duration
 from seqkit.runs import record
 from seqkit.sweeps.jobs import Job
 
+_NOT_AGAIN = ("run_dir", "resume", "overwrite")
 _HEADINGS = ("run", "best loss", "time", "outcome", "keys")
 
 
@@ -24,7 +25,7 @@ def show_table(jobs: Sequence[Job], console: Console) -> None:
 
 def show_going_on(again: Sequence[str], folder: Path, console: Console) -> None:
     """The command line that goes on with a sweep; `again` are the words that asked for it."""
-    words = [word for word in again if word.partition("=")[0] not in ("run_dir", "resume")]
+    words = [word for word in again if word.partition("=")[0] not in _NOT_AGAIN]
     line = command_line("--multirun", *words, f"run_dir={folder}", "resume=auto")
     console.notice(f"go on with the whole sweep: {line}")
 

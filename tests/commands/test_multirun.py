@@ -80,6 +80,40 @@ def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_
     assert len(list((tmp_path / "it's").glob("*/summary.json"))) == 3
 
 
+@pytest.mark.parametrize("how", [[], ["launcher=local", "jobs=1"]])
+def test_a_sweep_that_replaces_another_and_is_stopped_mixes_nothing(
+    how: list[str], texts: list[str], tmp_path: Path, run: Run
+) -> None:
+    folder = tmp_path / "s"
+    first = sweep(folder, texts[0], "seed=1,2,3,4", "train.max_steps=2")
+    assert run(*first).code == 0
+    other = [*sweep(folder, texts[0], "seed=1,2,3", "optimizer.lr=0.002"), *how]
+    with subprocess.Popen(
+        [python(), "-m", "seqkit", *other, "overwrite=true", "train.max_steps=1000000"],
+        env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as stopped:  # fmt: skip
+        wait_for_steps(folder / "0", 10)
+        stopped.send_signal(signal.SIGTERM)
+        _, err = stopped.communicate()
+    assert stopped.returncode == 75, err
+    assert f"left as they are, since this sweep has fewer runs: {folder / '3'}\n" in err
+    assert [row[1:4] for row in table(err)[1:]] == [["-", "-", "not started"]] * 2
+    assert "overwrite" not in err.partition("go on with the whole sweep: ")[2]
+    done = run(*other, "resume=auto", "train.max_steps=1")
+    assert done.code == 0, done.err
+    rates = [(folder / name / "config.yaml").read_text() for name in "012"]
+    assert all("lr: 0.002" in text for text in rates)
+
+
+def test_a_sweep_whose_data_is_gone_replaces_nothing(
+    texts: list[str], tmp_path: Path, run: Run
+) -> None:
+    assert run(*sweep(tmp_path / "s", texts[0], "seed=1", "train.max_steps=2")).code == 0
+    failed = run(*sweep(tmp_path / "s", texts[1], "seed=1"), "overwrite=true")
+    assert failed.code == 3
+    assert (tmp_path / "s" / "0" / "summary.json").exists()
+
+
 def test_a_run_whose_sample_is_interrupted_is_finished(texts: list[str], tmp_path: Path) -> None:
     words = sweep(tmp_path / "s", texts[0], "seed=1,2", "length=100000000")
     with subprocess.Popen(
