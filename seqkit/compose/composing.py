@@ -234,7 +234,10 @@ def loader(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
     """Hydra's config loader over the user's folders, seqkit's own, plug-ins', and the schema."""
     for source in (GroupSource, RecipeSource):
         Plugins.instance().register(source)
-    ConfigStore.instance().store("schema", node=Config)
+    store = ConfigStore.instance()
+    known = store.repo.get("schema.yaml")
+    if known is None or OmegaConf.get_type(known.node) is not Config:  # a script may have its own
+        store.store("schema", node=Config)
     search_path = ConfigSearchPathImpl()
     search_path.append("hydra", "pkg://hydra.conf")
     for folder in recipe_folders(catalogue, config_dirs):
