@@ -57,6 +57,7 @@ def test_engines_are_timed_side_by_side(run: Run, shape: str) -> None:
     assert "µs" in table
 
 
+@pytest.mark.thorough
 def test_the_table_names_what_others_published_for_this_depth(run: Run) -> None:
     result = run("bench", "shape=torch_rnn", "model.num_layers=3", *SMALL)
     assert result.code == 0, result.err

@@ -75,6 +75,7 @@ def test_a_pipe_compresses_and_decompresses(trained: Path, tmp_path: Path) -> No
     assert not list((disk.cache_dir() / "decompressed").iterdir())
 
 
+@pytest.mark.thorough
 def test_sound_comes_back_as_the_wav_of_its_symbols(
     run: Run, sound_run: Path, tmp_path: Path
 ) -> None:

@@ -122,6 +122,7 @@ def test_sound_is_examined_at_the_rate_of_the_recipe(run: Run, tmp_path: Path) -
     assert composed(found).sample_rate == 8000
 
 
+@pytest.mark.thorough
 def test_little_sound_is_for_my_sound_and_more_is_not(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", NOISE, 8000)
     found = examined(run, f"data.path={tmp_path / 'a.wav'}")["recommendation"]

@@ -161,6 +161,7 @@ def test_a_text_for_people(run: Run, trained: Path) -> None:
     assert re.search(r"^dynamic +rate [\d.]+, decay [\d.]+, window \d+$", shown, re.M)
 
 
+@pytest.mark.thorough
 def test_a_gain_of_exactly_one_is_evaluated_and_resumed(run: Run, tmp_path: Path) -> None:
     wave = np.random.default_rng(1).integers(-9000, 9000, 6000).astype(np.int16)
     soundfile.write(tmp_path / "soft.wav", wave, 4000)

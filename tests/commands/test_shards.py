@@ -93,6 +93,7 @@ def test_several_processes_learn_from_shards(shards: Path, tmp_path: Path) -> No
     assert saved(tmp_path / "run").metrics["step"] == 12
 
 
+@pytest.mark.thorough
 def test_sound_is_learnt_from_shards(run: Run, tmp_path: Path) -> None:
     made = run("prepare", "recipe=wav_generation", f"out={tmp_path}/shards")
     assert made.code == 0, made.err

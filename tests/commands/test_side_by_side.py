@@ -119,6 +119,7 @@ def test_after_ctrl_c_all_are_saved_and_the_line_that_is_told_goes_on(
         assert f"going on at step {reached[int(number)]}:" in said
 
 
+@pytest.mark.thorough
 def test_a_killed_job_is_named_and_another_sweep_into_the_folder_refused(
     run: Run, text: str, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import soundfile
 import seqkit
 from tests.conftest import Run, environment, process
 
+pytestmark = pytest.mark.thorough
 RATE = 2000
 STEREO = (
     *("recipe=my_sound", f"data.sample_rate={RATE}", "data.copies=2", "model.hidden_size=64"),
@@ -34,7 +35,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.thorough
 def test_files_have_two_channels_and_each_sounds_like_its_own(folder: Path, run: Run) -> None:
     out = folder / "out.wav"
     words = ("generate", f"checkpoint={folder / 'run'}", "seconds=2", "seed=1", "device=cpu")
@@ -67,7 +67,6 @@ def test_stdout_and_other_rates_take_stereo(folder: Path) -> None:
     assert info.frames == 4 * len(streamed)
 
 
-@pytest.mark.thorough
 def test_what_reads_symbols_takes_stereo(folder: Path, run: Run) -> None:
     words = (f"checkpoint={folder / 'run'}", "device=cpu")
     take = f"data.path={folder / 'take.wav'}"

@@ -47,6 +47,7 @@ def test_a_stream_is_found_again(run: Run, tmp_path: Path) -> None:
     assert json.loads(given_again.stdout)["data_sha256"] == own
 
 
+@pytest.mark.thorough
 def test_all_runs_of_a_sweep_learn_from_one_stream(tmp_path: Path) -> None:
     words = ["--multirun", *TINY, "data.path=-", "run_dir=sweep", "seed=1,2", "train.max_steps=2"]
     done = piped(SENTENCE.encode() * 40, *words, cwd=tmp_path)

@@ -175,6 +175,7 @@ def test_fine_tuning_takes_weights_and_nothing_else(
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.thorough
 def test_nohup_is_respected_and_a_lost_stderr_stops_nothing(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text(SENTENCE * 60)

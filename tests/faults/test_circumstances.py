@@ -55,6 +55,7 @@ def test_data_that_change_during_a_training_end_none(
     tell("data deleted, shortened or replaced in a training", 1)
 
 
+@pytest.mark.thorough
 def test_programs_that_start_at_once_share_a_cache(
     amount: Amount, tell: Tell, tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ def wait_until_heard(process: "subprocess.Popen[str]") -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.thorough
 def test_a_signal_in_the_first_seconds_is_one_line(
     amount: Amount, tell: Tell, chance: random.Random, trained: Path, tmp_path: Path
 ) -> None:

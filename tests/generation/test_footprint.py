@@ -41,6 +41,7 @@ print(generate(*map(int, sys.argv[2:])) - first)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells the peak")
 @pytest.mark.faults
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ def wait(running: Running) -> Ended:
     return ended
 
 
+@pytest.mark.thorough
 def test_a_job_trains_with_its_cores_and_tells_how_it_ended(job: Job, tmp_path: Path) -> None:
     job.words = [*job.words, "train.max_steps=3"]
     assert wait(queue(cpus=2).start(job, 0)) == Ended(0)
@@ -52,6 +53,7 @@ def test_a_job_trains_with_its_cores_and_tells_how_it_ended(job: Job, tmp_path: 
     assert (failed.code, "holds a run" in failed.said) == (6, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_at_its_time_limit_a_job_is_saved_queued_again_and_goes_on(
     job: Job, tmp_path: Path

@@ -34,6 +34,7 @@ def losses(outcome: dict[str, Any]) -> list[float]:
     return [loss for step, loss in outcome["losses"] if step > STOP]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", ["2", "4"])
 def test_several_processes_learn_what_one_learns(
     count: str, found: dict[str, dict[str, Any]]
