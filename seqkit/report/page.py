@@ -16,6 +16,7 @@ from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
 from seqkit.visible import visible, visible_line
 
+_CURVE = 3  # points at least: a line between two tells nothing that the loss does not
 _LONGEST = 2000  # characters of a name or a message
 _STATES = {
     "running": "running",
@@ -85,7 +86,7 @@ def _standing(record: Record) -> list[tuple[str, str, str, str]]:
 
 
 def _charts(record: Record) -> list[Chart]:
-    """Those for which there are points."""
+    """The loss, if there is one, and what else has the points of a curve."""
     metrics, train = record.metrics, record.metrics.train
     made = []
     if len(train["loss"].steps) or len(metrics.validation.steps):
@@ -96,7 +97,7 @@ def _charts(record: Record) -> list[Chart]:
         ("gradient_norm", "Norm of the gradient, before clipping"),
         ("symbols_per_second", f"Speed, {verdict.noun(record)}s a second"),
     ):
-        if len(train[name].steps):
+        if len(train[name].steps) >= _CURVE:
             logarithmic = name == "gradient_norm"
             made.append(charts.quantity(name, title, train[name], logarithmic=logarithmic))
     return made

@@ -143,6 +143,16 @@ def test_each_sample_stands_under_its_step_and_loss_in_order(leave: Leave) -> No
     ]
 
 
+@pytest.mark.parametrize(("reports", "curves"), [(0, 0), (1, 1), (2, 1), (3, 4)])
+def test_two_points_are_no_curve_but_of_the_loss(reports: int, curves: int, leave: Leave) -> None:
+    run = leave([3.0, 2.0, 1.9][:reports])
+    metrics = RunFiles(run).metrics
+    more = '"learning_rate": 0.1, "gradient_norm": 2.0, "symbols_per_second": 900.0, "loss"'
+    metrics.write_text(metrics.read_text().replace('"loss"', more))
+    shown = page.write(run).read_text()
+    assert shown.count("<svg ") == curves
+
+
 def test_a_page_holds_what_makes_the_run_again(leave: Leave) -> None:
     run = leave([3.0], [2.0], versions={"seqkit": "0.2.0", "torch": "2.14"})
     html = page.write(run).read_text()
