@@ -137,7 +137,10 @@ def set_deterministic(wanted: bool) -> None:
     """Use only operations that repeat to the bit, or any. Call it before anything runs on a GPU."""
     if wanted:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(wanted)
+    if (
+        wanted != torch.are_deterministic_algorithms_enabled()
+    ):  # PyTorch imports its compiler for it
+        torch.use_deterministic_algorithms(wanted)
 
 
 @contextlib.contextmanager
@@ -153,7 +156,7 @@ def settings_of_training(device: torch.device, deterministic: bool) -> Iterator[
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before)
+        set_deterministic(before)
 
 
 def _keep_memory() -> None:

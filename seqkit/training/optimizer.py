@@ -1,7 +1,8 @@
 """From gradients to new parameters: clipping, the loss scale of fp16, and the update rules."""
 
+import inspect
 import math
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -11,6 +12,7 @@ from seqkit.errors import DeviceError
 from seqkit.training.gpu_update import GpuUpdate
 from seqkit.training.weights import TrainingWeights
 
+Kind = TypeVar("Kind", bound=torch.optim.Optimizer)
 _SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows
 _PATIENCE = 2000  # steps without an overflow after which the scale is doubled
 _EXPLODED = 100.0  # a gradient of nats a symbol that is longer tells nothing of the data
@@ -164,12 +166,12 @@ def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.o
     # A CUDA graph reads the rate from the device.
     rate = torch.tensor(config.lr, device=device) if device.type == "cuda" else config.lr
     if config.kind == "sgd":
-        sgd = torch.optim.SGD(groups, lr=rate, momentum=config.momentum, fused=True)
+        sgd = _uncompiled(torch.optim.SGD)(groups, lr=rate, momentum=config.momentum, fused=True)
         if config.momentum:
             # If the very first update is skipped, SGD would keep whatever is in fresh memory.
             sgd.state.update({p: {"momentum_buffer": torch.zeros_like(p)} for p in parameters})
         return sgd
-    adam = torch.optim.AdamW(
+    adam = _uncompiled(torch.optim.AdamW)(
         groups,
         lr=rate,
         betas=(config.beta1, config.beta2),
@@ -179,6 +181,16 @@ def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.o
     if device.type == "cuda":
         adam.state.update({p: _moments(p) for p in parameters})
     return adam
+
+
+def _uncompiled(kind: type[Kind]) -> type[Kind]:
+    """A kind of optimizer without what PyTorch wraps around its methods for torch.compile.
+
+    The first call of a wrapped one imports all of that, for two seconds, and nothing is compiled.
+    """
+    guarded = ("add_param_group", "load_state_dict", "state_dict", "step")
+    plain = {name: inspect.unwrap(getattr(kind, name)) for name in guarded}
+    return cast(type[Kind], type(kind.__name__, (kind,), plain))
 
 
 def _moments(parameter: Tensor) -> dict[str, Tensor]:
