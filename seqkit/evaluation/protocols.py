@@ -56,9 +56,10 @@ def spread(part: Part, symbols: int) -> Integers:
 
 def _cut(part: Part, length: int, warm: int) -> Integers:
     """Each document in segments of `length`, warmed up on so many symbols of the same document."""
-    pieces = []
-    for first, _, end in streaming(part).tolist():
-        begins = np.arange(first, end, length, dtype=np.int64)
-        ends = np.minimum(begins + length, end)
-        pieces.append(np.stack([np.maximum(begins - warm, first), begins, ends], axis=1))
-    return np.concatenate(pieces)
+    first, _, end = streaming(part).T
+    counts = -(-(end - first) // length)
+    first, end = np.repeat(first, counts), np.repeat(end, counts)
+    number = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+    begins = first + number * length
+    ends = np.minimum(begins + length, end)
+    return np.stack([np.maximum(begins - warm, first), begins, ends], axis=1)
