@@ -41,9 +41,9 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
 
 
 def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:
-    """The blocks that come within the time that the closing sample may take; at least the first."""
+    """The blocks that come within the time that the closing sample may take, and at least two."""
     minutes, end, made = training.config.train.max_minutes, math.inf, 0
-    for block in blocks:
+    for number, block in enumerate(blocks):
         if time.monotonic() > end:
             notice(
                 f"the closing sample ends after {_amount(made, training)} of "
@@ -51,7 +51,7 @@ def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:
                 "time for more, and generate makes more"
             )
             return
-        if not made:  # the engine is set up
+        if number == 1:  # the first symbol needs no step: by now the engine is set up
             end = time.monotonic() + max(60 * minutes * _SHARE, _LEAST)
         made += len(block)
         yield block
