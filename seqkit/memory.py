@@ -16,7 +16,7 @@ from seqkit.errors import DeviceError
 
 HOST = torch.device("cpu")
 """The machine's own memory."""
-_SAFE = 0.6  # the share of free memory that advice fills: estimates are lower bounds
+_SAFE = 0.6  # the share of free memory that advice fills: more may be needed than is estimated
 _CACHE = ("inactive_file", "active_file")  # of memory.stat: what the kernel can give back
 
 

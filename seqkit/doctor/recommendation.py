@@ -22,7 +22,7 @@ _WIDTHS = {
 }
 """Units of a layer, and the steps from which a network of that width is worth its time."""
 MOMENTS = 3  # values kept for each weight: AdamW's two and the average
-_FILLED = 0.6  # of the free memory: estimates are lower bounds
+_FILLED = 0.6  # of the free memory: more may be needed than is estimated
 _LEAST_STEPS = 100
 TRAINING = 0.93  # of the time is spent on steps, the rest on validations and samples
 _VALIDATIONS = 8
@@ -68,7 +68,7 @@ class Recommendation:
     read: the symbols that they read.
     seconds: that they take.
     epochs: how often the training part is read.
-    memory: bytes, at least.
+    memory: bytes, by estimate.
     """
 
     keys: dict[str, Any]

@@ -14,7 +14,7 @@ _ONNX_COPIES = 16  # bytes for each parameter: the graph, its file, and the sess
 
 
 def stream_bytes(model: ModelConfig, on_gpu: bool) -> int:
-    """What each stream takes on its device, at least."""
+    """What each stream takes on its device: by estimate, below what was measured."""
     each_layer, each_unit, each_symbol = _ON_GPU if on_gpu else _ON_CPU
     h = model.hidden_size
     return (each_layer * model.num_layers + each_unit) * h + each_symbol * model.vocabulary_size

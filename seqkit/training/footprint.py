@@ -31,7 +31,11 @@ _NARROWER = "Try a smaller network."
 
 @dataclass(frozen=True)
 class TrainingShape:
-    """What decides how much memory a training takes; the estimates are lower bounds, in bytes."""
+    """What decides how much memory a training takes, by estimates in bytes.
+
+    They are fitted to what trainings took under Linux, with what glibc keeps of freed memory, and
+    stay below it. A system that gives memory back sooner may need less.
+    """
 
     model: ModelConfig
     moments: int
