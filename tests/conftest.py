@@ -274,17 +274,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say how many faults of each kind were withstood: docs/reliability.md has these figures."""
-    counts: Counter[str] = Counter()
-    tests: Counter[str] = Counter()
+    """Say by file how many faults were withstood: docs/reliability.md has these figures."""
+    counts: Counter[tuple[str, str]] = Counter()
+    tests: Counter[tuple[str, str]] = Counter()
     for report in terminalreporter.getreports("passed"):
+        file = report.nodeid.partition("::")[0].removeprefix("tests/")
         told = [value for name, value in report.user_properties if name == "faults"]
         for kind, count in told:
-            counts[kind] += count
+            counts[file, kind] += count
         if "faults" in report.keywords and not told:
-            tests[f"tests in {report.nodeid.partition('::')[0]}"] += 1
+            tests[file, "tests"] += 1
     if counts:
         terminalreporter.section("faults withstood")
         every = "faults" in config.option.markexpr
-        for kind, count in [*counts.items(), *(tests.items() if every else ())]:
-            terminalreporter.line(f"{count:6,} {kind}")
+        lines = [*sorted(counts.items()), *sorted(tests.items() if every else ())]
+        for (file, kind), count in lines:
+            terminalreporter.line(f"{file:28} {count:6,} {kind}")
