@@ -162,6 +162,7 @@ def test_the_bar_of_a_training_keeps_to_its_row_at_every_width(
     assert "gradient" in seen[120]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [40, 80])
 @pytest.mark.parametrize("command", ["evaluate", "generate"])
 def test_every_bar_keeps_to_its_row(

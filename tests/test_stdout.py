@@ -54,6 +54,7 @@ def test_a_full_disk_behind_stdout_is_named_once(
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", ">&- 2>&- <&-"])
 @pytest.mark.parametrize(
     "name", ["version", "config", "compare", "evaluate", "score", "streams", "train"]

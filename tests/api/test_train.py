@@ -112,6 +112,7 @@ def test_importing_seqkit_waits_for_nothing(tmp_path: Path) -> None:
         assert getattr(seqkit, name) is not None
 
 
+@pytest.mark.thorough
 def test_hydra_of_the_callers_own_is_left_as_it_was(text_file: Path, tmp_path: Path) -> None:
     code = (
         "import hydra, seqkit\n"

@@ -30,6 +30,7 @@ def started(
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", ["streaming", "windowed", "dynamic"])
 def test_two_processes_print_what_one_prints(
     protocol: str, trained: Path, run: Run, tmp_path: Path

@@ -28,6 +28,7 @@ def eight_channels() -> npt.NDArray[np.float64]:
     return frames
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("samples", "rate", "code", "told"),
     [

@@ -119,6 +119,7 @@ def test_the_most_surprising_places_have_line_and_column(
     assert "in the plain" in first
 
 
+@pytest.mark.thorough
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1100])
@@ -224,6 +225,7 @@ def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: P
     assert "Cell 0:3, tanh(c), under the waveform" in out.read_text()
 
 
+@pytest.mark.thorough
 @needs_browser
 @pytest.mark.parametrize("width", [360, 1100])
 def test_a_browser_shows_the_page_of_a_sound(

@@ -102,6 +102,7 @@ def forged(packed: bytes, learn: object) -> bytes:
     return content + sha256(content).digest()[:16]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("learn", "error", "words"),
     [

@@ -85,6 +85,7 @@ def test_no_loss_above_blind_guessing_is_expected() -> None:
     assert found.low <= found.loss == found.high == math.log(2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("vocabulary", [65, 5000])
 def test_the_speed_of_this_machine_is_measured(vocabulary: int) -> None:
     network = recommendation.network(vocabulary)

@@ -14,6 +14,7 @@ from tests.conftest import environment, torchrun
 from tests.evaluation.together import recorded, scores
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [2, 3])
 def test_several_processes_find_the_score_of_one(count: int, tmp_path: Path) -> None:
     line = torchrun(count, "tests.evaluation.together", str(tmp_path / "found"))

@@ -40,6 +40,7 @@ def test_a_suspended_training_goes_on(text_file: Path, tmp_path: Path, tell: Tel
     tell("suspended trainings", 1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", ["deleted", "shortened", "replaced"])
 def test_data_that_change_during_a_training_end_none(
     change: str, text_file: Path, tmp_path: Path, tell: Tell
@@ -80,6 +81,7 @@ def test_programs_that_start_at_once_share_a_cache(
     tell("programs that share a new cache", len(numbers))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("back", [3600.0, 10 * 365 * 86400.0])
 def test_a_clock_that_jumps_back_disturbs_no_training(
     back: float, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run,
@@ -122,6 +124,7 @@ os.execv(sys.executable, [sys.executable, "-m", "seqkit", *sys.argv[1:]])
 """
 
 
+@pytest.mark.thorough
 def test_a_training_whose_terminal_is_closed_saves_its_state(
     text_file: Path, tmp_path: Path, run: Run, tell: Tell
 ) -> None:

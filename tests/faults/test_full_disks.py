@@ -71,6 +71,7 @@ def has_small_disks(folder: Path) -> bool:
     return bool(shutil.which("unshare")) and not subprocess.run(mount, check=False).returncode
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [

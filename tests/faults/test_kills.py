@@ -121,6 +121,7 @@ def test_a_killed_training_ends_as_if_it_never_had_been(
     tell(f"kill -9 while training on {kind}", len(numbers))
 
 
+@pytest.mark.thorough
 def test_a_killed_command_leaves_nothing_that_the_next_one_does_not_clear(
     amount: Amount, tell: Tell, chance: random.Random, trained: Path, tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ def bad_sector(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "read.so"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("ending", "times"),
     [("txt", 3), *(pytest.param(*case, marks=pytest.mark.every)

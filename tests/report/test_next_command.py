@@ -29,6 +29,7 @@ def damage(files: RunFiles, *names: str) -> None:
         files.checkpoint(name).write_bytes(content[: len(content) // 2])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("config", "damaged", "said"),
     [

@@ -104,6 +104,7 @@ def test_the_environment_of_this_process_stays_as_it_is(
     assert dict(os.environ) == before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("keys", "told", "threads"),
     [
