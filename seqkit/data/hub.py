@@ -7,6 +7,7 @@ A column of text is copied into the cache as a file of rows: the folder `hf/KEY/
 import contextlib
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -107,13 +108,15 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, str]:
             f"data.kind=hf needs more packages: pip install 'seqkit[hf]' ({error})"
         ) from error
     datasets.disable_progress_bars()
-    datasets.logging.set_verbosity_error()
+    datasets.logging.set_verbosity(logging.CRITICAL)  # what goes wrong is told once
     split, path = data.hf_split, Path(name)
     if any((path / file).is_file() for file in ("state.json", "dataset_dict.json")):
         saved = datasets.load_from_disk(name)
         splits = saved if isinstance(saved, datasets.DatasetDict) else {"train": saved}
         if split not in splits:
-            raise DataError(f"data.hf_split={split}: {name} has {', '.join(splits)}")
+            raise DataError(
+                f"data.hf_split={split}: {name} has no such split, only {', '.join(splits)}"
+            )
         saved = splits[split]
         return saved.to_iterable_dataset(), str(saved._fingerprint)
     if kind := _KINDS.get(path.suffix) if path.is_file() else None:
@@ -129,7 +132,7 @@ def _texts(name: str, rows: Any, column: str) -> Iterator[list[str | None]]:
     while batch := _asked(name, lambda: next(batches, None)):
         if column not in batch:
             raise DataError(
-                f"data.column={column}: {name} has no such column; there are {', '.join(batch)}"
+                f"data.column={column}: {name} has no such column, only {', '.join(batch)}"
             )
         for value in batch[column]:
             if not isinstance(value, str | None):

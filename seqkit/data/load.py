@@ -202,9 +202,10 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
         return asked
     kind = codecs.find(data.codec, catalogue).kind
     if asked not in ("auto", kind):
+        fitting = "" if data.of_rows else f"data.kind={kind}, or "
         raise ConfigError(
             f"data.codec={data.codec} is for {_WORDS[kind]}, and data.kind={data.kind} asks for "
-            f"{_WORDS[asked]}: give data.kind={kind}, or another codec"
+            f"{_WORDS[asked]}: give {fitting}another codec"
         )
     return kind
 

@@ -7,7 +7,9 @@ import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import remote, rows
+from seqkit.data.load import load_corpus
 from seqkit.errors import ConfigError, DataError, OutputError
+from seqkit.plugins import Catalogue
 from tests.conftest import fill_disk
 from tests.data.hf_store import COLUMN, store
 
@@ -90,9 +92,9 @@ def test_names_stay_and_folders_become_absolute(
 @pytest.mark.parametrize(
     ("column", "split", "said"),
     [
-        ("text", "train", "data.column=text: .* has no such column; there are n, body"),
+        ("text", "train", "data.column=text: .* has no such column, only n, body"),
         ("n", "train", "data.column=n: .* has no text there, but int"),
-        (COLUMN, "dev", "data.hf_split=dev: .* has train, test"),
+        (COLUMN, "dev", "data.hf_split=dev: .* has no such split, only train, test"),
     ],
 )
 def test_what_is_not_there_is_named(column: str, split: str, said: str, tmp_path: Path) -> None:
@@ -111,6 +113,20 @@ def test_a_data_set_that_cannot_be_reached_is_read_from_its_copy(tmp_path: Path)
     assert told[0].endswith(f"; read from its copy, {file}")
     with pytest.raises(DataError, match="nobody/nothing: cannot be read as a data set: "):
         fetch("nobody/nothing", cache)
+
+
+def test_a_damaged_file_is_told_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "damaged.jsonl"
+    file.write_text('{"body": ')
+    with pytest.raises(DataError, match=r"damaged\.jsonl: cannot be read as a data set: JSON"):
+        fetch(file, tmp_path / "cache")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_codec_for_bytes_is_refused() -> None:
+    data = DataConfig(kind="hf", path=["books"], codec="bytes")
+    with pytest.raises(ConfigError, match=r"data\.kind=hf asks for text: give another codec"):
+        load_corpus(data, catalogue=Catalogue(), notice=print)
 
 
 def test_a_split_without_text_is_refused(tmp_path: Path) -> None:
