@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SENTENCE, TINY, Run, saved, weights
+from tests.conftest import SENTENCE, TINY, Run, process, saved, weights
 from tests.data.hf_store import COLUMN, store
 
 ROWS = [SENTENCE * (1 + number % 3) for number in range(30)]
@@ -104,3 +104,11 @@ def test_a_missing_column_ends_every_command(
         assert "has no such column, only n, body" in done.err
     assert not (tmp_path / "run").exists()
     assert not (tmp_path / "shards").exists()
+
+
+def test_a_damaged_file_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "damaged.jsonl").write_text('{"body": ')
+    done = process("prepare", "data.kind=hf", "data.path=damaged.jsonl", "out=shards", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "damaged.jsonl: cannot be read as a data set: JSON" in done.stderr.splitlines()[-1]
+    assert done.stderr.count("JSON parse error") == 1

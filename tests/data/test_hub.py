@@ -115,14 +115,6 @@ def test_a_data_set_that_cannot_be_reached_is_read_from_its_copy(tmp_path: Path)
         fetch("nobody/nothing", cache)
 
 
-def test_a_damaged_file_is_told_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "damaged.jsonl"
-    file.write_text('{"body": ')
-    with pytest.raises(DataError, match=r"damaged\.jsonl: cannot be read as a data set: JSON"):
-        fetch(file, tmp_path / "cache")
-    assert capfd.readouterr().err == ""
-
-
 def test_a_codec_for_bytes_is_refused() -> None:
     data = DataConfig(kind="hf", path=["books"], codec="bytes")
     with pytest.raises(ConfigError, match=r"data\.kind=hf asks for text: give another codec"):
