@@ -16,10 +16,11 @@ from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.data.meter import Meter
 from seqkit.data.rows import line_of
-from seqkit.data.stores import PATIENCE, within
+from seqkit.data.stores import within
 from seqkit.errors import ConfigError, DataError, SeqkitError
 from seqkit.progress_line import counted
 
+_PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row
 _ROWS = 100  # read at a time
 _KINDS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv"}
 T = TypeVar("T")
@@ -47,7 +48,8 @@ def fetched(
     known = _record(record)
     whole = copy.exists() and known.get("copy") == _stamp(copy)
     try:
-        rows, identity = _asked(name, lambda: _opened(name, data))
+        with meter.shown(f"looking for {copy.name}", 0):
+            rows, identity = _asked(name, lambda: _opened(name, data))
     except DataError as error:  # on a machine without a network, for instance
         if not whole:
             raise
@@ -145,11 +147,11 @@ def _texts(name: str, rows: Any, column: str) -> Iterator[list[str | None]]:
 def _asked(name: str, call: Callable[[], T]) -> T:
     """What the library answers. Raises DataError, and a SeqkitError as the call does."""
     try:
-        return within(PATIENCE, call)
+        return within(_PATIENCE, call)
     except SeqkitError:
         raise
     except TimeoutError as error:
-        raise DataError(f"{name}: nothing came for {PATIENCE:g} s: try again") from error
+        raise DataError(f"{name}: nothing came for {_PATIENCE:g} s: try again") from error
     except Exception as error:  # of all kinds, as the data set is read
         said = " ".join(str(error).split()) or type(error).__name__
         raise DataError(f"{name}: cannot be read as a data set: {said}") from error

@@ -9,8 +9,8 @@ from seqkit.data.files import blocks
 
 
 def line_of(document: str) -> bytes:
-    """The line that stands for a document."""
-    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
+    """The line that stands for a document; half a surrogate pair becomes a question mark."""
+    return json.dumps(document, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
 def batches(

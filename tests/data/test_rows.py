@@ -7,7 +7,7 @@ import pytest
 from seqkit.data import files, rows
 from seqkit.data.bad_files import BadFileError
 
-DOCUMENTS = ["one\nand\ttwo", 'a "quoted" one\r\n', "☃ \u2028 \x1e \0", "\ud7ff" * 3]
+DOCUMENTS = ["one\nand\ttwo", 'a "quoted" one\r\n', "☃ \u2028 \x1e \0", "\U0001f600" * 3]
 
 
 def written(folder: Path) -> Path:
@@ -25,6 +25,12 @@ def test_documents_come_back_as_they_were(
     found = [one for some in rows.batches(file, count=read.append) for one in some]
     assert found == DOCUMENTS
     assert sum(read) == file.stat().st_size
+
+
+def test_half_a_surrogate_pair_stays_no_trap(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_bytes(rows.line_of("a\ud800b"))
+    assert [*rows.batches(file)] == [["a?b"]]
 
 
 def test_line_ends_become_lf(tmp_path: Path) -> None:
