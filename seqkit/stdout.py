@@ -5,6 +5,7 @@ It is for the product alone: what plug-ins print goes to stderr.
 
 import contextlib
 import os
+import select
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
@@ -65,6 +66,19 @@ def failures() -> Iterator[None]:
     except OSError as error:
         discard()
         raise OutputError(f"cannot write stdout: {disk.describe(error)}") from error
+
+
+def check_reader() -> None:
+    """Raise BrokenPipeError if stdout is a pipe that nobody reads any more.
+
+    Writing finds that out, too, but who writes once in a while works in vain until then.
+    """
+    with contextlib.suppress(AttributeError, ValueError):  # no poll on Windows; no stdout
+        poll = select.poll()
+        poll.register(existing().fileno(), 0)
+        if any(event & select.POLLERR for _, event in poll.poll(0)):
+            discard()
+            raise BrokenPipeError
 
 
 def discard() -> None:

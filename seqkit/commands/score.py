@@ -54,7 +54,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         else:
             wanted = Wanted(codec.size, _alternatives(codec, out), cell)
             lines = None if _is_page(out) else write
-            scored = _score(model, codec, part, wanted, lines, console)
+            read = stdout.check_reader if out is None else lambda: None
+            scored = _score(model, codec, part, wanted, lines, read, console)
             places = scored.places()[:_TOLD]
             if _is_page(out):
                 write(scored.page(names))
@@ -76,9 +77,10 @@ def _score(
     part: Part,
     wanted: Wanted,
     write: Write | None,
+    check_reader: Callable[[], None],
     console: Console,
 ) -> Scored:
-    """Score all symbols; their lines go to `write`."""
+    """Score all symbols; their lines go to `write`, as long as `check_reader` raises nothing."""
     scored: Scored
     if isinstance(codec, Quantiser):
         scored, shown = ScoredSound(part, codec), [str(level) for level in range(codec.size)]
@@ -88,7 +90,15 @@ def _score(
     # Lines that run through a terminal leave no room for a bar.
     progress = unseen if write and Product().terminal else console.progress
     with progress("score", len(part), unit="symbols") as bar:
-        for stretch in stretches(model, part, start=codec.start, wanted=wanted, watch=bar.update):
+
+        def watch(done: int) -> None:
+            check_reader()
+            bar.update(done)
+
+        scores = stretches(
+            model, part, start=codec.start, wanted=wanted, watch=watch, soon=write is not None
+        )
+        for stretch in scores:
             scored.add(stretch)
             if write:
                 for lines in _lines(part, stretch, shown):

@@ -86,6 +86,7 @@ def stretches(
     start: int,
     wanted: Wanted,
     watch: Callable[[int], None] = lambda done: None,
+    soon: bool = False,
 ) -> Iterator[Stretch]:
     """What a part's symbols are to a model that streams it, from the first to the last.
 
@@ -95,12 +96,13 @@ def stretches(
         start: the codec's start symbol, the input before each document.
         wanted: what is told.
         watch: called after every chunk with the symbols scored so far.
+        soon: whether the first stretch is to be short, since somebody waits for it.
     """
     network = model.network(dtype=torch.float32)
     cut = streaming.may_cut(model, part, start)
     documents = protocols.streaming(part)
     state: State | None = None
-    for begin, end in _places(part):
+    for begin, end in _places(part, CHUNK if soon else _STRETCH):
         table = documents[(documents[:, 2] > begin) & (documents[:, 0] < end)]
         table = table.clip(begin, end)
         found = _Found(network, begin, end, wanted, watch)
@@ -114,22 +116,22 @@ def stretches(
         yield found.stretch()
 
 
-def _places(part: Part) -> Iterator[tuple[int, int]]:
+def _places(part: Part, first_size: int) -> Iterator[tuple[int, int]]:
     """Where stretches begin and end.
 
     One that ends within a document does so a multiple of `CHUNK` after where it, or the document,
-    begins: the state there is known.
+    begins: the state there is known. The first has at most `first_size` symbols.
     """
-    begin = 0
+    begin, size = 0, first_size
     while begin < len(part):
-        end = min(begin + _STRETCH, len(part))
+        end = min(begin + size, len(part))
         document = int(np.searchsorted(part.starts, end)) - 1  # the last that begins before
         following = [*part.starts[document + 1 : document + 2], len(part)][0]
         if end < following:
             first = max(begin, int(part.starts[document]))
             end = first + (end - first) // CHUNK * CHUNK
         yield begin, end
-        begin = end
+        begin, size = end, _STRETCH
 
 
 class _Found:

@@ -30,6 +30,7 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_stretches")
+@pytest.mark.parametrize("soon", [True, False])
 @pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize(
     "lengths",
@@ -44,7 +45,7 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=str,
 )
 def test_stretches_add_up_to_the_stream(
-    lengths: tuple[int, ...], cut: bool, monkeypatch: pytest.MonkeyPatch
+    lengths: tuple[int, ...], cut: bool, soon: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "may_cut", lambda *given: cut)
     model, part, watched = network(), part_of(*lengths), list[int]()
@@ -52,7 +53,10 @@ def test_stretches_add_up_to_the_stream(
     segments = protocols.streaming(part)
     for places, nats in scoring.nats(model, part, start=START, segments=segments):
         expected[places] = nats
-    found = [*stretches(model, part, start=START, wanted=Wanted(V), watch=watched.append)]
+    found = [
+        *stretches(model, part, start=START, wanted=Wanted(V), watch=watched.append, soon=soon)
+    ]
+    assert not soon or len(found[0].nats) <= CHUNK
     assert [one.begin for one in found] == [0, *(one.end for one in found[:-1])]
     assert max(len(one.nats) for one in found) <= STRETCH
     assert np.abs(np.concatenate([one.nats for one in found]) - expected).max() < 1e-4
