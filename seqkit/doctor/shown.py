@@ -82,7 +82,7 @@ def _sound(found: Mapping[str, Any]) -> Iterator[str]:
         yield _row("channels", ", ".join(channels))
         yield _row("clipped", f"{found['clipped']:.3%}")
     yield _row("peak", f"{found['peak']:.3f} ({decibels(found['peak']):.1f} dB)")
-    yield _row("offset (DC)", f"{found['offset']:.4f}")
+    yield _row("offset (DC)", f"{found['offset']:z.4f}")
     yield _row("silence", f"{found['silence']:.1%}")
     if found["snr_db"] is not None:
         yield _row("quantiser", f"{found['snr_db']:.1f} dB with {found['levels']} levels")

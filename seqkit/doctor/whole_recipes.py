@@ -15,7 +15,11 @@ _LARGE = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_d
 _LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
 _ON_H200 = {"shakespeare_large": 36.0, "text_large": 66.0, "spoken_digits_large": 86.0}
 """Seconds from the command to its end, see docs/results.md."""
-_LEAST_LOSS = 0.05  # nats; below it the validation part is constant or repeats itself
+_LEAST_LOSS = 0.05
+"""Nats that are expected, below which the validation part is constant or repeats itself.
+
+`CONSTANT_BITS` is another thing: what repeats itself may have many bits by frequency.
+"""
 
 
 def for_gpu(kind: str, symbols: int) -> str:

@@ -95,6 +95,8 @@ def test_silent_files_are_named(run: Run, tmp_path: Path) -> None:
     told = f"1 of 2 files left out, since nothing is heard in them: {tmp_path / 'quiet.wav'}"
     assert told in found["faults"]
     assert found["sound"]["silent"] == [str(tmp_path / "quiet.wav")]
+    shown = run("doctor", f"data.path={tmp_path}", "train.max_minutes=0.05").out.decode()
+    assert "-0.0000" not in shown
 
 
 def test_bytes_have_no_lines(run: Run, tmp_path: Path) -> None:
