@@ -27,6 +27,7 @@ from seqkit.errors import (
     shows_tracebacks,
 )
 from seqkit.plugins import Catalogue
+from seqkit.runs import layout
 from seqkit.visible import visible
 
 if TYPE_CHECKING:
@@ -139,6 +140,11 @@ def _main(arguments: list[str]) -> int:
     if words and "=" not in words[0]:
         words.pop(0)
         if command not in COMMANDS:
+            if layout.is_run(Path(command)):
+                raise ConfigError(
+                    f"{command} is no command, but there is a run of that name: generate "
+                    f"checkpoint={command} lets it write, run_dir={command} resume=auto goes on"
+                )
             if Path(command).exists():
                 raise ConfigError(
                     f"{command} is no command, but there is something of that name: to learn from "

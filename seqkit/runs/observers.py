@@ -219,15 +219,15 @@ class ProgressBar:
         if line := describe(event):
             self._console.notice(line)
 
-    def _validating(self, event: Validating) -> str:
+    def _validating(self, event: Validating) -> Reading:
         """How far the validation is, and how long it will take: steps tell nothing of that."""
         share, now = f"validating {event.symbols * 100 // event.total}%", time.monotonic()
         begun, first = self._validation or (now, event.symbols)
         self._validation = (begun, first) if event.symbols < event.total else None
         if not first < event.symbols < event.total or now - begun < _VALIDATION_JUDGED:
-            return share
+            return Reading(share, share)
         left = (now - begun) / (event.symbols - first) * (event.total - event.symbols)
-        return f"{share}, {duration(left)} to go"
+        return Reading(f"{share}, {duration(left)} to go", share)
 
     def _estimate(self, event: Trained) -> None:
         left = (self._total - event.step) * event.seconds / event.step

@@ -42,6 +42,15 @@ def test_a_value_without_a_key(words: list[str], run: Run) -> None:
     assert refused.err == "seqkit: error: '=3' has no key before the = sign: give key=value\n"
 
 
+def test_a_run_or_a_file_in_the_place_of_a_command(
+    run: Run, trained: Path, text_file: Path
+) -> None:
+    refused = run(trained)
+    assert refused.code == 2
+    assert f"there is a run of that name: generate checkpoint={trained} lets it" in refused.err
+    assert f"give data.path={text_file} and a recipe" in run(text_file).err
+
+
 def test_a_sweep_of_one_run_has_no_keys_in_its_heading(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:

@@ -99,5 +99,6 @@ def test_a_long_validation_tells_its_own_time(monkeypatch: pytest.MonkeyPatch) -
             left = (50_000 - scored) / 1000
             told = f", 0:{left:02.0f} to go" if 10_000 < scored < 50_000 else ""
             assert shown == f"step 7/100  validating {scored // 500}%{told}"
+            assert f"validating {scored // 500}%" in line.fitted(30)
             now += 10.0
         now += 1000.0 * number
