@@ -90,8 +90,8 @@ class TrainConfig:
     )
     clip_norm: float = option(
         1.0,
-        "largest norm of the whole gradient; beyond 100 it has exploded, and the step changes no "
-        "weights; 0: no limit",
+        "largest norm of the whole gradient; beyond 100 times this, at least 100, it has exploded "
+        "and the step changes no weights; 0: no limit",
         minimum=0,
     )
     clip_value: float = option(

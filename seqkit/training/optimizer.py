@@ -15,7 +15,7 @@ from seqkit.training.weights import TrainingWeights
 Kind = TypeVar("Kind", bound=torch.optim.Optimizer)
 _SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows
 _PATIENCE = 2000  # steps without an overflow after which the scale is doubled
-_EXPLODED = 100.0  # a gradient of nats a symbol that is longer tells nothing of the data
+_EXPLODED = 100.0  # times clip_norm, or times 1: a longer gradient tells nothing of the data
 
 
 class Updater:
@@ -42,7 +42,7 @@ class Updater:
         """
         self._weights = weights
         self._clip_value, self._clip_norm = train.clip_value, train.clip_norm
-        self._exploded = max(_EXPLODED, train.clip_norm) if train.clip_norm else math.inf
+        self._exploded = _EXPLODED * max(1.0, train.clip_norm) if train.clip_norm else math.inf
         self._optimizer = make_optimizer(optimizer, weights.parameters)
         self._scaled = scaled
         device = weights.flat_gradient.device
