@@ -187,6 +187,9 @@ def readings(event: Trained) -> list[Reading]:
         Reading(f"{speed:,.0f} symbols/s", f"{rounded(speed)}/s"),
         Reading(bits, bits),
     ]
+    if event.left_out:
+        left_out = f"{event.left_out} left out"
+        found.insert(1, Reading(counted(event.left_out, "step") + " left out", left_out))
     if event.gradient_norm is not None:
         norm = f"gradient {event.gradient_norm:.2f}"
         found.append(Reading(norm, norm))

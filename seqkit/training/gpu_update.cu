@@ -38,12 +38,13 @@ struct Arguments {
   float *norm;            // written: the gradient's, without the scale
   float *scale;           // of the loss
   int *growth;            // steps since the scale changed; or null, if it never does
+  int *left_out;          // how many updates were left out because the gradient exploded
   const int *gave_up;     // not zero: nothing is to change; or null
   long long length;       // of the flat gradient
   int pieces_count;
   float beta1, beta2, rest1, rest2, log1, log2;  // of AdamW's decays: 1 - decay, its logarithm
   float momentum, clip_value, clip_norm;
-  float exploded;         // a gradient that is longer, without the scale, makes no update
+  float exploded;         // a longer gradient, without the scale, makes no update
   int patience;           // steps without an overflow after which the scale is doubled
 };
 
@@ -80,8 +81,10 @@ __device__ Decision decide(const Arguments &a, float whole, float bounded) {
 #endif
   d.bound = a.clip_value * scale;
   const float over = a.clip_norm > 0 ? bounded / a.clip_norm : 0;
-  d.skips |= bounded > a.exploded * scale;
-  d.divisor = over <= scale ? scale : over;  // NaN goes on to the parameters
+  const bool exploded = isfinite(bounded) && bounded > a.exploded * scale;
+  if (exploded && !d.skips) *a.left_out += 1;
+  d.skips |= exploded;
+  d.divisor = over <= scale ? scale : over;  // without a scale, NaN goes on to the parameters
   *a.norm = whole / scale;
   if (!a.growth || d.stays) return d;
   if (overflow) {

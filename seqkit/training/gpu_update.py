@@ -34,7 +34,8 @@ class _Arguments(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("pieces", "chunks", "gradient", "partials")),
         *((name, ctypes.c_void_p) for name in ("arrived", "decision", "rate", "share")),
-        *((name, ctypes.c_void_p) for name in ("norm", "scale", "growth", "gave_up")),
+        *((name, ctypes.c_void_p) for name in ("norm", "scale", "growth")),
+        *((name, ctypes.c_void_p) for name in ("left_out", "gave_up")),
         ("length", ctypes.c_longlong),
         ("pieces_count", ctypes.c_int),
         *((name, ctypes.c_float) for name in ("beta1", "beta2", "rest1", "rest2", "log1", "log2")),
@@ -59,7 +60,7 @@ class GpuUpdate:
         """Args:
         weights: on a GPU.
         optimizer: AdamW or SGD; its moments exist.
-        tensors: rate, norm, scale, growth and gave_up, as gpu_update.cu explains them.
+        tensors: rate, norm, scale, growth, left_out and gave_up, as gpu_update.cu explains them.
         settings: clip_value, clip_norm, exploded and patience.
 
         Raises:

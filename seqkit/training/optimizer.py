@@ -25,6 +25,7 @@ class Updater:
         scale: what the loss is multiplied by before its gradient is taken: 1 except in fp16, whose
             small gradients would otherwise vanish.
         norm: of the last gradient, without the scale and before clipping.
+        left_out: int32, how many updates were left out because the gradient exploded.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Updater:
         self._scaled = scaled
         device = weights.flat_gradient.device
         self.norm = torch.zeros((), device=device)
+        self.left_out = torch.zeros((), dtype=torch.int32, device=device)
         self.scale = torch.full((), _SCALE if scaled else 1.0, device=device)
         self._growth = torch.zeros((), dtype=torch.int32, device=device)
         self._gave_up = gave_up
@@ -58,7 +60,7 @@ class Updater:
         if not isinstance(rate, Tensor):
             return None
         tensors = {"rate": rate, "norm": self.norm, "scale": self.scale, "gave_up": self._gave_up}
-        tensors["growth"] = self._growth if self._scaled else None
+        tensors |= {"left_out": self.left_out, "growth": self._growth if self._scaled else None}
         settings = {"clip_value": self._clip_value, "clip_norm": self._clip_norm}
         settings |= {"exploded": self._exploded, "patience": _PATIENCE}
         try:
@@ -82,7 +84,8 @@ class Updater:
         The gradient's elements are bounded, and then its norm, as in Pascanu et al. (2013). The
         latter and the loss scale make up one divisor. Where a gradient overflowed fp16 or exploded,
         the parameters stay as they are: AdamW would take a clipped one for a direction as good as
-        any other.
+        any other. One that is not finite has not exploded: without a scale it shows in the
+        parameters.
         """
         if self._on_gpu is not None:
             self._on_gpu()
@@ -104,8 +107,11 @@ class Updater:
             norm = torch.nn.utils.get_total_norm(self._weights.gradients)
         skipped = overflow
         if bound:
-            exploded = norm.gt(self._exploded * self.scale).to(norm.dtype)
-            skipped = exploded if overflow is None else torch.maximum(exploded, overflow)
+            exploded = norm.gt(self._exploded * self.scale) & norm.isfinite()
+            if overflow is not None:
+                exploded &= overflow.eq(0)
+            self.left_out += exploded
+            skipped = exploded.to(norm.dtype) + (0 if overflow is None else overflow)
         divisor = torch.maximum(self.scale, norm / bound) if bound else self.scale
         # PyTorch's own loss scaler hands them to a fused optimizer in the same way.
         self._optimizer.grad_scale = divisor  # type: ignore[attr-defined]
@@ -116,7 +122,8 @@ class Updater:
 
     def tensors(self) -> dict[str, Tensor]:
         """All that an update changes beside the parameters."""
-        return self.moments() | {"scale": self.scale, "growth": self._growth}
+        scale = {"scale": self.scale, "growth": self._growth}
+        return self.moments() | scale | {"left_out": self.left_out}
 
     def moments(self) -> dict[str, Tensor]:
         """What the update rule remembers of earlier gradients."""
@@ -129,7 +136,7 @@ class Updater:
 
     def state(self) -> dict[str, Tensor]:
         """What a checkpoint keeps: `tensors`, the scale only where there is one."""
-        return self.tensors() if self._scaled else self.moments()
+        return self.tensors() if self._scaled else self.moments() | {"left_out": self.left_out}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned; other tensors are passed over.
@@ -150,6 +157,8 @@ class Updater:
         if self._scaled and "scale" in tensors:  # not if it ran in another precision before
             self.scale.copy_(tensors["scale"])
             self._growth.copy_(tensors["growth"])
+        if "left_out" in tensors:  # since 0.2.0
+            self.left_out.copy_(tensors["left_out"])
         self._on_gpu = self._gpu_update()
 
 

@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 
+from seqkit.errors import DivergedError
+
+_HOPELESS = 100  # updates left out, one after the other: no other is to be expected
+
 
 @dataclass
 class TrainingProgress:
@@ -10,6 +14,7 @@ class TrainingProgress:
     step: int = 0
     symbols: int = 0
     seconds: float = 0.0
+    reported_step: int = 0
     reported_symbols: int = 0
     reported_seconds: float = 0.0
     best_loss: float | None = None
@@ -19,8 +24,26 @@ class TrainingProgress:
     without_improvement: int = 0
     scored: int | None = None
     """The symbols of the validation part that the losses are the mean over; None before 0.2.0."""
+    left_out: int = 0
+    """How many updates before the last report, one after the other, were left out."""
     validating: bool = False
     """The validation after this step has begun and is not done: a stop came in its middle."""
+
+    def reported(self, left_out: int) -> None:
+        """Note a report, and how many of the updates since the one before it were left out.
+
+        Raises:
+            DivergedError: there have been none but such for long.
+        """
+        steps = self.step - self.reported_step
+        self.left_out = self.left_out + steps if left_out == steps else 0
+        self.reported_step, self.reported_symbols = self.step, self.symbols
+        self.reported_seconds = self.seconds
+        if self.left_out >= _HOPELESS:
+            raise DivergedError(
+                f"each of the last {self.left_out} gradients exploded, and their steps changed no "
+                f"weights, at step {self.step}: the training diverged; try a smaller optimizer.lr"
+            )
 
     def validated(self, loss: float, weights: str, temperature: float) -> bool:
         """Note what the validation after the last step has found; whether it is the best so far."""

@@ -234,6 +234,15 @@ class TrainingStep:
         self._ranks.settle(self._device)
         return nats
 
+    def take_left_out(self) -> int:
+        """How many updates were left out since this was last called, as their gradient exploded.
+
+        It waits for the device. All processes have the same gradient, and so get the same.
+        """
+        left_out = int(self._updater.left_out)
+        self._updater.left_out.zero_()
+        return left_out
+
     def take_missing(self) -> int:
         """How many of the last steps were not made, because the kernel gave up in the first."""
         if self._gave_up is None:

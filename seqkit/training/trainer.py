@@ -130,7 +130,7 @@ class Trainer:
         training that goes on begins with that validation.
 
         Raises:
-            DivergedError: the loss is no longer finite.
+            DivergedError: the loss is no longer finite, or every gradient explodes.
             GaveUpError: the persistent kernel gave up. `state` is that before the step in which it
                 did.
         """
@@ -240,14 +240,14 @@ class Trainer:
         progress = self.progress
         seconds = progress.seconds - progress.reported_seconds
         rate = (progress.symbols - progress.reported_symbols) / max(seconds, 1e-9)
-        progress.reported_symbols, progress.reported_seconds = progress.symbols, progress.seconds
+        norm, left_out = self._step.gradient_norm, self._step.take_left_out()
+        progress.reported(left_out)
         self._pace.reported(progress.step, progress.seconds)
-        norm = self._step.gradient_norm
         return Trained(
-            *(progress.step, progress.symbols, progress.seconds, loss, rate),
-            learning_rate=self._rate,
+            *(progress.step, progress.symbols, progress.seconds, loss, rate, self._rate),
             gradient_norm=norm if math.isfinite(norm) else None,
             total_steps=self.total_steps,
+            left_out=left_out,
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:

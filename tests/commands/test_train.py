@@ -83,7 +83,7 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     validate = [event for event in events if event["event"] == "validate"]
     assert set(train[0]) == {
         *("event", "step", "symbols", "seconds", "loss", "symbols_per_second"),
-        *("learning_rate", "gradient_norm"),
+        *("learning_rate", "gradient_norm", "left_out"),
     }
     assert set(validate[0]) == {
         *("event", "step", "seconds", "loss", "bits_per_symbol"),

@@ -11,11 +11,20 @@ from seqkit.console import Bar, Console
 from seqkit.data.codecs import MuLaw
 from seqkit.generation.medium import medium_of
 from seqkit.progress_line import ProgressLine
-from seqkit.runs.events import Event, Finished, Sampled, Started, Stopped, Validating, describe
+from seqkit.runs.events import (
+    Event,
+    Finished,
+    Sampled,
+    Started,
+    Stopped,
+    Validating,
+    describe,
+    readings,
+)
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.observers import Observer, Observers, ProgressBar, Samples
 from seqkit.symbols import Integers
-from seqkit.training.events import CheckpointDue, SampleDue, Validated
+from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
 
 FINISHED = Finished(step=9, seconds=62.0, best_loss=1.5, run_dir=Path("runs/a"))
 
@@ -68,6 +77,16 @@ def test_events_that_a_person_is_told_of_have_a_line() -> None:
     assert describe(CheckpointDue(4)) is None
     with_plug_in = Stopped(4, "SIGTERM", Path("runs/a"), plugins=("mine", "yours"))
     assert str(describe(with_plug_in)).endswith("run_dir=runs/a resume=auto plugins=mine,yours")
+
+
+def test_updates_that_were_left_out_are_told_where_there_are_any() -> None:
+    trained = Trained(20, 9, 1.0, 2.0, 3.0, 0.1, 1.5, 100)
+    words = [reading.text for reading in readings(trained)]
+    assert words == ["loss 2.000", "3 symbols/s", "2.89 bits/symbol", "gradient 1.50"]
+    some = dataclasses.replace(trained, left_out=10)
+    assert [reading.text for reading in readings(some)] == [
+        *(words[0], "10 steps left out", *words[1:])
+    ]
 
 
 def test_a_sample_whose_judge_fails_is_there_all_the_same(tmp_path: Path) -> None:

@@ -94,8 +94,40 @@ def test_a_gradient_that_explodes_is_skipped(
     made.update()
     assert float(made.scale) == scale
     assert float(made.norm) > 150.0
+    assert int(made.left_out) == skipped
     for own, values in zip(before, weights.parameters, strict=True):
         assert torch.equal(own, values) == skipped
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_a_gradient_that_is_not_finite_shows_without_a_scale(kind: str) -> None:
+    made, weights = updater(kind, norm=1.0)
+    made.set_rate(0.01)
+    fill(weights, torch.inf)
+    made.update()
+    assert all(bool(values.isnan().all()) for values in weights.parameters)
+    assert int(made.left_out) == 0
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_what_was_left_out_is_counted_until_a_report_and_across_a_stop(scaled: bool) -> None:
+    made, weights = updater(norm=1.0, scaled=scaled)
+    made.set_rate(0.01)
+    for factor in (1000.0, 0.01, 1000.0):
+        fill(weights, factor * float(made.scale))
+        made.update()
+    assert int(made.left_out) == 2
+    other, _ = updater(norm=1.0, scaled=scaled)
+    other.restore(made.state())
+    assert int(other.left_out) == 2
+
+
+def test_an_overflow_is_not_counted_among_what_exploded() -> None:
+    made, weights = updater(scaled=True, norm=1.0, value=1000.0)
+    fill(weights, torch.inf)  # after clipping by value its norm is finite, and large
+    made.update()
+    assert int(made.left_out) == 0
+    assert float(made.scale) == 32768.0
 
 
 def test_a_loss_scale_is_restored_only_where_there_is_one() -> None:
