@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.commands.test_torchrun import by_hand, workers
+from tests.commands.by_hand import by_hand
+from tests.commands.test_torchrun import workers
 from tests.conftest import SENTENCE, Run, environment, torchrun
 
 WORDS = ("json=true", "device=cpu")

@@ -13,11 +13,11 @@ import torch
 
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
+from tests.commands.by_hand import begun_by_hand, by_hand, outcomes
 from tests.commands.dying import MARK
 from tests.commands.giving_up import STEP
 from tests.commands.test_train import PERSISTENT
 from tests.conftest import SMALL, TINY, Run, environment, same, torchrun, wait_for_steps
-from tests.warm_python import python
 
 ENDLESS = ("train.max_steps=100000", "train.checkpoint_every=10", "train.validate_every=0")
 
@@ -127,54 +127,6 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     assert "rank      : 1" in cause
     assert "exitcode  : -9" in cause
     assert checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue()).training
-
-
-def by_hand(
-    folder: Path,
-    port: int,
-    *words: tuple[str, ...],
-    command: tuple[str, ...] = TINY,
-    last: str = "seqkit",
-) -> list[tuple[int, str, str]]:
-    """What `begun_by_hand` comes to: exit code, stdout and stderr of each process."""
-    return outcomes(begun_by_hand(folder, port, *words, command=command, last=last))
-
-
-def begun_by_hand(
-    folder: Path,
-    port: int,
-    *words: tuple[str, ...],
-    command: tuple[str, ...] = TINY,
-    last: str = "seqkit",
-) -> "list[subprocess.Popen[str]]":
-    """Start a process for each of `words` without a launcher.
-
-    `last` is the module that the last of them runs.
-    """
-    size = str(max(len(words), 2))
-    started = []
-    for rank, own in enumerate(words):
-        place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": size}
-        place |= {"LOCAL_WORLD_SIZE": size, "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
-        module = last if rank == len(words) - 1 else "seqkit"
-        line = [python(), "-m", module, *command, *own]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        started.append(
-            subprocess.Popen(
-                line,
-                env={**environment(), **place},
-                cwd=folder,
-                text=True,
-                **pipes,  # type: ignore[call-overload]
-            )
-        )
-    return started
-
-
-def outcomes(started: "list[subprocess.Popen[str]]") -> list[tuple[int, str, str]]:
-    """Wait for processes: exit code, stdout and stderr of each."""
-    said = [one.communicate(timeout=600) for one in started]
-    return [(one.returncode, *text) for one, text in zip(started, said, strict=True)]
 
 
 @pytest.mark.parametrize(
