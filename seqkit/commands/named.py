@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from seqkit import disk
+from seqkit import disk, processes
 from seqkit.commands import COMMANDS, outputs
 from seqkit.config import Config
 from seqkit.data import files, pipes, remote
-from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound.reader import Reader
 from seqkit.errors import DataError
 from seqkit.runs import layout, search
@@ -16,7 +15,8 @@ def check(command: str, config: Config) -> None:
     """Look at what the keys name that the command `needs`: is it there, is `out` free?
 
     Whoever reads or writes it finds out the same, but later. A run that goes on may need none of
-    it.
+    it, and one that is in the way is told first. Several processes meet before any of them fails,
+    or the others would wait for it.
 
     Raises:
         ConfigError: a key that the command cannot do without is not given, or names no runs.
@@ -24,7 +24,8 @@ def check(command: str, config: Config) -> None:
         DataError: there is no such file of data or of a prompt, or it cannot be read.
         OutputError: the file of `out` exists, or cannot be made.
     """
-    if config.resume != "never":
+    in_the_way = command == "train" and config.run_dir and layout.is_run(Path(config.run_dir))
+    if in_the_way or config.resume != "never" or processes.place().size > 1:
         return
     for key in COMMANDS[command].needs:
         _CHECKS[key](config)
@@ -67,7 +68,7 @@ def _prompt_file(config: Config) -> None:
         return
     try:
         files.is_folder(Path(path))
-    except BadFileError as error:
+    except DataError as error:
         raise DataError(f"prompt_file={error}") from error
 
 

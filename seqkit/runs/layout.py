@@ -173,9 +173,11 @@ def find_checkpoint(place: Path) -> Path:
 def is_run(folder: Path) -> bool:
     """Whether a training wrote to a folder. A config.yaml alone may be anybody's."""
     files = RunFiles(folder)
-    saved = any(files.checkpoint(name).is_file() for name in _SAVED)
-    begun = files.config.is_file() and files.checkpoints.is_dir()
-    return saved or begun or files.metrics.is_file()
+    with contextlib.suppress(OSError):  # of a name that cannot be, or a folder that is closed
+        saved = any(files.checkpoint(name).is_file() for name in _SAVED)
+        begun = files.config.is_file() and files.checkpoints.is_dir()
+        return saved or begun or files.metrics.is_file()
+    return False
 
 
 def runs_below(folder: Path) -> list[Path]:

@@ -1,6 +1,8 @@
 """Processes as torchrun starts them, started by hand: each with words of its own."""
 
+import contextlib
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.conftest import TINY, environment
@@ -13,40 +15,48 @@ def by_hand(
     *words: tuple[str, ...],
     command: tuple[str, ...] = TINY,
     last: str = "seqkit",
+    last_folder: Path | None = None,
 ) -> list[tuple[int, str, str]]:
     """What `begun_by_hand` comes to: exit code, stdout and stderr of each process."""
-    return outcomes(begun_by_hand(folder, port, *words, command=command, last=last))
+    with begun_by_hand(
+        folder, port, *words, command=command, last=last, last_folder=last_folder
+    ) as started:
+        return outcomes(started)
 
 
+@contextlib.contextmanager
 def begun_by_hand(
     folder: Path,
     port: int,
     *words: tuple[str, ...],
     command: tuple[str, ...] = TINY,
     last: str = "seqkit",
-) -> "list[subprocess.Popen[str]]":
-    """Start a process for each of `words` without a launcher.
+    last_folder: Path | None = None,
+) -> "Iterator[list[subprocess.Popen[str]]]":
+    """Start a process for each of `words` without a launcher; none outlives the block.
 
-    `last` is the module that the last of them runs.
+    `last` is the module that the last of them runs, `last_folder` where it runs, if elsewhere.
     """
     size = str(max(len(words), 2))
-    started = []
-    for rank, own in enumerate(words):
-        place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": size}
-        place |= {"LOCAL_WORLD_SIZE": size, "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
-        module = last if rank == len(words) - 1 else "seqkit"
-        line = [python(), "-m", module, *command, *own]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        started.append(
-            subprocess.Popen(
-                line,
+    with contextlib.ExitStack() as ends:
+        started = []
+        for rank, own in enumerate(words):
+            is_last = rank == len(words) - 1
+            place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": size}
+            place |= {"LOCAL_WORLD_SIZE": size, "MASTER_ADDR": "localhost"}
+            place |= {"MASTER_PORT": str(port)}
+            process = subprocess.Popen(
+                [python(), "-m", last if is_last else "seqkit", *command, *own],
                 env={**environment(), **place},
-                cwd=folder,
+                cwd=(last_folder or folder) if is_last else folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 text=True,
-                **pipes,  # type: ignore[call-overload]
             )
-        )
-    return started
+            ends.enter_context(process)  # waits for it
+            ends.callback(process.kill)  # before
+            started.append(process)
+        yield started
 
 
 def outcomes(started: "list[subprocess.Popen[str]]") -> list[tuple[int, str, str]]:

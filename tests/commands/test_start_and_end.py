@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run, environment, process
+from tests.conftest import TINY, Run, environment, process
 from tests.terminal import on_terminal
 from tests.warm_python import python
 
@@ -57,6 +57,7 @@ def test_something_is_shown_before_pytorch_is_imported(
         ("report run_dir=none", 4, "run_dir=none: no such folder"),
         ("doctor data.path=none", 3, "none: cannot be read: no such file"),
         ("prepare data.path=none out=b", 3, "none: cannot be read: no such file"),
+        ("generate checkpoint=a prompt_file=/dev/zero", 3, "prompt_file=/dev/zero is neither a"),
         ("recipe=shakespeare data.path=none", 3, "none: cannot be read: no such file"),
         ("recipe=shakespeare data.path=a,a", 3, "for several, give data.path=a data.path=a"),
         ("recipe=shakespeare init_from=none", 4, "none: no such checkpoint"),
@@ -83,6 +84,13 @@ def test_what_is_not_there_is_told_without_pytorch(
 def test_a_run_that_goes_on_needs_none_of_it(run: Run, trained: Path) -> None:
     done = run(f"run_dir={trained}", "resume=auto", "prompt_file=none")
     assert (done.code, "is finished" in done.err) == (0, True), done.err
+
+
+def test_a_run_in_the_way_is_told_before_data_that_are_not_there(run: Run, trained: Path) -> None:
+    refused = run(*TINY, "data.path=none", f"run_dir={trained}")
+    assert (refused.code, "holds a run" in refused.err) == (6, True), refused.err
+    absent = run(*TINY, "data.path=none", f"run_dir={'a' * 300}")  # no such name can be
+    assert (absent.code, "none: cannot be read" in absent.err) == (3, True), absent.err
 
 
 def test_who_is_waited_for_is_shown(

@@ -92,10 +92,10 @@ def test_a_signal_to_one_process_stops_both_with_its_exit_code(
     rank: int, text_file: Path, tmp_path: Path, port: int
 ) -> None:
     words = (*ENDLESS, f"data.path={text_file}", "run_dir=run")
-    both = begun_by_hand(tmp_path, port, words, words)
-    wait_for_steps(tmp_path / "run", 20)
-    both[rank].terminate()
-    first, second = outcomes(both)
+    with begun_by_hand(tmp_path, port, words, words) as both:
+        wait_for_steps(tmp_path / "run", 20)
+        both[rank].terminate()
+        first, second = outcomes(both)
     assert (first[0], second[0]) == (75, 75)
     assert first[2].splitlines()[-1].startswith("seqkit: error: stopped by SIGTERM at step")
     assert (first[1], second[1:]) == ("", ("", ""))
@@ -150,6 +150,17 @@ def test_processes_that_differ_are_told_apart_by_rank_0(
     assert first[2].count("seqkit: error:") == 1
     assert second[2] == ""
     assert not (tmp_path / "run").exists()
+
+
+def test_a_file_that_one_machine_lacks_is_told_by_rank_0(
+    text_file: Path, tmp_path: Path, port: int
+) -> None:
+    (tmp_path / "other").mkdir()
+    words = (f"data.path={text_file.name}", "run_dir=run")
+    first, second = by_hand(tmp_path, port, words, words, last_folder=tmp_path / "other")
+    assert (first[0], second[0]) == (5, 3)
+    assert f"seqkit: error: rank 1: {tmp_path / 'other' / 'text.txt'}: cannot" in first[2]
+    assert (first[2].count("seqkit: error:"), second[2]) == (1, "")
 
 
 def test_a_port_in_use_is_one_line(text_file: Path, tmp_path: Path) -> None:
