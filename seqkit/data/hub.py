@@ -16,8 +16,8 @@ from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.data.meter import Meter
 from seqkit.data.rows import line_of
-from seqkit.data.stores import within
 from seqkit.errors import ConfigError, DataError, SeqkitError
+from seqkit.hanging import within
 from seqkit.progress_line import counted
 
 _PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row

@@ -5,11 +5,11 @@ Whatever a store does is done in a thread that is left behind when it hangs.
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from seqkit.errors import ConfigError, DataError, SeqkitError
+from seqkit.hanging import within
 
 PATIENCE = 30.0
 """Seconds that a store may take for the next bytes, or for a listing."""
@@ -142,19 +142,3 @@ def _explained(error: Exception) -> tuple[str, str]:
         return "access is denied", "give the store's credentials, as its own programs take them"
     said = " ".join(f"{type(cause).__name__}: {cause}".split())
     return f"cannot be read ({said})", _AGAIN
-
-
-def within(patience: float, call: Callable[[], T]) -> T:
-    """What a call returns in so many seconds, in a thread that is left behind if it hangs.
-
-    Raises TimeoutError, and what the call raises."""
-    answer: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            answer.set_result(call())
-        except BaseException as error:
-            answer.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return answer.result(patience)
