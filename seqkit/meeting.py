@@ -13,6 +13,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from seqkit.console import Progress, unseen
 from seqkit.errors import ConfigError, DeviceError, SeqkitError, expected
+from seqkit.hanging import within
 from seqkit.processes import Place
 from seqkit.ranks import ALONE, Ranks
 
@@ -29,13 +30,15 @@ def joined(place: Place, advice: str = "", progress: Progress = unseen) -> Itera
 
     Raises:
         ConfigError: the processes cannot reach each other.
+        DeviceError: several GPUs cannot work together with this PyTorch.
+        KeyboardInterrupt: a signal came while the others were waited for.
         SystemExit: this process does not lead, and failed: rank 0 tells.
     """
     if place.size == 1:
         yield ALONE
         return
     with progress("waiting for the other processes"):
-        store = _connected(place)
+        store = within(None, lambda: _connected(place))  # in C++, which hears no signal
     ranks = Ranks(place, store, advice)
     try:
         yield ranks

@@ -1,6 +1,8 @@
 """A terminal shows something from the first moment on, and a command is over with its last line."""
 
 import re
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -93,8 +95,20 @@ def test_a_run_in_the_way_is_told_before_data_that_are_not_there(run: Run, train
     assert (absent.code, "none: cannot be read" in absent.err) == (3, True), absent.err
 
 
-def test_who_is_waited_for_is_shown(
-    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("number", "code", "last"),
+    [
+        (signal.SIGINT, 130, "seqkit: error: interrupted"),
+        (signal.SIGTERM, 75, "seqkit: error: stopped by SIGTERM"),
+    ],
+)
+def test_who_is_waited_for_is_shown_and_a_signal_ends_the_wait(
+    number: signal.Signals,
+    code: int,
+    last: str,
+    port: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     place = {"RANK": 0, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 2}
     for name, value in {**place, "MASTER_ADDR": "localhost", "MASTER_PORT": port}.items():
@@ -103,8 +117,34 @@ def test_who_is_waited_for_is_shown(
     with on_terminal(program, 80, tmp_path) as terminal:
         while terminal.read():
             if any("waiting for the other processes" in row for row in terminal.screen.rows):
-                return
-    raise AssertionError("the program ended")
+                break
+        terminal.program.send_signal(number)
+        while terminal.read():
+            pass
+        assert terminal.program.wait() == code
+        assert terminal.screen.rows[-1].startswith(last)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+def test_a_signal_ends_the_wait_for_rank_0(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    with socket.socket() as listening:
+        listening.bind(("localhost", 0))
+        listening.listen()
+        place = {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+        place |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(listening.getsockname()[1])}
+        with subprocess.Popen(
+            [python(), "-m", "seqkit", "recipe=toy_sentence", "device=cpu"],
+            cwd=tmp_path,
+            env={**environment(), **place},
+            stderr=subprocess.PIPE,
+        ) as process:
+            link, _ = listening.accept()  # it waits for an answer
+            with link:
+                process.send_signal(number)
+                _, said = process.communicate()
+    assert (process.returncode, said) == (code, b"")
 
 
 def test_what_takes_a_moment_shows_its_name_and_the_time(tmp_path: Path) -> None:
