@@ -67,10 +67,11 @@ class Interrupts:
         """Whether another came a second or more after it."""
         self.raised = False
         """Whether it was raised in the midst of something."""
+        self.due = False
+        """Whether one is to be raised when `held`, or an import, is left."""
         self._at_once = at_once
         self._insisting_from = 0.0  # on the monotonic clock
         self._held = 0
-        self._due = False  # a signal is to be raised when `held`, or an import, is left
         self._importing = False  # when it came
         self._before: dict[signal.Signals, Any] = {}
 
@@ -86,7 +87,7 @@ class Interrupts:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self._due and self._importing:
+        if self.due and self._importing:
             raise KeyboardInterrupt
 
     @contextmanager
@@ -97,8 +98,8 @@ class Interrupts:
             yield
         finally:
             self._held -= 1
-        if self._due and not self._held:
-            self._due = False
+        if self.due and not self._held:
+            self.due = False
             raise KeyboardInterrupt
 
     def each(self, items: Iterator[_Item]) -> Iterator[_Item]:
@@ -110,17 +111,17 @@ class Interrupts:
         while True:
             held, self._held = self._held, 0
             try:
-                if self._due and not thrown and isinstance(items, Generator):
+                if self.due and not thrown and isinstance(items, Generator):
                     thrown = True  # it may still hand on what it holds back
                     item = items.throw(KeyboardInterrupt())
-                elif self._due and not thrown:
+                elif self.due and not thrown:
                     return
                 else:
                     item = next(items)
             except StopIteration:
                 return
             except KeyboardInterrupt:
-                self._due = True
+                self.due = True
                 if thrown:
                     return
                 continue
@@ -141,9 +142,9 @@ class Interrupts:
         self._raise(number, frame)
 
     def _raise(self, number: int, frame: FrameType | None) -> None:
-        self._due = True
+        self.due = True
         if not self._held and (self.insisted or not self._put_off(frame)):
-            self._due = False
+            self.due = False
             self.raised = True
             raise KeyboardInterrupt
 

@@ -22,7 +22,7 @@ def removed_if_empty(files: list[Path], medium: Medium) -> Iterator[None]:
     """Remove those of this process's own files to which nothing was written, if the block fails."""
     try:
         yield
-    except Exception:
+    except BaseException:
         for file in files:
             with contextlib.suppress(OSError):
                 if file.stat().st_size <= len(medium.header):
@@ -43,7 +43,8 @@ def write_files(
 ) -> None:
     """Write each stream to its file while it is made, after the prompt.
 
-    A signal ends the symbols; the files are finished before it is raised.
+    A signal ends the symbols; the files are finished before it is raised. Those that would hold
+    nothing are removed.
 
     Raises:
         OutputError: a file cannot be written; or, before any is made, they are too many.
@@ -60,10 +61,12 @@ def write_files(
                 made += len(block)
                 for write, symbols in zip(writers, block.T, strict=True):
                     write(symbols)
+            if interrupts.due and not made and not prompt.size:
+                raise KeyboardInterrupt
         speed = f"; {pace.speed}" if pace.speed else ""
         shown = f"{files[0]} … {files[-1]}" if len(files) > _MANY else ", ".join(map(str, files))
         written = "written"
-        if made < length and interrupts.received:
+        if made < length and interrupts.due:  # else as many were made as were to be
             what = "files end" if len(files) > 1 else "file ends"
             written = f"the {what} early, and can be used; written"
         console.notice(f"{written}: {shown}{speed}")

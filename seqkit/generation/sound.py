@@ -168,18 +168,29 @@ class Sound:
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
-        """See Medium. A WAV is whole at every moment; the others are when they are closed."""
+        """See Medium. A WAV is whole at every moment; the others are when they are closed.
+
+        If the block fails before anything was written, the file is removed.
+        """
         channels, read = self._codec.channels, self._codec.reader()
         output = writer.create(file, self._rate, overwrite, channels)
         resampler = resample.ChannelResampler(self._codec.sample_rate, self._rate, channels)
+        empty = True
+
+        def write(symbols: npt.ArrayLike) -> None:
+            nonlocal empty
+            output.write(resampler.convert(read(symbols)))
+            empty = empty and not np.size(symbols)
+
         try:
             try:
-                yield lambda symbols: output.write(resampler.convert(read(symbols)))
+                yield write
                 output.write(resampler.convert(np.zeros((0, channels), np.float32), last=True))
             finally:
                 output.close()
-        except OutputError:
-            if file.suffix.lower() != ".wav":  # of the others a part is of no use
+        except BaseException as error:
+            of_no_use = isinstance(error, OutputError) and file.suffix.lower() != ".wav"  # a part
+            if empty or of_no_use:
                 disk.remove(file)
             raise
 

@@ -1,6 +1,8 @@
 """Files and streams of generation: written while symbols are made, and kept when they end early."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tracemalloc
@@ -105,6 +107,39 @@ def test_files_that_are_partial_are_said_to_be(
         said = capsys.readouterr().err
         assert (told in said) == partial
         assert "interrupted" not in said  # that is the command's last word
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize(
+    ("codec", "suffix"), [(CODEC, "txt"), (MuLaw(6, 4000), "wav"), (MuLaw(6, 4000), "flac")]
+)
+def test_files_that_would_hold_nothing_are_removed_and_not_told(
+    codec: Codec, suffix: str, own: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def made() -> Iterator[Integers]:
+        signal.raise_signal(signal.SIGINT)  # while the engine is set up
+        yield from blocks(1, 2)
+
+    medium = medium_of(codec)
+    files = [tmp_path / f"{number}.{suffix}" for number in range(2)]
+    with contextlib.ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        stack.enter_context(pytest.raises(KeyboardInterrupt))
+        if own:
+            files = outputs.new_files(tmp_path, 2, f".{suffix}")
+            stack.enter_context(sample_output.removed_if_empty(files, medium))
+        sample_output.write_files(
+            made(),
+            medium,
+            np.array([], np.uint8),
+            files,
+            length=1000,
+            overwrite=own,
+            interrupts=interrupts,
+            console=Console(),
+        )
+    assert not list(tmp_path.iterdir())
+    assert "written" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("codec", "suffix"), [(CODEC, "txt"), (MuLaw(6, 4000), "wav")])
