@@ -50,7 +50,7 @@ class Ranks:
         """
         self.place = place
         self._store = store
-        self.advice = advice
+        self._advice = advice
 
     @property
     def alone(self) -> bool:
@@ -61,6 +61,11 @@ class Ranks:
     def leads(self) -> bool:
         """Whether this process is the one that writes and speaks."""
         return self.place.leads
+
+    def advise(self, advice: str) -> None:
+        """Say what the user can do from now on when another process has ended."""
+        if not self.alone:
+            self._advice = advice
 
     def sum(self, values: Tensor) -> None:
         """Add up a tensor over all processes, in place. A CUDA graph can record it on a GPU."""
@@ -221,7 +226,7 @@ class Ranks:
                 time.sleep(_GRACE)
             raise LostProcessError(
                 "another process has ended (the launcher's report names its rank and exit code). "
-                + self.advice
+                + self._advice
             ) from error
 
     def leave(self, error: SeqkitError | KeyboardInterrupt) -> None:

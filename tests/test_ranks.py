@@ -39,7 +39,9 @@ def test_a_process_alone_agrees_with_itself() -> None:
         assert ranks.totals([0.5]) == [0.5]
         with ranks.turn(False), ranks.turn(True):
             ranks.check_same({"a": 1})
-        assert ranks is ALONE
+        before = {**vars(ALONE)}
+        ranks.advise("nobody else can end")
+        assert (ranks is ALONE, vars(ALONE)) == (True, before)
 
 
 def test_rank_0_ends_with_the_failure_of_another_which_ends_in_silence() -> None:

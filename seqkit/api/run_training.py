@@ -25,6 +25,7 @@ from seqkit.runs.events import (
     Stopped,
     Validating,
     describe,
+    go_on_with,
 )
 from seqkit.runs.observers import (
     Checkpoints,
@@ -40,6 +41,8 @@ from seqkit.runs.tensorboard import TensorBoard
 from seqkit.symbols import Integers
 from seqkit.threads import SharedCores
 from seqkit.training.events import CheckpointDue, Stepped, Trained
+
+_TO_GO_ON = "The run's last checkpoint is whole. To go on, start with torchrun"
 
 
 def run_training(
@@ -147,6 +150,8 @@ def _open_folder(training: Training) -> None:
     """Make the run's folder, or take back what was recorded there after the last checkpoint."""
     folder, config = training.folder, training.config
     folder.make()
+    again = go_on_with(folder.path, training.catalogue.modules)
+    training.ranks.advise(f"{_TO_GO_ON}: {again}")
     if config.overwrite and config.resume == "never":
         folder.clear()
     folder.reopen(training.trainer.progress.step)

@@ -7,7 +7,6 @@ from seqkit import device, meeting, processes, stdout
 from seqkit.api.prepare_training import Training, opened
 from seqkit.api.run_training import run_training
 from seqkit.api.samples import closing_file, closing_sample, draw_closing_sample
-from seqkit.command_line import command_line
 from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
@@ -19,7 +18,7 @@ from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
 from seqkit.sweeps.pruning import Pruning
 
-_ADVICE = "The run's last checkpoint is whole"
+_ADVICE = "The run's last checkpoint is whole: resume=auto goes on from it"
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -27,9 +26,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
     With torchrun this is one of several processes that train together.
     """
-    advice = f"{_ADVICE}: resume=auto goes on from it"
     with (
-        meeting.joined(processes.place(), advice, console.progress) as joined,
+        meeting.joined(processes.place(), _ADVICE, console.progress) as joined,
         contextlib.ExitStack() as held,
     ):
         with console.progress("setting up"):
@@ -38,8 +36,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             )
         if training is None:
             return
-        again = command_line(f"run_dir={training.folder.path}", "resume=auto")
-        joined.advice = f"{_ADVICE}: go on with, started by torchrun as before: {again}"
         ended = _train(training, console)
         if joined.leads and ended:
             _print_sample(training, console)

@@ -31,6 +31,7 @@ __all__ = [
     "Trained",
     "Validated",
     "describe",
+    "go_on_with",
     "readings",
 ]
 
@@ -149,7 +150,7 @@ def describe(event: Event) -> str | None:
         case Stopped():
             return (
                 f"stopped by {event.reason} at step {event.step}; the state is saved: go on with: "
-                + command_line(f"run_dir={event.run_dir}", "resume=auto", *_given(event.plugins))
+                + go_on_with(event.run_dir, event.plugins)
             )
         case Diverged():
             return event.reason
@@ -172,6 +173,11 @@ def describe(event: Event) -> str | None:
 def share(scored: int, total: int) -> str:
     """What is said after a loss on the validation part, if not all of it was scored."""
     return "" if scored >= total else f", on {100 * scored / total:.2g} % of the validation part"
+
+
+def go_on_with(run_dir: Path, plugins: tuple[str, ...]) -> str:
+    """The command line that goes on with a run."""
+    return command_line(f"run_dir={run_dir}", "resume=auto", *_given(plugins))
 
 
 def _given(plugins: tuple[str, ...]) -> list[str]:

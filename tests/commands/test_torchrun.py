@@ -121,7 +121,8 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     _, said = several.communicate(timeout=600)
     assert several.returncode == 1
     assert said.count("seqkit: error: another process has ended") == 2
-    assert said.count(f"by torchrun as before: python -m seqkit run_dir={folder} resume=auto") == 2
+    again = f"start with torchrun: python -m seqkit run_dir={folder} resume=auto\n"
+    assert said.count(again) == 2
     assert "going on at step" in said
     cause = said.partition("Root Cause")[2]
     assert "rank      : 1" in cause
@@ -220,9 +221,11 @@ def test_a_process_killed_while_the_first_writes_a_checkpoint_leaves_it_whole(
 ) -> None:
     folder = tmp_path / "run"
     words = (*TINY, *ENDLESS, f"data.path={text_file}", f"run_dir={folder}", "train.max_steps=300")
+    (tmp_path / "own_words.py").write_text("DATASETS = {}\n")
+    path = f"{environment()['PYTHONPATH']}:{tmp_path}"
     done = subprocess.run(
-        torchrun(2, "tests.commands.dying", *words),
-        env={**environment(), MARK: str(tmp_path / "mark")},
+        torchrun(2, "tests.commands.dying", *words, "plugins=own_words"),
+        env={**environment(), "PYTHONPATH": path, MARK: str(tmp_path / "mark")},
         capture_output=True,
         text=True,
         check=False,
@@ -231,6 +234,10 @@ def test_a_process_killed_while_the_first_writes_a_checkpoint_leaves_it_whole(
     assert done.returncode == 1
     assert "exitcode  : -9" in done.stderr.partition("Root Cause")[2]
     assert done.stderr.count("seqkit: error: another process has ended") == 1
+    again = (
+        f"start with torchrun: python -m seqkit run_dir={folder} resume=auto plugins=own_words\n"
+    )
+    assert again in done.stderr
     last = checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue())
     assert last.training
     assert last.metrics["step"] % 10 == 0
