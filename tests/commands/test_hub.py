@@ -106,6 +106,12 @@ def test_a_missing_column_ends_every_command(
     assert not (tmp_path / "shards").exists()
 
 
+def test_a_name_on_the_hub_is_looked_for_there(run: Run, tmp_path: Path) -> None:
+    done = run("prepare", "data.kind=hf", "data.path=nobody/nothing", f"out={tmp_path / 'shards'}")
+    assert done.code == 3
+    assert "nobody/nothing: cannot be read as a data set: " in done.err
+
+
 def test_a_damaged_file_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "damaged.jsonl").write_text('{"body": ')
     done = process("prepare", "data.kind=hf", "data.path=damaged.jsonl", "out=shards", cwd=tmp_path)
