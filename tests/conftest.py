@@ -1,11 +1,14 @@
 """Real files, small sizes: a text, a cache of its own for every test session, a trained run."""
 
 import os
+import tempfile
 
 # One thread computes these tiny models fastest, and beside other programs many times faster.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"  # data sets come from the disk
+os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="seqkit-hf-")  # before a test imports datasets
 
+import atexit
 import contextlib
 import errno
 import fcntl
@@ -32,6 +35,7 @@ from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.warm_python import module_path, python
 
+atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
 # The gate draws the same examples every time; --hypothesis-profile=default draws others.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
@@ -66,7 +70,6 @@ Tell = Callable[[str, int], None]
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["SEQKIT_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
-    os.environ["HF_HOME"] = str(tmp_path_factory.mktemp("hf_home"))
     os.environ.pop("SEQKIT_DATA_DIR", None)
 
 

@@ -1,5 +1,6 @@
 """A column of a data set is copied into the cache as a file of rows."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from seqkit.data.load import load_corpus
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from tests.conftest import fill_disk
-from tests.data.hf_store import COLUMN, store
+from tests.data.hf_store import COLUMN, datasets, store
 
 TEXTS = ["one", "two\nlines", "☃"]
 
@@ -36,6 +37,10 @@ def documents(file: Path) -> list[str]:
 
 def files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_tests_leave_the_users_own_data_sets_alone() -> None:
+    assert os.environ["HF_HOME"] == datasets.config.HF_CACHE_HOME
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "saved", "splits"])
