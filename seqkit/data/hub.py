@@ -14,13 +14,14 @@ from typing import Any, TypeVar
 
 from seqkit import disk
 from seqkit.config import DataConfig
+from seqkit.data import stores
 from seqkit.data.meter import Meter
 from seqkit.data.rows import line_of
-from seqkit.errors import ConfigError, DataError, SeqkitError
-from seqkit.hanging import within
+from seqkit.errors import ConfigError, DataError
 from seqkit.progress_line import counted
 
 _PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row
+_AGAIN = "give the same command again; the data set is then read from its beginning"
 _ROWS = 100  # read at a time
 _KINDS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv"}
 T = TypeVar("T")
@@ -145,16 +146,15 @@ def _texts(name: str, rows: Any, column: str) -> Iterator[list[str | None]]:
 
 
 def _asked(name: str, call: Callable[[], T]) -> T:
-    """What the library answers. Raises DataError, and a SeqkitError as the call does."""
-    try:
-        return within(_PATIENCE, call)
-    except SeqkitError:
-        raise
-    except TimeoutError as error:
-        raise DataError(f"{name}: nothing came for {_PATIENCE:g} s: try again") from error
-    except Exception as error:  # of all kinds, as the data set is read
+    """What the library answers; raises as `stores.asked`."""
+
+    def explain(error: Exception | None) -> str:
+        if error is None:
+            return f"{name}: nothing came for {_PATIENCE:g} s: {_AGAIN}"
         said = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{name}: cannot be read as a data set: {said}") from error
+        return f"{name}: cannot be read as a data set: {said}"
+
+    return stores.asked(call, _PATIENCE, explain)
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -87,17 +87,46 @@ class Store:
             raise DataError(f"{file}: came to its end after {read:,}{of} bytes: {_AGAIN}")
 
 
-def _ask(url: str, call: Callable[[], T], when: str = "") -> T:
-    """What a call of a store returns. Raises DataError, and a SeqkitError as the call does."""
+def asked(call: Callable[[], T], patience: float, explain: Callable[[Exception | None], str]) -> T:
+    """What a call of somebody else's code returns, in so many seconds.
+
+    It is made in a thread that is left behind if it hangs.
+
+    Raises:
+        DataError: it failed, as `explain` says of its exception, or of None where it hangs.
+        SeqkitError: as the call does.
+    """
+    answer: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(patience)
+    if thread.is_alive():
+        raise DataError(explain(None))
     try:
-        return within(PATIENCE, call)
+        return answer.result()
     except SeqkitError:
         raise
-    except TimeoutError as error:
-        raise DataError(f"{url}: nothing came for {PATIENCE:g} s{when}: {_AGAIN}") from error
-    except Exception as error:  # each store raises its own
+    except Exception as error:  # each store, and each data set, raises its own
+        raise DataError(explain(error)) from error
+
+
+def _ask(url: str, call: Callable[[], T], when: str = "") -> T:
+    """What a call of a store returns; raises as `asked`."""
+
+    def explain(error: Exception | None) -> str:
+        if error is None:
+            return f"{url}: nothing came for {PATIENCE:g} s{when}: {_AGAIN}"
         what, advice = _explained(error)
-        raise DataError(f"{url}: {what}{when}: {advice}") from error
+        return f"{url}: {what}{when}: {advice}"
+
+    return asked(call, PATIENCE, explain)
 
 
 def _found(url: str) -> tuple[Any, str]:
