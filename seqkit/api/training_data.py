@@ -73,7 +73,7 @@ def read(
             notice(f"going on though {differs}")
 
     corpus = load_corpus(
-        dataclasses.replace(config.data, path=here.path, encoding=here.encoding),
+        dataclasses.replace(config.data, path=here.path),
         catalogue=catalogue,
         notice=notice,
         codec=origin.codec if origin else None,

@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,7 +40,8 @@ def fetched(
         meter: shows how much that is.
 
     Raises:
-        ConfigError: the library that reads such data sets is not installed.
+        ConfigError: the library that reads such data sets is not installed; or a subset of what
+            has none.
         DataError: there is no such data set, split, subset or column, or it cannot be read.
         OutputError: the cache cannot be written, or its disk is full.
     """
@@ -51,7 +52,7 @@ def fetched(
     try:
         with meter.shown(f"looking for {copy.name}", 0):
             rows, identity = _asked(name, lambda: _opened(name, data))
-    except DataError as error:  # on a machine without a network, for instance
+    except (DataError, ConfigError) as error:  # without a network, or without the library
         if not whole:
             raise
         notice(f"{error}; read from its copy, {copy}")
@@ -102,10 +103,21 @@ def _copies(cache: Path) -> Path:
     return (cache / "hf").absolute()
 
 
+def _is_saved(path: Path) -> bool:
+    """Whether a folder was written by `save_to_disk`."""
+    return any((path / file).is_file() for file in ("state.json", "dataset_dict.json"))
+
+
 def _opened(name: str, data: DataConfig) -> tuple[Any, str]:
-    """The rows of a split, which come as they are read, and what changes with them."""
+    """The column in the rows of a split, which come as they are read, and what changes with it.
+
+    Raises:
+        ConfigError: the library is not installed, or the data set has no subsets.
+        DataError: there is no such split or column.
+    """
     try:
         import datasets
+        from datasets.packaged_modules.parquet.parquet import Parquet
     except ImportError as error:
         raise ConfigError(
             f"data.kind=hf needs more packages: pip install 'seqkit[hf]' ({error})"
@@ -113,7 +125,9 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, str]:
     datasets.disable_progress_bars()
     datasets.logging.set_verbosity(logging.CRITICAL)  # what goes wrong is told once
     split, path = data.hf_split, Path(name)
-    if any((path / file).is_file() for file in ("state.json", "dataset_dict.json")):
+    if data.hf_subset and (path.is_file() or _is_saved(path)):
+        raise ConfigError(f"data.hf_subset={data.hf_subset}: {name} has no subsets: leave it out")
+    if _is_saved(path):
         saved = datasets.load_from_disk(name)
         splits = saved if isinstance(saved, datasets.DatasetDict) else {"train": saved}
         if split not in splits:
@@ -121,22 +135,36 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, str]:
                 f"data.hf_split={split}: {name} has no such split, only {', '.join(splits)}"
             )
         saved = splits[split]
-        return saved.to_iterable_dataset(), str(saved._fingerprint)
+        return _narrowed(name, saved.to_iterable_dataset(), data.column), str(saved._fingerprint)
     if kind := _KINDS.get(path.suffix) if path.is_file() else None:
         builder = datasets.load_dataset_builder(kind, data_files=name)
     else:
         builder = datasets.load_dataset_builder(name, data.hf_subset or None)
-    return builder.as_streaming_dataset(split=split), builder.cache_dir
+    rows = _narrowed(name, builder.as_streaming_dataset(split=split), data.column)
+    if isinstance(builder, Parquet):
+        builder.config.columns = [data.column]  # the bytes of the others need not come
+        rows = builder.as_streaming_dataset(split=split)
+    return rows, builder.cache_dir
+
+
+def _narrowed(name: str, rows: Any, column: str) -> Any:
+    """The rows with one column alone, so that sound beside it, say, is not decoded."""
+    if rows.column_names is None:  # not known before the first rows come
+        return rows
+    _check_column(name, column, rows.column_names)
+    return rows.select_columns([column])
+
+
+def _check_column(name: str, column: str, found: Iterable[str]) -> None:
+    if column not in found:
+        raise DataError(f"data.column={column}: {name} has no such column, only {', '.join(found)}")
 
 
 def _texts(name: str, rows: Any, column: str) -> Iterator[list[str | None]]:
     """The texts of a column, many at a time."""
     batches = rows.iter(batch_size=_ROWS)
     while batch := _asked(name, lambda: next(batches, None)):
-        if column not in batch:
-            raise DataError(
-                f"data.column={column}: {name} has no such column, only {', '.join(batch)}"
-            )
+        _check_column(name, column, batch)
         for value in batch[column]:
             if not isinstance(value, str | None):
                 raise DataError(

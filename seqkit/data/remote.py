@@ -58,8 +58,8 @@ def here(data: DataConfig, cache: Path, notice: Notice, progress: Progress = uns
     """The keys with copies in the cache in the place of URLs, or of data sets.
 
     Raises:
-        ConfigError: keys of data sets without data.kind=hf; and as `fetched` does.
-        DataError: as `fetched` and `hub.fetched` do.
+        ConfigError: keys of data sets without data.kind=hf, or of files with it; and as `fetched`.
+        DataError: as `fetched` and `hub.fetched`.
     """
     if not data.of_rows:
         defaults = DataConfig()
@@ -72,9 +72,12 @@ def here(data: DataConfig, cache: Path, notice: Notice, progress: Progress = uns
         raise ConfigError(f"data.path={path}: data.kind=hf takes the name of a data set, no URL")
     if not data.path:
         raise ConfigError("data.kind=hf: give data.path=NAME, a data set on the hub or a folder")
+    for key in ("encoding", "pattern"):
+        if (given := getattr(data, key)) != getattr(DataConfig(), key):
+            raise ConfigError(f"data.{key}={given} is for files: leave it out with data.kind=hf")
     meter = Meter(progress)
     rows = [str(hub.fetched(path, data, cache, notice, meter)) for path in data.path]
-    return replace(data, path=rows, encoding="utf-8")
+    return replace(data, path=rows)
 
 
 def fetched(

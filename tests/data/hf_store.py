@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 datasets = pytest.importorskip("datasets")  # what uses this is left out without it
+parquet = pytest.importorskip("pyarrow.parquet")
 
 COLUMN = "body"
 
@@ -15,6 +16,20 @@ def rows(texts: Sequence[str | None]) -> Any:
     """A data set of two columns, one of them text."""
     found: list[dict[str, Any]] = [{"n": n, COLUMN: text} for n, text in enumerate(texts)]
     return datasets.Dataset.from_list(found)
+
+
+def with_sound(texts: Sequence[str]) -> Any:
+    """A data set with a column of sound beside the text, which cannot be decoded."""
+    sound = [{"bytes": b"no sound", "path": None}] * len(texts)
+    return rows(texts).add_column("sound", sound).cast_column("sound", datasets.Audio())
+
+
+def damage(file: Path, column: int) -> None:
+    """Write zeros over a column of a Parquet file."""
+    place = parquet.read_metadata(file).row_group(0).column(column)
+    with file.open("r+b") as stream:
+        stream.seek(place.dictionary_page_offset or place.data_page_offset)
+        stream.write(bytes(place.total_compressed_size))
 
 
 def store(folder: Path, texts: Sequence[str | None], kind: str = "parquet") -> Path:

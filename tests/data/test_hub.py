@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import remote, rows
+from seqkit.data import hub, remote, rows
 from seqkit.data.load import load_corpus
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from tests.conftest import fill_disk
-from tests.data.hf_store import COLUMN, datasets, store
+from tests.data.hf_store import COLUMN, damage, datasets, store, with_sound
 
 TEXTS = ["one", "two\nlines", "☃"]
 
@@ -24,8 +24,9 @@ def fetch(
     *,
     column: str = COLUMN,
     split: str = "train",
+    subset: str = "",
 ) -> Path:
-    data = DataConfig(kind="hf", path=[str(path)], column=column, hf_split=split)
+    data = DataConfig(kind="hf", path=[str(path)], column=column, hf_split=split, hf_subset=subset)
     said = list[str]() if told is None else told
     here = remote.here(data, cache, said.append)
     return Path(here.path[0])
@@ -48,6 +49,27 @@ def test_every_row_is_a_document(kind: str, tmp_path: Path) -> None:
     path = store(tmp_path / "set", TEXTS, kind)
     file = fetch(path, tmp_path / "cache")
     assert (file.name, documents(file)) == (path.name, TEXTS)
+
+
+def test_sound_beside_the_text_is_not_decoded(tmp_path: Path) -> None:
+    with_sound(TEXTS).save_to_disk(tmp_path / "saved")
+    assert documents(fetch(tmp_path / "saved", tmp_path / "cache")) == TEXTS
+
+
+def test_of_parquet_one_column_is_read(tmp_path: Path) -> None:
+    path = store(tmp_path / "set", TEXTS)
+    damage(path / "train-00000.parquet", column=0)
+    assert documents(fetch(path, tmp_path / "cache")) == TEXTS
+    with pytest.raises(DataError, match="cannot be read as a data set"):
+        fetch(path, tmp_path / "cache", column="n")
+
+
+def test_a_data_set_that_stalls_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "_PATIENCE", 0.0)
+    with pytest.raises(DataError, match=r"nothing came for 0 s: .* read from its beginning"):
+        fetch(store(tmp_path / "set", TEXTS), tmp_path / "cache")
 
 
 def test_empty_rows_are_left_out_and_told(tmp_path: Path) -> None:
@@ -139,10 +161,23 @@ def test_a_full_disk_leaves_no_half_copy(tmp_path: Path, monkeypatch: pytest.Mon
     assert not files_in(tmp_path / "cache")
 
 
-def test_the_library_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_is_asked_for_unless_there_is_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, cache, told = store(tmp_path / "set", TEXTS), tmp_path / "cache", list[str]()
+    file = fetch(path, cache)
     monkeypatch.setitem(sys.modules, "datasets", None)
+    assert fetch(path, cache, told) == file
+    assert told[0].endswith(f"; read from its copy, {file}")
     with pytest.raises(ConfigError, match=r"pip install 'seqkit\[hf\]'"):
-        fetch("someone/books", tmp_path)
+        fetch("someone/books", cache)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "saved", "splits"])
+def test_what_has_no_subsets_takes_none(kind: str, tmp_path: Path) -> None:
+    path = store(tmp_path / "set", TEXTS, kind)
+    with pytest.raises(ConfigError, match=r"data\.hf_subset=english: .* has no subsets"):
+        fetch(path, tmp_path / "cache", subset="english")
 
 
 @pytest.mark.parametrize(
@@ -150,6 +185,11 @@ def test_the_library_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     [
         (DataConfig(path=["a.txt"], column="body"), "data.column=body is for data sets"),
         (DataConfig(path=["a.txt"], hf_split="test"), "data.hf_split=test is for data sets"),
+        (DataConfig(kind="hf", path=["a"], pattern="*.c"), r"data.pattern=\*.c is for files"),
+        (
+            DataConfig(kind="hf", path=["a"], encoding="latin-1"),
+            "data.encoding=latin-1 is for files",
+        ),
         (DataConfig(kind="hf"), "give data.path=NAME"),
         (DataConfig(kind="hf", path=["hf://datasets/a/b"]), "takes the name of a data set, no URL"),
     ],
