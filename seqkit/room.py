@@ -27,14 +27,15 @@ def require(path: Path, size: int) -> None:
 
 
 @contextlib.contextmanager
-def told(most: int, what: str = "it takes") -> Iterator[None]:
+def told(most: int | None, what: str = "it takes") -> Iterator[None]:
     """Say of a disk that gets full while the block writes how many bytes `what` at most.
 
-    Raises OutputError.
+    With None, which says that it is not known, nothing is added. Raises OutputError.
     """
     try:
         yield
     except OutputError as error:
-        if getattr(error.__cause__, "errno", None) not in (errno.ENOSPC, errno.EDQUOT):
+        full = getattr(error.__cause__, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        if not full or most is None:
             raise
         raise OutputError(f"{error}: {what} up to {most / 1e6:,.1f} MB") from error.__cause__

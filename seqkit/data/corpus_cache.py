@@ -17,7 +17,7 @@ import numpy as np
 from seqkit import disk, room
 from seqkit.data import codecs
 from seqkit.data.bad_files import BadFileError
-from seqkit.data.codecs import Codec
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
 from seqkit.data.files import blocks
@@ -181,7 +181,8 @@ def load(
     if corpus := _cached(base, source, codec):
         return corpus
     shown = source.meter.shown("encoding", source.bytes)
-    most = source.bytes * symbol_dtype(codec.size).itemsize
+    sound = isinstance(codec, Quantiser)  # which may be compressed
+    most = None if sound else source.bytes * symbol_dtype(codec.size).itemsize
     with shown, room.told(most), disk.atomic_write(base.with_suffix(".bin")) as stream:
         encoded = encode(stream)
         size = stream.tell() // symbol_dtype(codec.size).itemsize

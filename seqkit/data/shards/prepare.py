@@ -82,7 +82,8 @@ def prepare(
         begun = done.settings
         bad = {int(number): reason for number, reason in begun["bad"].items()}
         codec = codecs.from_spec(begun["codec"], catalogue)
-        job = replace(job, codec=codec, most=size * symbol_dtype(codec.size).itemsize)
+        most = None if sound else size * symbol_dtype(codec.size).itemsize
+        job = replace(job, codec=codec, most=most)
         written = _write(job, [*source.files.values()], bad, done, crew)
         index, notes = _index(job, source, written, bad, search)
         index.save(out)

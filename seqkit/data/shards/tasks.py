@@ -32,7 +32,7 @@ class Job:
 
     several: whether there are several files, so that one may be left out.
     codec: None as long as it is looked for.
-    most: the bytes of all shards, at most.
+    most: the bytes of all shards, at most; None of sound, which may be compressed.
     """
 
     config: DataConfig
@@ -40,7 +40,7 @@ class Job:
     several: bool
     folder: Path
     codec: Codec | None = None
-    most: int = 0
+    most: int | None = None
 
     def bad(self) -> BadFiles:
         """What becomes of files that cannot be read."""

@@ -58,6 +58,17 @@ def test_text_in_shards_is_what_it_is_without(
     assert (len(index.shards) > 1) == (size < 1000)
 
 
+def test_no_size_is_guessed_of_compressed_sound(
+    prepared: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    soundfile.write(tmp_path / "a.ogg", 0.1 * np.sin(np.arange(80_000)), 8000)
+    fill_disk(monkeypatch, files=".*.bin.*")
+    for read_in in (prepared, encoded):
+        with pytest.raises(OutputError, match=r"\.bin: no space left on device") as told:
+            read_in(path=[str(tmp_path / "a.ogg")])
+        assert "up to" not in str(told.value)
+
+
 def test_several_processes_make_the_same_shards(
     letters: Path, prepared: Prepare, small: Small
 ) -> None:
