@@ -15,7 +15,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from seqkit.data.codecs import Characters
+from seqkit.data.shards import starts
 from seqkit.data.shards.index import BLOCK, Index, Shard
 
 _SHARD = 1 << 26  # symbols
@@ -36,7 +39,8 @@ def stand_in(folder: Path, size: int) -> None:
         shards.append(Shard(file.name, count, *hashes[count]))
     spec = Characters.from_text(_LETTERS).to_spec()
     settings = {"kind": "text", "codec": "characters"}
-    Index("zeros", spec, settings, "uint8", shards, [0], ["zeros"]).save(folder)
+    begins = starts.save(folder, np.zeros(1, np.int64))
+    Index("zeros", spec, settings, "uint8", shards, ["zeros"], [1], begins).save(folder)
 
 
 def first_step(data: Path, folder: Path, keys: Sequence[str]) -> tuple[float, float]:

@@ -31,6 +31,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             progress=console.progress,
         )
     console.notice(
-        f"written: {out}: {index.symbols:,} symbols of {counted(len(index.starts), 'document')} in "
+        f"written: {out}: {index.symbols:,} symbols of "
+        f"{counted(index.document_count, 'document')} in "
         f"{counted(len(index.shards), 'shard')}; train with data.path={out}"
     )

@@ -1,4 +1,7 @@
-"""The format: a folder of shards, which are raw symbols in little endian, and index.json."""
+"""The format: a folder of shards, which are raw symbols in little endian, and index.json.
+
+Where documents start is in a file of its own (`starts`).
+"""
 
 import dataclasses
 import hashlib
@@ -42,7 +45,8 @@ class Index:
     codec: the spec from which `codecs.from_spec` rebuilds the codec.
     settings: the keys of `data.*` that the symbols depend on.
     dtype: uint8, uint16 or uint32.
-    starts, names: where documents start, and what they are called.
+    names, documents: what files are called, in their order, and how many documents each has.
+    starts_sha256: of the file that says where documents start.
     skipped, unreadable_files, whole_documents, validation_start, test_start, snr, licence,
         citation: as in `Corpus`.
     """
@@ -52,8 +56,9 @@ class Index:
     settings: dict[str, Any]
     dtype: str
     shards: list[Shard]
-    starts: list[int]
     names: list[str]
+    documents: list[int]
+    starts_sha256: str
     skipped: int = 0
     unreadable_files: int = 0
     whole_documents: bool = False
@@ -67,6 +72,11 @@ class Index:
     def symbols(self) -> int:
         """In all shards."""
         return sum(shard.symbols for shard in self.shards)
+
+    @property
+    def document_count(self) -> int:
+        """Of all files."""
+        return sum(self.documents)
 
     @property
     def itemsize(self) -> int:
@@ -130,15 +140,14 @@ def _checked(values: Mapping[str, Any]) -> Index:
     index = Index(**{**kept, "shards": [Shard(**shard) for shard in values["shards"]]})
     if index.dtype not in _DTYPES or values["block_bytes"] != BLOCK:
         raise ValueError("an unknown kind of shards")
-    if not index.shards or len(index.starts) != len(index.names):
-        raise ValueError("no shards, or documents without a start")
+    if not index.shards or not index.names or len(index.names) != len(index.documents):
+        raise ValueError("no shards, or files without documents")
+    if min(index.documents) < 1 or not isinstance(index.starts_sha256, str):
+        raise ValueError("files without documents")
     for shard in index.shards:
         blocks = -(-shard.symbols * index.itemsize // BLOCK)
         if shard.symbols < 1 or len(shard.blocks) != blocks or Path(shard.file).name != shard.file:
             raise ValueError(f"shard {shard.file!r}")
-    starts = np.asarray(index.starts, np.int64)
-    if not starts.size or starts[0] or (np.diff(starts) < 1).any() or starts[-1] >= index.symbols:
-        raise ValueError("starts of documents that do not rise")
     return index
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from seqkit import disk, half_files
+from seqkit.data.shards import starts
 from seqkit.data.shards.index import INDEX, Shard, is_shards, read_index
 from seqkit.data.shards.symbols import StoredSymbols
 from seqkit.data.shards.tasks import Written
@@ -116,7 +117,7 @@ def _check(folder: Path, *, overwrite: bool) -> None:
     for name in names:
         own = (
             _SHARD.fullmatch(name)
-            or name in (INDEX, _NAME)
+            or name in (INDEX, starts.FILE, _NAME)
             or (folder / name).match(half_files.PATTERN)
         )
         if not begun or not own:
@@ -130,6 +131,7 @@ def _what_is_there(folder: Path) -> str:
     try:
         index, _ = read_index(folder)
         StoredSymbols.of(folder, index, np.iinfo(index.dtype).max)
+        starts.read(folder, index)
     except DataError as error:
         return f"{folder} holds shards that are damaged: {error}"
     return (
@@ -140,7 +142,7 @@ def _what_is_there(folder: Path) -> str:
 
 def _remove_shards(folder: Path) -> None:
     for file in folder.iterdir():
-        if _SHARD.fullmatch(file.name):
+        if _SHARD.fullmatch(file.name) or file.name == starts.FILE:
             disk.remove(file)
 
 

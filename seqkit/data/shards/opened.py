@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.data import codecs, remote
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.shards import starts
 from seqkit.data.shards.index import INDEX, REMEDY, Index, is_shards, read_index
 from seqkit.data.shards.settings import as_prepared
 from seqkit.data.shards.symbols import StoredSymbols
@@ -51,7 +50,7 @@ def load(
     codec: Codec | None = None,
     check: Callable[[str], None] = lambda sha256: None,
 ) -> Corpus:
-    """The corpus of the shards in a folder, of which only the index is read now.
+    """The corpus of the shards in a folder, of which no symbol is read now.
 
     Args:
         data: keys, none of which may ask for something else.
@@ -62,7 +61,7 @@ def load(
 
     Raises:
         ConfigError: a key asks for something else, or the codec is another.
-        DataError: the index is damaged, or a shard missing, cut short or extended.
+        DataError: the index or the starts are damaged, or a shard missing, cut short or extended.
     """
     index, sha256 = read_index(folder)
     as_prepared(data, folder, index.settings)
@@ -79,7 +78,7 @@ def load(
             "give the files that they were made of as data.path"
         )
     symbols = StoredSymbols.of(folder, index, own.size)
-    return _corpus(index, sha256, own, Part(symbols, np.asarray(index.starts, np.int64)))
+    return _corpus(index, sha256, own, Part(symbols, starts.read(folder, index)))
 
 
 def _corpus(index: Index, sha256: str, codec: Codec, whole: Part) -> Corpus:

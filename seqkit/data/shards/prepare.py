@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.console import Progress, unseen
@@ -17,7 +19,7 @@ from seqkit.data.files import Search
 from seqkit.data.load import find
 from seqkit.data.meter import Meter
 from seqkit.data.recordings import Recordings
-from seqkit.data.shards import fitting, journal, tasks
+from seqkit.data.shards import fitting, journal, starts, tasks
 from seqkit.data.shards.crew import Crew
 from seqkit.data.shards.index import Index, is_shards
 from seqkit.data.shards.journal import Journal
@@ -27,7 +29,7 @@ from seqkit.data.shards.tasks import Job, ToWrite, Written
 from seqkit.data.texts import Texts
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
-from seqkit.symbols import symbol_dtype
+from seqkit.symbols import Integers, symbol_dtype
 
 
 def prepare(
@@ -116,17 +118,10 @@ def _write(
 def _index(
     job: Job, source: Source, written: Sequence[Written], bad: Mapping[int, str], search: Search
 ) -> tuple[Index, list[str]]:
-    """The index of what was written, and what the user is told."""
+    """The index of what was written, and what the user is told; the starts are written."""
     codec, located, names = job.codec, job.located, [*source.files]
     assert codec is not None
-    numbers, starts = list[int](), list[int]()  # of documents: of their files, and where they start
-    total = 0
-    for one in written:
-        for number, size in one.documents:
-            if job.config.of_rows or number not in numbers[-1:]:  # else the file was cut
-                numbers.append(number)
-                starts.append(total)
-            total += size
+    numbers, begins = _documents(written, of_rows=job.config.of_rows)
     found: Recordings | Texts
     if isinstance(codec, Quantiser):
         found = Recordings(job.config, source)
@@ -137,27 +132,30 @@ def _index(
         found.include(one.findings)
     unreadable = len(found.bad.errors) + len(search.bad.errors)
     if isinstance(found, Recordings):
-        skipped, notes = unreadable + found.left_out.total(), [*found.notes(len(starts))]
+        skipped, notes = unreadable + found.left_out.total(), [*found.notes(len(begins))]
         nothing = found.nothing_left()
     else:
         skipped, notes = found.skipped, [*found.notes()]
         nothing = f"{located}: nothing is left of the text: all of it was skipped"
-    if not starts:
+    if not len(begins):
         raise DataError(nothing)
+    files, first, documents = np.unique(numbers, return_index=True, return_counts=True)
+    read = [names[number] for number in files]
     parts = dict[int, int]()
-    for number, start in zip(numbers, starts, strict=True):
-        parts.setdefault(located.part_of(names[number]), start)
+    for name, begin in zip(read, begins[first].tolist(), strict=True):
+        parts.setdefault(located.part_of(name), begin)
     index = Index(
         name=located.name,
         codec=codec.to_spec(),
         settings=settings_of(job.config, codec),
         dtype=symbol_dtype(codec.size).name,
         shards=[one.shard for one in written if one.shard is not None],
-        starts=starts,
-        names=[names[number] for number in numbers],
+        names=read,
+        documents=documents.tolist(),
+        starts_sha256=starts.save(job.folder, begins),
         skipped=skipped,
         unreadable_files=unreadable,
-        whole_documents=isinstance(codec, Quantiser) and len(starts) > 1,
+        whole_documents=isinstance(codec, Quantiser) and len(begins) > 1,
         validation_start=parts.get(1),
         test_start=parts.get(2),
         snr=found.snr if isinstance(found, Recordings) else None,
@@ -165,5 +163,16 @@ def _index(
         citation=located.citation,
     )
     if len(names) > 1 or search.left_out or search.bad.errors:
-        notes.append(search.note(len(starts)))
+        notes.append(search.note(len(begins)))
     return index, notes
+
+
+def _documents(written: Sequence[Written], *, of_rows: bool) -> tuple[Integers, Integers]:
+    """Of every document (D,) the number of its file, and where it starts."""
+    found = [document for one in written for document in one.documents]
+    numbers, sizes = np.array(found, np.int64).reshape(-1, 2).T
+    begins = np.cumsum(sizes) - sizes
+    if of_rows:
+        return numbers, begins
+    whole = np.diff(numbers, prepend=-1) != 0  # else it goes on from the shard before
+    return numbers[whole], begins[whole]

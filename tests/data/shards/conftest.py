@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
@@ -41,6 +42,11 @@ def prepared(tmp_path: Path) -> Prepare:
 def read(folder: Path, index: Index) -> bytes:
     """All symbols, as they lie in the files."""
     return b"".join((folder / shard.file).read_bytes() for shard in index.shards)
+
+
+def starts_in(folder: Path) -> list[int]:
+    """Where documents start, as the file says that lies beside the shards."""
+    return np.fromfile(folder / "starts.int64", "<i8").tolist()  # type: ignore[no-any-return]
 
 
 def encoded(**keys: object) -> tuple[bytes, list[int], object]:

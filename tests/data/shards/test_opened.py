@@ -10,10 +10,12 @@ import pytest
 import torch
 
 from seqkit.config import DataConfig
+from seqkit.data import rows
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import index as format_of_index
+from seqkit.data.shards import starts
 from seqkit.data.shards.opened import settled
 from seqkit.errors import ConfigError, DataError
 from seqkit.evaluation import baselines
@@ -170,8 +172,10 @@ def test_an_index_that_is_damaged_altered_or_newer(shards: Path) -> None:
             load(shards)
     index.write_text(whole)
     faults: tuple[dict[str, Any], ...] = (
-        {"starts": [0, 5, 5, 9]},
-        {"starts": [0]},
+        {"documents": [1, 1, 1]},
+        {"documents": [0, 2, 1, 1]},
+        {"starts_sha256": None},
+        {"names": [], "documents": []},
         {"shards": []},
         {"dtype": "float64"},
         {"dtype": "uint8"},
@@ -184,6 +188,40 @@ def test_an_index_that_is_damaged_altered_or_newer(shards: Path) -> None:
         with pytest.raises(DataError, match=r"index\.json: damaged"):
             load(shards)
         index.write_text(whole)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([0, 5, 5, 9], "damaged: starts of documents that do not rise"),
+        ([1, 5, 6, 9], "damaged: starts of documents that do not rise"),
+        ([0, 5, 6, 9999], "damaged: starts of documents that do not rise"),
+        ([0, 5, 9], "damaged: starts of documents that do not rise"),
+        ([], "damaged"),
+    ],
+)
+def test_starts_that_are_damaged_altered_or_missing(
+    shards: Path, values: list[int], said: str
+) -> None:
+    rewritten(shards, starts_sha256=starts.save(shards, np.array(values, np.int64)))
+    with pytest.raises(DataError, match=rf"starts\.int64: {said}"):
+        load(shards)
+    (shards / "starts.int64").write_bytes(b"\0")
+    with pytest.raises(DataError, match=r"starts\.int64: altered: it is not as prepare wrote it"):
+        load(shards)
+    (shards / "starts.int64").unlink()
+    with pytest.raises(DataError, match=r"starts\.int64: cannot be read: no such file"):
+        load(shards)
+
+
+def test_the_index_does_not_grow_with_documents(prepared: Prepare, tmp_path: Path) -> None:
+    sizes = []
+    for count in (10, 1000):
+        (tmp_path / "rows").write_bytes(rows.line_of("a") * count)
+        prepared(overwrite=True, kind="hf", path=[str(tmp_path / "rows")])
+        sizes.append((tmp_path / "shards" / "index.json").stat().st_size)
+        assert len(load(tmp_path / "shards").whole.starts) == count
+    assert sizes[1] - sizes[0] < 20
 
 
 def test_a_symbol_outside_the_codec_is_told(shards: Path) -> None:

@@ -17,7 +17,7 @@ from seqkit.data.shards.prepare import prepare
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from tests.conftest import SENTENCE, fill_disk
-from tests.data.shards.conftest import Prepare, encoded, read
+from tests.data.shards.conftest import Prepare, encoded, read, starts_in
 
 Small = Callable[[int], None]
 
@@ -53,8 +53,10 @@ def test_text_in_shards_is_what_it_is_without(
     small(size)
     index = prepared(path=[str(letters)], newline=newline)
     symbols, starts, codec = encoded(path=[str(letters)], newline=newline)
-    assert (read(tmp_path / "shards", index), index.starts, index.codec) == (symbols, starts, codec)
+    folder = tmp_path / "shards"
+    assert (read(folder, index), starts_in(folder), index.codec) == (symbols, starts, codec)
     assert index.names == [f"{number}.txt" for number in range(5)]
+    assert index.documents == [1] * 5
     assert (len(index.shards) > 1) == (size < 1000)
 
 
@@ -87,7 +89,8 @@ def test_sound_in_shards_is_what_it_is_without(
     keys["channels"] = channels
     index = prepared(**keys)
     symbols, starts, codec = encoded(**keys)
-    assert (read(tmp_path / "shards", index), index.starts) == (symbols, starts)
+    folder = tmp_path / "shards"
+    assert (read(folder, index), starts_in(folder)) == (symbols, starts)
     assert index.codec == pytest.approx(codec)
     assert index.settings["channels"] == channels
     assert (index.dtype, index.skipped, index.whole_documents) == ("uint16", 1, True)
@@ -225,7 +228,10 @@ def test_the_format_needs_no_library(letters: Path, prepared: Prepare, tmp_path:
     symbols = np.memmap(folder / shard["file"], told["dtype"], "r")
     assert len(symbols) == shard["symbols"]
     assert hashlib.sha256(symbols.tobytes()).hexdigest() == shard["sha256"]
-    start = told["starts"][told["names"].index("3.txt")]
+    starts = np.memmap(folder / "starts.int64", "<i8", "r")
+    assert hashlib.sha256(starts.tobytes()).hexdigest() == told["starts_sha256"]
+    assert (len(starts), told["documents"]) == (5, [1] * 5)
+    start = starts[told["names"].index("3.txt")]
     text = "".join(chr(told["codec"]["vocabulary"][symbol]) for symbol in symbols[start:])
     assert text.startswith(SENTENCE)
     assert read_index(folder)[0] == index
