@@ -262,12 +262,16 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run `gpu` where there is one, `every` with `-m faults`, `thorough` when marks are chosen."""
+    """Leave out `every` without `-m faults`, `thorough` without `-m` in files not named."""
     chosen = config.option.markexpr
-    apart = {"every": "faults" not in chosen, "thorough": not chosen}
-    names = [name for name, wanted in apart.items() if wanted]
-    if names:
-        left = [item for item in items if any(map(item.get_closest_marker, names))]
+    named = {(config.invocation_params.dir / word.split("::")[0]).resolve() for word in config.args}
+    left = [
+        item
+        for item in items
+        if (item.get_closest_marker("every") and "faults" not in chosen)
+        or (item.get_closest_marker("thorough") and not chosen and item.path not in named)
+    ]
+    if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
     missing = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU")

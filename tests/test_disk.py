@@ -188,7 +188,6 @@ assert not others, others
 """
 
 
-@pytest.mark.thorough
 def test_every_write_of_the_program_goes_through_the_door(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(SENTENCE * 40)
     sound = ["recipe=wav_generation", "data.sample_rate=1000", "seconds=0.1"]

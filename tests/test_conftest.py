@@ -1,0 +1,65 @@
+"""Which tests a command line runs."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import environment
+from tests.warm_python import python
+
+TESTS = """
+import pytest
+
+def test_quick():
+    pass
+
+@pytest.mark.thorough
+def test_thorough():
+    pass
+
+@pytest.mark.thorough
+@pytest.mark.faults
+def test_fault():
+    pass
+
+@pytest.mark.faults
+@pytest.mark.every
+def test_rare_fault():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        ([], {"a": 1, "b": 1}),
+        (["../tests/test_a.py::test_thorough"], {"a": 1}),
+        ([".", "test_a.py"], {"a": 3, "b": 1}),
+        (["-n", "2", "test_a.py"], {"a": 3}),
+        (["-m", "faults", "test_a.py"], {"a": 2}),
+    ],
+)
+def test_a_file_that_is_named_is_run_whole(
+    words: list[str], expected: dict[str, int], tmp_path: Path
+) -> None:
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "conftest.py").write_text("from tests.conftest import pytest_collection_modifyitems")
+    for name in "ab":
+        (folder / f"test_{name}.py").write_text(TESTS)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = thorough\n  faults\n  every\n")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(
+        [python(), "-m", "pytest", "-vv", *words], cwd=folder,
+        env={**kept, "PYTHONPATH": environment()["PYTHONPATH"]},
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    lines = {line.replace("[gw0]", "").replace("[gw1]", "") for line in done.stdout.splitlines()}
+    passed = [line for line in lines if "PASSED" in line]
+    assert {
+        name: count
+        for name in "ab"
+        if (count := sum(f"test_{name}.py::" in line for line in passed))
+    } == expected, done.stdout + done.stderr
