@@ -156,7 +156,7 @@ def _of_a_part(share: float) -> str:
         return ""
     return (
         f" Its losses are on {100 * share:.2g} % of the validation part, for which there was time: "
-        "evaluate tells that on all of it."
+        "evaluate gives the loss on all of it."
     )
 
 
