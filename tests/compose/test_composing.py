@@ -6,19 +6,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seqkit import compose, disk, plugins
+from seqkit import compose, disk
 from seqkit.compose import FREE_TEXT
 from seqkit.config import Config, options
 from seqkit.errors import ConfigError
-from seqkit.plugins import Catalogue, Kind
+from seqkit.plugins import Catalogue
 from seqkit.recipe_files import recipes
-from tests.conftest import Write, install
+from tests.compose.conftest import composed
 
 RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
-
-
-def composed(arguments: list[str], config_dirs: list[Path]) -> Config:
-    return compose.compose(arguments, config_dirs).config
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -179,15 +175,6 @@ def test_several_paths_are_kept_in_their_order() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("written", "paths"), [("a, b", ["a, b"]), ("[a, 'b,c']", ["a", "b,c"]), ("''", [])]
-)
-def test_a_recipe_names_a_path_or_a_list(tmp_path: Path, written: str, paths: list[str]) -> None:
-    (tmp_path / "mine.yaml").write_text(f"data:\n  path: {written}\n")
-    assert composed(["recipe=mine"], [tmp_path]).data.path == paths
-    assert composed(["recipe=mine", "data.path=c"], [tmp_path]).data.path == ["c"]
-
-
 @pytest.mark.parametrize("value", ["0.8,0.1,0.1", "[0.8,0.1,0.1]", "0.8, 0.1, 0.1"])
 def test_a_split_needs_no_brackets_and_is_no_sweep(value: str) -> None:
     words = ["recipe=shakespeare", f"data.split={value}"]
@@ -222,43 +209,6 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
         assert composed(words, [tmp_path]).train.max_steps == steps, words
 
 
-@pytest.mark.parametrize("place", ["", "recipe", "recipes"])
-def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
-    folder = tmp_path / "with, comma = and space" / place
-    folder.mkdir(parents=True)
-    (folder / "mine.yaml").write_text("# A recipe of mine\nmodel:\n  hidden_size: 33\n")
-    (folder / "shakespeare.yaml").write_text("# @package _global_\nmodel:\n  hidden_size: 44\n")
-    root = tmp_path / "with, comma = and space"
-    assert composed(["recipe=mine"], [root]).model.hidden_size == 33
-    assert composed(["recipe=shakespeare"], [root]).model.hidden_size == 44
-    assert recipes(Catalogue(), [root])["mine"] == "A recipe of mine"
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("model:\n  hiden_size: 3\n", "did you mean model.hidden_size"),
-        ("model:\n  hidden_size: wide\n", "model.hidden_size"),
-        ("data:\n  quantiser: linear\n", "data.quantiser is called data.codec now"),
-        ("plugins: [no_such_module_here]\n", "plugins=no_such_module_here: cannot be imported"),
-        ("model: [", "line 1: not valid YAML"),
-        ("seed: 1\nseed: 2\n", r"/mine\.yaml, line 2: not valid YAML: .*seed"),
-        ("defaults: shakespeare", "must be a list"),
-        ("a: &a [*a]", r"/mine\.yaml: an alias in it"),
-        ("model:\n  hidden_size: 0\n", "model.hidden_size=0"),
-    ],
-)
-def test_a_faulty_recipe_is_named(tmp_path: Path, content: str, said: str) -> None:
-    (tmp_path / "mine.yaml").write_text(content)
-    with pytest.raises(ConfigError, match=said):
-        composed(["recipe=mine"], [tmp_path])
-
-
-def test_a_config_dir_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such folder"):
-        composed(["recipe=shakespeare"], [tmp_path / "none"])
-
-
 def test_conf_adds_nothing_to_the_defaults_of_the_schema() -> None:
     assert composed([], []) == Config()
 
@@ -266,15 +216,6 @@ def test_conf_adds_nothing_to_the_defaults_of_the_schema() -> None:
 def test_the_command_line_chooses_the_group_last() -> None:
     assert composed(["recipe=shakespeare"], []).data.kind == "text"
     assert composed(["recipe=shakespeare", "data=bytes"], []).data.kind == "bytes"
-
-
-def test_a_config_of_ones_own_does_not_take_the_place_of_seqkits(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("model:\n  hidden_size: 1\n")
-    (tmp_path / "latin.yaml").write_bytes(b"# gr\xfcn\n")
-    assert composed([], [tmp_path]) == Config()
-    assert "latin" in recipes(Catalogue(), [tmp_path])
-    with pytest.raises(ConfigError, match="not UTF-8"):
-        composed(["recipe=latin"], [tmp_path])
 
 
 def test_a_sweep_over_all_recipes() -> None:
@@ -293,93 +234,3 @@ def test_a_sweep_is_every_combination() -> None:
 def test_every_key_has_a_meaning() -> None:
     assert all(item.metadata["help"] for _, item in options())
     assert isinstance(composed(["recipe=shakespeare"], []), Config)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("shakespeare", "defaults: [shakespeare]", "another name than the one that it starts from"),
-        ("ring", "defaults: [mine]", "recipe=ring: its defaults lead back"),
-        ("mine", "defaults: [ring]", "recipe=mine: its defaults lead back"),
-    ],
-)
-def test_a_recipe_that_builds_on_itself_is_named(
-    name: str, text: str, said: str, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.yaml").write_text("defaults: [ring]")
-    (tmp_path / "ring.yaml").write_text("defaults: [mine]")
-    (tmp_path / f"{name}.yaml").write_text(text)
-    with pytest.raises(ConfigError, match=said):
-        composed([f"recipe={name}"], [tmp_path])
-
-
-def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
-    (tmp_path / "folder.yaml").mkdir()
-    assert "folder" not in recipes(Catalogue(), [tmp_path])
-
-
-@pytest.fixture
-def modules(write: Write, tmp_path: Path) -> Path:
-    """Two modules with a recipe each, in a folder that is on the path; a folder for one's own."""
-    for name in ("compose_one", "compose_two"):
-        write(f"of_{name}/{name}.yaml", "# Of a module\nmodel:\n  hidden_size: 55\n")
-        write(f"{name}.py", f"RECIPES = 'of_{name}'\n")
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        ["plugins=compose_one,compose_two"],
-        ["plugins=[compose_one, compose_two]"],
-        ["plugins=compose_one", "plugins=compose_two", "plugins=compose_one"],
-    ],
-)
-def test_modules_bring_their_recipes(modules: Path, given: list[str]) -> None:
-    config = composed([*given, "recipe=compose_two"], [])
-    assert (config.model.hidden_size, config.plugins) == (55, ["compose_one", "compose_two"])
-    runs = compose.sweep([*given, "recipe=compose_one", "seed=1,2"], [])
-    assert [composed(run, []).plugins for run in runs] == [config.plugins] * 2
-    with pytest.raises(ConfigError, match="no recipe named compose_one"):
-        composed(["recipe=compose_one"], [])
-
-
-def test_a_recipe_of_ones_own_comes_before_a_modules_and_may_name_another(modules: Path) -> None:
-    own = modules / "own"
-    own.mkdir()
-    (own / "compose_one.yaml").write_text("plugins: [compose_two]\nmodel:\n  hidden_size: 66\n")
-    config = composed(["plugins=compose_one", "recipe=compose_one"], [own])
-    assert (config.model.hidden_size, config.plugins) == (66, ["compose_one", "compose_two"])
-
-
-def test_a_recipe_that_two_packages_have_is_refused_when_it_is_asked_for(
-    modules: Path, write: Write
-) -> None:
-    for name in ("compose_one", "compose_two"):
-        install(write, name, f"[seqkit.recipes]\nx = {name}_pkg\n")
-        write(f"{name}_pkg/same.yaml", "# The same name\n")
-    assert composed(["recipe=shakespeare"], []).recipe == "shakespeare"
-    with pytest.raises(ConfigError, match=r"recipe same is in the package .* and in the package"):
-        composed(["recipe=same"], [])
-    own = modules / "own"
-    own.mkdir()
-    (own / "same.yaml").write_text("seed: 7\n")
-    assert composed(["recipe=same"], [own]).seed == 7
-
-
-def test_the_catalogue_comes_with_the_config_and_is_made_once(
-    modules: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (modules / "mine.yaml").write_text("plugins: [compose_two]\n")
-    asked: list[Kind] = []
-    installed = plugins._installed
-
-    def ask(kind: Kind) -> list[plugins.Entry]:
-        asked.append(kind)
-        return installed(kind)
-
-    monkeypatch.setattr(plugins, "_installed", ask)
-    config, catalogue = compose.compose(["plugins=compose_one", "recipe=mine"], [modules])
-    assert catalogue.modules == tuple(config.plugins) == ("compose_one", "compose_two")
-    assert {"compose_one", "compose_two"} <= set(catalogue.names("recipes"))
-    assert len(asked) == len(set(asked))  # installed packages are looked through once
