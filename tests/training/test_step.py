@@ -1,58 +1,15 @@
 """A step is the same step however it runs: in other lanes, other calls, or as a CUDA graph."""
 
-import numpy as np
 import pytest
 import torch
 
-from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
-from seqkit.data.corpus import Part
-from seqkit.data.lanes import Lanes
-from seqkit.errors import DeviceError, GaveUpError
+from seqkit.config import OptimizerConfig
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
-from seqkit.model.persistent import launch
 from seqkit.training.step import TrainingStep
-
-V, B, T = 11, 6, 10
-GPU = pytest.mark.gpu
-
-
-def step(
-    execution: Execution,
-    device: str = "cpu",
-    documents: int = 1,
-    optimizer: OptimizerConfig | None = None,
-    clip_value: float = 0.0,
-    clip_norm: float = 5.0,
-    symbols: np.ndarray | None = None,
-    **settings: object,
-) -> tuple[CharRNN, TrainingStep]:
-    values = {"num_layers": 2, "hidden_size": 16, "vocabulary_size": V, **settings}
-    model = CharRNN(ModelConfig(**values), torch.Generator().manual_seed(1)).to(device)  # type: ignore[arg-type]
-    if symbols is None:
-        symbols = np.random.default_rng(2).integers(0, V, B * T * 12).astype(np.uint8)
-    starts = np.linspace(0, len(symbols), documents, endpoint=False).astype(np.int64)
-    lanes = Lanes(Part(symbols, starts), 0, B, T)
-    train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
-    return model, TrainingStep(
-        model=model,
-        lanes=lanes,
-        optimizer=optimizer or OptimizerConfig(),
-        train=train,
-        seed=5,
-        execution=execution,
-    )
-
-
-def trained(model: CharRNN, stepper: TrainingStep, steps: int = 8) -> list[torch.Tensor]:
-    """The weights, nats and carried state after some steps."""
-    for number in range(steps):
-        stepper.run(number, 0.01)
-    tensors = stepper.state()
-    weights = [value.detach().cpu().clone() for value in model.parameters()]
-    return [*weights, *(tensors[name].cpu() for name in ("nats", "state.h", "state.c"))]
+from tests.training.stepping import GPU, B, step, trained
 
 
 @pytest.mark.parametrize("documents", [1, 9])
@@ -136,99 +93,6 @@ def test_what_runs_is_renewed_from_the_parameters(kind: str, precision: str) -> 
         assert torch.equal(used, own.to(used.dtype))
     assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert (len(stepper.weights.copies) == 0) == (precision == "fp32")
-
-
-@GPU
-@pytest.mark.parametrize("documents", [1, 9])
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
-@pytest.mark.parametrize("embedding", ["one_hot", "embedding"])
-def test_the_persistent_kernel_trains_as_cudnn_does(
-    documents: int, dropout: float, embedding: str
-) -> None:
-    settings = {"documents": documents, "dropout": dropout, "input": embedding, "hidden_size": 64}
-    # Adam divides by the gradient's size: where that is all rounding, two kernels would part.
-    settings["optimizer"] = OptimizerConfig(kind="sgd")
-    fp16 = [Execution(kernel, "fp16", 8) for kernel in ("layerwise", "persistent")]
-    cudnn, eager = (trained(*step(way, "cuda", **settings)) for way in fp16)  # type: ignore[arg-type]
-    for a, b in zip(cudnn, eager, strict=True):
-        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
-    model, stepper = step(fp16[1], "cuda", **settings)  # type: ignore[arg-type]
-    stepper.capture()
-    for a, b in zip(eager, trained(model, stepper), strict=True):
-        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
-
-
-@GPU
-def test_the_persistent_kernel_learns_as_cudnn_does() -> None:
-    """Symbols whose chances depend on the one before, too many to be learnt by heart."""
-    random, symbols = np.random.default_rng(4), [0]
-    chances = random.dirichlet(np.full(V, 0.3), V).cumsum(1)
-    for draw in random.random(B * T * 600):
-        symbols.append(min(int(np.searchsorted(chances[symbols[-1]], draw)), V - 1))
-    text, losses = np.array(symbols, np.uint8), {}
-    for kernel in ("layerwise", "persistent"):
-        way = Execution(kernel, "fp16", 8)
-        _, stepper = step(way, "cuda", symbols=text, hidden_size=128)
-        stepper.capture()
-        for number in range(500):
-            stepper.run(number, 0.003)
-            if number == 399:
-                stepper.take_nats()
-        losses[kernel] = stepper.take_nats()
-    assert losses["persistent"] == pytest.approx(losses["layerwise"], rel=0.005)
-
-
-@GPU
-@pytest.mark.parametrize("captured", [False, True])
-@pytest.mark.parametrize("embedding", ["one_hot", "embedding"])
-def test_gradients_made_beside_are_those_made_in_turn(captured: bool, embedding: str) -> None:
-    way, settings = Execution("persistent", "fp16", 8), {"hidden_size": 512, "input": embedding}
-    found = []
-    for number in range(12):
-        model, stepper = step(way, "cuda", **settings)  # type: ignore[arg-type]
-        if number == 0:
-            stepper._network = stepper._network._replace(beside=None)
-        if captured:
-            stepper.capture()
-        found.append(trained(model, stepper, 12))
-    in_turn, first, *others = found
-    for a, b in zip(in_turn, first, strict=True):
-        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
-    for other in others:
-        assert all(torch.equal(a, b) for a, b in zip(first, other, strict=True))
-
-
-@GPU
-def test_a_step_says_so_when_the_persistent_kernel_gave_up() -> None:
-    _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64)
-    stepper.run(0, 0.01)
-    stepper.take_nats()
-    launch.error_word(stepper.weights.leaves[0].device).fill_(1)
-    with pytest.raises(DeviceError, match=r"in vain; train with model.backend=cudnn"):
-        stepper.take_nats()
-    stepper.take_nats()  # a training that follows in this process starts afresh
-
-
-@GPU
-@pytest.mark.parametrize("captured", [False, True])
-def test_nothing_changes_once_the_persistent_kernel_gave_up(captured: bool) -> None:
-    _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64, dropout=0.1)
-    if captured:
-        stepper.capture()
-    for number in range(3):
-        stepper.run(number, 0.01)
-    before = {name: values.clone() for name, values in stepper._tensors().items()}
-    launch.error_word(stepper.weights.leaves[0].device).fill_(1)
-    for number in range(3, 6):
-        stepper.run(number, 0.01)
-    for name, values in stepper._tensors().items():
-        assert torch.equal(values, before[name]), name
-    assert [stepper.take_missing(), stepper.take_missing()] == [3, 0]
-    with pytest.raises(GaveUpError):
-        stepper.take_nats()
-    stepper.run(3, 0.01)
-    assert np.isfinite(stepper.take_nats())
-    assert stepper.take_missing() == 0
 
 
 @GPU

@@ -1,0 +1,104 @@
+"""A training step with the persistent kernel: beside cuDNN's, and when its blocks give up."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import OptimizerConfig
+from seqkit.errors import DeviceError, GaveUpError
+from seqkit.model.execution import Execution
+from seqkit.model.persistent import launch
+from tests.training.stepping import GPU, B, T, V, step, trained
+
+
+@GPU
+@pytest.mark.parametrize("documents", [1, 9])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("embedding", ["one_hot", "embedding"])
+def test_the_persistent_kernel_trains_as_cudnn_does(
+    documents: int, dropout: float, embedding: str
+) -> None:
+    settings = {"documents": documents, "dropout": dropout, "input": embedding, "hidden_size": 64}
+    # Adam divides by the gradient's size: where that is all rounding, two kernels would part.
+    settings["optimizer"] = OptimizerConfig(kind="sgd")
+    fp16 = [Execution(kernel, "fp16", 8) for kernel in ("layerwise", "persistent")]
+    cudnn, eager = (trained(*step(way, "cuda", **settings)) for way in fp16)  # type: ignore[arg-type]
+    for a, b in zip(cudnn, eager, strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
+    model, stepper = step(fp16[1], "cuda", **settings)  # type: ignore[arg-type]
+    stepper.capture()
+    for a, b in zip(eager, trained(model, stepper), strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
+
+
+@GPU
+def test_the_persistent_kernel_learns_as_cudnn_does() -> None:
+    """Symbols whose chances depend on the one before, too many to be learnt by heart."""
+    random, symbols = np.random.default_rng(4), [0]
+    chances = random.dirichlet(np.full(V, 0.3), V).cumsum(1)
+    for draw in random.random(B * T * 600):
+        symbols.append(min(int(np.searchsorted(chances[symbols[-1]], draw)), V - 1))
+    text, losses = np.array(symbols, np.uint8), {}
+    for kernel in ("layerwise", "persistent"):
+        way = Execution(kernel, "fp16", 8)
+        _, stepper = step(way, "cuda", symbols=text, hidden_size=128)
+        stepper.capture()
+        for number in range(500):
+            stepper.run(number, 0.003)
+            if number == 399:
+                stepper.take_nats()
+        losses[kernel] = stepper.take_nats()
+    assert losses["persistent"] == pytest.approx(losses["layerwise"], rel=0.005)
+
+
+@GPU
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("embedding", ["one_hot", "embedding"])
+def test_gradients_made_beside_are_those_made_in_turn(captured: bool, embedding: str) -> None:
+    way, settings = Execution("persistent", "fp16", 8), {"hidden_size": 512, "input": embedding}
+    found = []
+    for number in range(12):
+        model, stepper = step(way, "cuda", **settings)  # type: ignore[arg-type]
+        if number == 0:
+            stepper._network = stepper._network._replace(beside=None)
+        if captured:
+            stepper.capture()
+        found.append(trained(model, stepper, 12))
+    in_turn, first, *others = found
+    for a, b in zip(in_turn, first, strict=True):
+        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
+    for other in others:
+        assert all(torch.equal(a, b) for a, b in zip(first, other, strict=True))
+
+
+@GPU
+def test_a_step_says_so_when_the_persistent_kernel_gave_up() -> None:
+    _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64)
+    stepper.run(0, 0.01)
+    stepper.take_nats()
+    launch.error_word(stepper.weights.leaves[0].device).fill_(1)
+    with pytest.raises(DeviceError, match=r"in vain; train with model.backend=cudnn"):
+        stepper.take_nats()
+    stepper.take_nats()  # a training that follows in this process starts afresh
+
+
+@GPU
+@pytest.mark.parametrize("captured", [False, True])
+def test_nothing_changes_once_the_persistent_kernel_gave_up(captured: bool) -> None:
+    _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64, dropout=0.1)
+    if captured:
+        stepper.capture()
+    for number in range(3):
+        stepper.run(number, 0.01)
+    before = {name: values.clone() for name, values in stepper._tensors().items()}
+    launch.error_word(stepper.weights.leaves[0].device).fill_(1)
+    for number in range(3, 6):
+        stepper.run(number, 0.01)
+    for name, values in stepper._tensors().items():
+        assert torch.equal(values, before[name]), name
+    assert [stepper.take_missing(), stepper.take_missing()] == [3, 0]
+    with pytest.raises(GaveUpError):
+        stepper.take_nats()
+    stepper.run(3, 0.01)
+    assert np.isfinite(stepper.take_nats())
+    assert stepper.take_missing() == 0
