@@ -1,20 +1,12 @@
 """Generation as a user runs it."""
 
-import io
 import os
 import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import IO, Any
 
 import pytest
 
-from seqkit import disk
-from tests.conftest import TINY, Run, environment
-from tests.terminal import Screen
-from tests.warm_python import python
+from tests.conftest import TINY, Run
 
 
 def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
@@ -170,123 +162,6 @@ def test_missing_and_damaged_checkpoints_exit_with_4(
         assert result.code == 4, place
         assert result.out == b""
         assert result.err.count("\n") == 1
-
-
-def test_a_terminal_shows_what_stdout_holds(run: Run, trained: Path) -> None:
-    program = f'"{python()}" -m seqkit generate checkpoint="{trained}" length=15 seed=2'
-    shown = subprocess.run(
-        ["script", "-qec", program, "/dev/null"],
-        env=environment(),
-        capture_output=True,
-        check=True,
-        timeout=600,
-    ).stdout.decode()
-    plain = run("generate", f"checkpoint={trained}", "length=15", "seed=2").out.decode()
-    assert shown.endswith("\n")
-    screen = Screen(80)
-    screen.feed(shown)
-    assert "\n".join(screen.rows) == plain
-
-
-def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path: Path) -> None:
-    terminal, side = os.openpty()
-    more = ["streams=2", "length=10000000", "out=long.txt"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
-        cwd=tmp_path, env=environment(), stderr=side,
-    ) as making:  # fmt: skip
-        try:
-            os.close(side)
-            said = b""
-            while b"symbols/s" not in said:
-                said += os.read(terminal, 1000)
-            os.close(terminal)
-            making.send_signal(signal.SIGSTOP)  # it hears both at once, however busy the machine is
-            making.send_signal(signal.SIGHUP)
-            making.send_signal(signal.SIGTERM)  # more of them disturb nothing
-            making.send_signal(signal.SIGCONT)
-            assert making.wait(600) == 75
-        finally:
-            making.kill()
-    for made in (tmp_path / "long_1.txt", tmp_path / "long_2.txt"):
-        assert 50 <= len(made.read_text()) < 10_000_000
-
-
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGUSR1])
-def test_a_signal_ends_text_on_stdout_in_a_line(
-    sent: signal.Signals, trained: Path, tmp_path: Path
-) -> None:
-    words = ["generate", f"checkpoint={trained}", "length=10000000", "seed=1"]
-    with subprocess.Popen(
-        [python(), "-m", "seqkit", *words],
-        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as making:  # fmt: skip
-        try:
-            assert making.stdout is not None
-            begun = making.stdout.read(50)
-            making.send_signal(sent)
-            rest, said = making.communicate(timeout=600)
-            assert making.returncode == 75
-        finally:
-            making.kill()
-    assert 50 <= len(begun + rest) < 10_000_000
-    assert said.decode().endswith(f"stopped by {sent.name}: what it wrote until then is whole\n")
-    assert said.count(b"\n") == 1
-
-
-class Signalling(io.BytesIO):
-    """A file during whose finishing impatient people send signal after signal."""
-
-    def __init__(self, file: IO[bytes], sent: signal.Signals) -> None:
-        super().__init__()
-        self._file = file
-        self._sent = sent
-        self._written = 0
-
-    def write(self, content: Any) -> int:
-        self._written += self._file.write(content)
-        if self._written > 300:
-            self._send()
-        return len(content)
-
-    def flush(self) -> None:
-        self._send()
-        self._file.flush()
-        self._send()
-
-    def fileno(self) -> int:
-        return self._file.fileno()
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _send(self) -> None:
-        if self._written:
-            signal.raise_signal(self._sent)
-            signal.raise_signal(signal.SIGTERM)
-
-
-@pytest.mark.parametrize(
-    ("sent", "code", "length"), [(signal.SIGTERM, 75, 10**9), (signal.SIGINT, 130, 200)]
-)
-def test_signals_while_text_is_saved_lose_nothing(
-    sent: signal.Signals, code: int, length: int,
-    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    real = disk.open_file
-    monkeypatch.setattr(disk, "open_file", lambda path, mode: Signalling(real(path, mode), sent))
-    out, seed = tmp_path / "made.txt", "seed=5"
-    words = [f"checkpoint={trained}", f"length={length}", "streams=2", seed]
-    result = run("generate", *words, f"out={out}")
-    assert result.code == code, result.err
-    assert ("files end early" if length > 200 else "written") in result.err
-    assert {file.name for file in tmp_path.iterdir()} == {"made_1.txt", "made_2.txt"}
-    monkeypatch.undo()
-    texts = [(tmp_path / f"made_{number}.txt").read_bytes() for number in (1, 2)]
-    assert len(texts[0]) == len(texts[1])
-    assert len(texts[0]) == length or 300 < len(texts[0]) < 5000
-    whole = run("generate", f"checkpoint={trained}", f"length={len(texts[0])}", "streams=2", seed)
-    assert whole.out == b"\n\n".join(texts)
 
 
 def test_it_works_from_any_folder(

@@ -206,31 +206,6 @@ def test_where_there_is_no_run_a_recipe_is_asked_for(
     assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"\x00\xff", "not UTF-8"),
-        (b"recipe: shakespeare\nmodel: [", "line 2: not valid YAML"),
-        (b"recipe: shakespeare\nshell: rm", "unknown key shell"),
-        (b"recipe: !!python/object/apply:os.system [touch owned]", "not valid YAML"),
-        (b"seed: 1", "no recipe"),
-        (b"#" * (1 << 20) + b"\n", "larger than any config"),
-    ],
-)
-def test_a_damaged_config_is_refused_in_a_line(
-    content: bytes, said: str, run: Run, trained: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(trained, tmp_path / "a")
-    (tmp_path / "a" / "config.yaml").write_bytes(content)
-    refused = run("run_dir=a", "resume=auto")
-    assert refused.code == 2, refused.err
-    assert said in refused.err
-    assert refused.err.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
-
-
 def test_what_a_config_was_made_to_ask_for_is_refused_as_if_it_were_typed(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:

@@ -1,17 +1,15 @@
 """Runs that were stopped, or finished, go on as if nothing had happened, or are left alone."""
 
 import json
-import shutil
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from tests.conftest import SENTENCE, TINY, Run, same, start, wait_for_steps, weights
+from tests.conftest import SENTENCE, TINY, Run, same, start, wait_for_steps
 
 pytestmark = pytest.mark.faults
 
@@ -155,21 +153,6 @@ def test_going_on_by_force_with_other_lanes_is_refused_in_a_line(
     assert summary["dtype"] == "bf16"
 
 
-def test_a_damaged_last_checkpoint_is_resumed_over_at_the_first_try(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    first = run(*arguments, "train.max_steps=8", "train.validate_every=2")
-    assert first.code == 0, first.err
-    (tmp_path / "a" / "summary.json").unlink()
-    last = tmp_path / "a" / "checkpoints" / "last.safetensors"
-    last.write_bytes(last.read_bytes()[:-3])
-    again = run(*arguments, "train.max_steps=8", "train.validate_every=2")
-    assert again.code == 0, again.err
-    assert "going on from previous.safetensors" in again.err
-    assert (tmp_path / "a" / "checkpoints" / "last.damaged").exists()
-
-
 def test_a_finished_run_with_other_settings_is_refused(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
@@ -184,94 +167,6 @@ def test_a_finished_run_with_other_settings_is_refused(
     refused = run(*arguments[:-3], f"data.path={other}", *arguments[-2:], "train.max_steps=3")
     assert refused.code == 2
     assert "the data itself" in refused.err
-
-
-def test_a_finished_run_whose_end_is_lost_is_trained_to_it_again(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [
-        *(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"),
-        *("train.max_steps=9", "train.checkpoint_every=4"),
-    ]
-    assert run(*arguments).code == 0
-    expected = weights(tmp_path / "a")
-    (tmp_path / "a" / "checkpoints" / "last.safetensors").unlink()
-    again = run(*arguments)
-    assert again.code == 0, again.err
-    assert "going on at step 8" in again.err
-    assert all(
-        torch.equal(values, expected[name]) for name, values in weights(tmp_path / "a").items()
-    )
-    assert "is finished, at step 9" in run(*arguments).err
-
-
-def test_a_run_that_was_being_replaced_is_not_gone_on_with(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3"]
-    assert run(*arguments).code == 0
-    (tmp_path / "a" / "config.yaml").unlink()  # as a kill leaves it
-    again = run(*arguments, "resume=auto")
-    assert again.code == 0, again.err
-    assert "training: " in again.err
-
-
-def test_checkpoints_without_their_run_are_not_replaced_unasked(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3"]
-    assert run(*arguments).code == 0
-    (tmp_path / "a" / "config.yaml").unlink()
-    best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
-    refused = run(*arguments, "seed=5")
-    assert refused.code == 6
-    assert "holds checkpoints, but no config.yaml" in refused.err
-    assert (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes() == best
-    assert run(*arguments, "seed=5", "overwrite=true").code == 0
-
-
-@pytest.mark.parametrize("lost", ["checkpoints", "last and previous"])
-def test_a_run_without_a_checkpoint_to_go_on_from_starts_again(
-    lost: str, run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3"]
-    assert run(*arguments).code == 0
-    if lost == "checkpoints":
-        shutil.rmtree(tmp_path / "a" / "checkpoints")
-    else:
-        (tmp_path / "a" / "checkpoints" / "last.safetensors").unlink()
-        (tmp_path / "a" / "checkpoints" / "previous.safetensors").unlink(missing_ok=True)
-    again = run(*arguments, "resume=auto")
-    assert again.code == 0, again.err
-    assert "no checkpoint to go on from is left: the run starts again" in again.err
-    assert weights(tmp_path / "a")
-
-
-def test_damaged_metrics_are_cut_back(run: Run, text_file: Path, tmp_path: Path) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
-    assert run(*arguments, "train.max_steps=3").code == 0
-    with (tmp_path / "a" / "metrics.jsonl").open("ab") as metrics:
-        metrics.write(b"\xff\xfe")
-    (tmp_path / "a" / "summary.json").write_text('{"steps": Infinity}')
-    again = run(*arguments, "train.max_steps=5", "resume=auto")
-    assert again.code == 0, again.err
-    lines = (tmp_path / "a" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines][-1] == 5
-
-
-def test_a_checkpoint_without_a_training_state_is_passed_over(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [
-        *(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"),
-        *("train.max_steps=6", "train.checkpoint_every=2"),
-    ]
-    assert run(*arguments).code == 0
-    checkpoints = tmp_path / "a" / "checkpoints"
-    (checkpoints / "last.safetensors").write_bytes((checkpoints / "best.safetensors").read_bytes())
-    again = run(*arguments, "resume=auto")
-    assert again.code == 0, again.err
-    assert "it holds no training state; going on from previous.safetensors" in again.err
 
 
 @pytest.mark.thorough

@@ -5,28 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import soundfile
 
 from seqkit.config import DataConfig
 from seqkit.data import corpus_cache, files, text_corpus, text_reading
-from seqkit.data.codecs import Characters, Codec
+from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
-from seqkit.errors import ConfigError, DataError
+from seqkit.errors import DataError
 from seqkit.plugins import Catalogue
+from tests.data.texts import load
 
 pytestmark = pytest.mark.faults
 
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
-
-
-def load(path: Path, cache: Path, codec: Codec | None = None, **settings: object) -> Corpus:
-    config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
-    located = Located(path, path.name)
-    return text_corpus.load(
-        config, located, cache=cache, catalogue=Catalogue(), codec=codec, meter=Meter()
-    )
 
 
 def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
@@ -63,173 +55,6 @@ def test_any_file_can_be_read_as_bytes(tmp_path: Path) -> None:
     assert corpus.codec.decode(corpus.whole.symbols) == data
     automatic = load(tmp_path / "a.bin", tmp_path / "cache", kind="auto")
     assert automatic.codec.to_spec() == {"name": "bytes"}
-
-
-@pytest.mark.parametrize("block", [1 << 22, 5])
-def test_bytes_that_are_not_text_are_named_by_offset(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    monkeypatch.setattr(files, "_BLOCK", block)
-    (tmp_path / "a.txt").write_bytes("grün ".encode() + b"gr\xfcn")
-    with pytest.raises(DataError, match=r"a\.txt: byte 8 \(0xfc\) is not utf-8.*data\.encoding"):
-        load(tmp_path / "a.txt", tmp_path / "cache")
-    corpus = load(tmp_path / "a.txt", tmp_path / "cache", encoding="latin-1")
-    assert str(corpus.codec.decode(corpus.whole.symbols)).endswith("grün")
-
-
-def test_files_that_are_not_text_are_left_out_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "_BLOCK", 4)
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    for name, content in {"a": "aaa", "b": "the bad one: \xfc", "c": "ccc"}.items():
-        (folder / name).write_bytes(content.encode("latin-1"))
-    refused = r"texts/b: byte 13 \(0xfc\) is not utf-8.*; data\.on_bad_file=skip"
-    with pytest.raises(DataError, match=refused):
-        load(folder, tmp_path / "cache")
-    skipped = load(folder, tmp_path / "cache", on_bad_file="skip")
-    assert skipped.codec.decode(skipped.whole.symbols) == "aaaccc"
-    assert skipped.whole.starts.tolist() == [0, 3]
-    assert skipped.codec.to_spec()["vocabulary"] == [ord("a"), ord("c")]
-    told = f"1 of 3 files cannot be read: {folder / 'b'} (byte 13 (0xfc) is not utf-8)"
-    assert skipped.notes == (told, "2 files of text taken")
-    assert (skipped.skipped, skipped.unreadable_files) == (0, 1)
-    with pytest.raises(DataError, match=refused):  # the cache does not mistake one for the other
-        load(folder, tmp_path / "cache", codec=skipped.codec, unknown="skip")
-    with pytest.raises(DataError, match=refused):  # one bad file makes no bytes of a folder of text
-        load(folder, tmp_path / "cache", kind="auto")
-    automatic = load(folder, tmp_path / "cache", kind="auto", on_bad_file="skip")
-    assert automatic.codec.decode(automatic.whole.symbols) == "aaaccc"
-    for name in "ac":
-        (folder / name).unlink()
-    with pytest.raises(DataError, match=r"texts/b: byte 13 .*data\.kind=bytes$"):
-        load(folder, tmp_path / "cache", on_bad_file="skip")
-    with pytest.raises(DataError, match=r"texts/b \(byte 13"):
-        load(folder, tmp_path / "cache", on_bad_file="skip", codec=skipped.codec)
-
-
-@pytest.mark.parametrize("block", [1 << 22, 1, 2, 3])
-def test_line_ends_become_lf_where_it_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    monkeypatch.setattr(files, "_BLOCK", block)
-    (tmp_path / "a.txt").write_bytes("ä\r\nb\rc\n\r\r\n\n\r".encode())
-    kept = load(tmp_path / "a.txt", tmp_path / "cache")
-    assert kept.codec.decode(kept.whole.symbols) == "ä\r\nb\rc\n\r\r\n\n\r"
-    turned = load(tmp_path / "a.txt", tmp_path / "cache", newline="lf")
-    assert turned.codec.decode(turned.whole.symbols) == "ä\nb\nc\n\n\n\n\n"
-    again = load(tmp_path / "a.txt", tmp_path / "cache", turned.codec, newline="lf")
-    assert np.array_equal(again.whole.symbols, turned.whole.symbols)
-    with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: see data\.newline=lf"):
-        load(tmp_path / "a.txt", tmp_path / "cache", turned.codec)
-    (told,) = kept.notes
-    assert told.startswith("lines end in CR and LF, as on Windows")
-    assert "a.txt): data.newline=lf makes LF of them" in told
-    assert turned.notes == ()
-
-
-def test_a_text_that_is_one_line_for_its_line_ends_is_told_about(tmp_path: Path) -> None:
-    (tmp_path / "mac.txt").write_bytes(b"one\rtwo\rthree\r")
-    (told,) = load(tmp_path / "mac.txt", tmp_path / "cache").notes
-    assert told.startswith("the lines end in CR alone")
-    assert "mac.txt): data.newline=lf turns" in told
-    assert load(tmp_path / "mac.txt", tmp_path / "cache").notes == (told,)  # cached
-    (tmp_path / "more.txt").write_bytes(b"one\rtwo\rthree\r")
-    assert "mac.txt and 1 more)" in load(tmp_path, tmp_path / "cache", pattern="*.txt").notes[0]
-    assert load(tmp_path / "mac.txt", tmp_path / "cache", newline="lf").notes == ()
-
-
-def test_text_in_utf_32_is_read_as_such_alone(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a text\n" * 9, "utf-32")
-    read = load(tmp_path / "a.txt", tmp_path / "cache", encoding="utf-32")
-    assert read.codec.decode(read.whole.symbols) == "a text\n" * 9
-    for wrong in ("utf-8", "utf-16"):
-        with pytest.raises(DataError, match=r"text in UTF-32: give data\.encoding=utf-32"):
-            load(tmp_path / "a.txt", tmp_path / "cache", encoding=wrong)
-
-
-@pytest.mark.parametrize(
-    ("encoding", "given", "hint"),
-    [
-        ("utf-8-sig", "utf-8", "data.encoding=utf-8-sig leaves it out"),
-        ("utf-8-sig", "UTF8", "data.encoding=utf-8-sig leaves it out"),
-        ("utf-16", "utf-16-le", "data.encoding=utf-16 leaves it out"),
-    ],
-)
-def test_a_byte_order_mark_is_told_about(
-    encoding: str, given: str, hint: str, tmp_path: Path
-) -> None:
-    (tmp_path / "a.txt").write_bytes("a text\n".encode(encoding))
-    (told,) = load(tmp_path / "a.txt", tmp_path / "cache", encoding=given).notes
-    assert "a.txt" in told
-    assert told.endswith(hint)
-    without = load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
-    assert without.codec.decode(without.whole.symbols) == "a text\n"
-    assert without.notes == ()
-    with pytest.raises(DataError, match=rf"U\+FEFF.*{hint.replace('it out', 'out')}"):
-        load(tmp_path / "a.txt", tmp_path / "cache", without.codec, encoding=given)
-
-
-def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a text", encoding="utf-16")
-    with pytest.raises(DataError, match=r"a\.txt: not utf-8: .*data\.encoding=utf-16$"):
-        load(tmp_path / "a.txt", tmp_path / "cache")
-    folder = tmp_path / "clips"
-    folder.mkdir()
-    for name, level in (("silence", 0), ("noise", 1)):  # silence happens to be UTF-8
-        wave = level * np.random.default_rng(0).uniform(-1, 1, 999)
-        soundfile.write(folder / f"{name}.wav", wave, 8000)
-        with pytest.raises(DataError, match=rf"{name}\.wav: sound, not text: recipe=my_sound"):
-            load(folder / f"{name}.wav", tmp_path / "cache")
-    with pytest.raises(DataError, match="2 left out: 2 sound; recipe=my_sound learns"):
-        load(folder, tmp_path / "cache")
-
-
-@pytest.mark.parametrize("kind", ["auto", "text"])
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (
-            b"caf\xe9 au lait",
-            r"byte 3 \(0xe9\) is not utf-8: name its encoding, as in data\.encoding",
-        ),
-        ("some text".encode("utf-16-le"), r"not utf-8: .* data\.encoding=utf-16-le$"),
-        ("some text".encode("utf-16-be"), r"not utf-8: .* data\.encoding=utf-16-be$"),
-        (b"PK\x03\x04\x14\0\0\0", r"it is a Word document .*zip.*: save .*data\.kind=bytes$"),
-        (b"\x1f\x8b\x08\0", r"it is compressed by gzip: save .*data\.kind=bytes$"),
-    ],
-)
-def test_what_is_meant_otherwise_is_refused_alone_and_beside_others(
-    kind: str, content: bytes, said: str, tmp_path: Path
-) -> None:
-    (tmp_path / "a.txt").write_bytes(content)
-    with pytest.raises(DataError, match=said):
-        load(tmp_path / "a.txt", tmp_path / "cache", kind=kind)
-    corpus = load(tmp_path / "a.txt", tmp_path / "cache", kind="bytes")
-    assert corpus.codec.decode(corpus.whole.symbols) == content
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    (folder / "a.txt").write_bytes(content)
-    (folder / "b.txt").write_text("bbb")
-    with pytest.raises(DataError, match=said.removesuffix("$") + r".*data\.on_bad_file=skip"):
-        load(folder, tmp_path / "cache", kind=kind)
-    corpus = load(folder, tmp_path / "cache", kind=kind, on_bad_file="skip")
-    assert corpus.codec.decode(corpus.whole.symbols) == "bbb"
-    assert corpus.unreadable_files == 1
-
-
-def test_a_character_cut_off_at_the_end_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"abc\xe2\x82")
-    with pytest.raises(DataError, match="byte 3"):
-        load(tmp_path / "a.txt", tmp_path / "cache")
-
-
-@pytest.mark.parametrize("encoding", ["klingon", "rot13", "hex", "a\x00b"])
-def test_an_encoding_that_does_not_exist_is_refused(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "a.txt").write_text("abc")
-    with pytest.raises(ConfigError, match=r"data\.encoding"):
-        load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
