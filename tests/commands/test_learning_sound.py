@@ -1,0 +1,139 @@
+"""What a training makes of sound: copies, silence left out, and how much it sounds like it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.api import likeness
+from tests.commands.conftest import RATE, TINY
+from tests.conftest import SENTENCE, Run, weights
+from tests.conftest import TINY as TEXT
+
+
+@pytest.mark.thorough
+def test_the_spectral_measure_ranks_etude_trained_untrained_and_noise(
+    learnt: Path, run: Run, tmp_path: Path
+) -> None:
+    untrained = tmp_path / "untrained"
+    few = ("train.max_steps=1", "optimizer.lr=1e-9", "train.validate_every=0")
+    result = run(*TINY, f"data.path={learnt / 'étude.wav'}", f"run_dir={untrained}", *few)
+    assert result.code == 0, result.err
+    words = ("protocol=spectral", "seconds=2", "json=true", "device=cpu")
+    found = []
+    for place in (learnt / "run", untrained):
+        result = run("evaluate", f"checkpoint={place}", *words)
+        assert result.code == 0, result.err
+        found.append(json.loads(result.out))
+    trained, raw = found
+    assert trained["spectral_halves"] < trained["spectral"] < raw["spectral"]
+    assert trained["spectral"] < trained["spectral_shuffled"] < 1.1
+    assert trained["pitch"] > raw["pitch"]
+    assert (trained["seconds"], trained["seed"], len(trained["spectral_sounds"])) == (2, 0, 3)
+    again = run("evaluate", f"checkpoint={learnt / 'run'}", *words[:2], *words[3:])
+    assert f"spectral         {trained['spectral']:.4f}" in again.out.decode()
+    refused = run("evaluate", f"checkpoint={learnt / 'run'}", *words, "seconds=0.05")
+    assert (refused.code, "seconds is too small" in refused.err) == (3, True)
+
+
+def test_the_spectral_measure_needs_a_recording_but_no_validation_part(
+    learnt: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("train.max_steps=1", "data.split=[1,0,0]", f"run_dir={tmp_path / 'run'}")
+    result = run(*TINY, f"data.path={learnt / 'étude.wav'}", *words)
+    assert result.code == 0, result.err
+    spectral = (f"checkpoint={tmp_path / 'run'}", "protocol=spectral", "seconds=1", "device=cpu")
+    result = run("evaluate", *spectral, "json=true")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["spectral"] > 0
+    soundfile.write(tmp_path / "short.wav", 0.5 * np.sin(np.arange(RATE // 5)), RATE)
+    monkeypatch.setattr(likeness, "continue_prompt", None)  # nothing is made for it
+    refused = run("evaluate", *spectral, f"data.path={tmp_path / 'short.wav'}")
+    assert refused.code == 3
+    assert "nothing to compare a sound with: a recording of at least 0.224 s" in refused.err
+
+
+def test_training_tells_how_much_it_sounds_like_the_recording(learnt: Path) -> None:
+    log = (learnt / "run" / "log").read_text()
+    assert log.count("spectral measure 0.") + log.count("spectral measure 1.") == 2
+
+
+@pytest.mark.thorough
+def test_copies_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_them(
+    learnt: Path, run: Run, tmp_path: Path
+) -> None:
+    short = ("train.max_steps=6", "train.validate_every=3", "train.deterministic=true")
+    steady = ("optimizer.schedule=constant", "model.hidden_size=16")
+    words = (*TINY, f"data.path={learnt / 'étude.wav'}", *short, *steady)
+    for name, more in (("whole", ()), ("parts", ("train.max_steps=3",)), ("none", ())):
+        count = "data.copies=0" if name == "none" else "data.copies=2"
+        result = run(*words, count, *more, f"run_dir={tmp_path / name}")
+        assert result.code == 0, result.err
+        told = "of sound to learn from: 2 copies beside it, up to 3 semitones" in result.err
+        assert told == (name != "none")
+    result = run(f"run_dir={tmp_path / 'parts'}", "resume=auto", "train.max_steps=6", "device=cpu")
+    assert result.code == 0, result.err
+    whole, parts, none = (weights(tmp_path / name) for name in ("whole", "parts", "none"))
+    assert all(bool((whole[name] == parts[name]).all()) for name in whole)
+    assert not all(bool((whole[name] == none[name]).all()) for name in whole)
+    result = run("evaluate", f"checkpoint={tmp_path / 'whole'}", "json=true", "device=cpu")
+    summary = json.loads((tmp_path / "whole" / "summary.json").read_text())
+    best = summary["best_validation_loss"]
+    assert json.loads(result.out)["loss"] == pytest.approx(best, abs=2e-3)
+
+
+def test_only_sound_is_copied_and_trimmed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(SENTENCE * 20)
+    words = (f"data.path={tmp_path / 'a.txt'}", f"run_dir={tmp_path / 'run'}")
+    for key in ("data.copies=2", "data.trim_silence=40"):
+        result = run(*TEXT, *words, key)
+        assert (result.code, f"{key} is for sound, and this is text" in result.err) == (2, True)
+    assert not (tmp_path / "run" / "config.yaml").exists()
+
+
+def test_a_model_that_is_worse_than_flac_is_told_so_and_why(run: Run, tmp_path: Path) -> None:
+    tone = 0.5 * np.sin(2 * np.pi * 220 * np.arange(RATE) / RATE)
+    soundfile.write(tmp_path / "tone.wav", tone, RATE)
+    words = (*TINY, f"data.path={tmp_path / 'tone.wav'}", "model.hidden_size=16", "seconds=0.1")
+    few = run(*words, "train.max_steps=2", f"run_dir={tmp_path / 'few'}")
+    assert "worse than" in few.err, few.err
+    assert "not learnt enough yet: give it more time (train.max_minutes)\n" in few.err
+    assert few.code == 0
+
+
+def test_silence_is_left_out_of_what_is_learnt_from(learnt: Path, run: Run, tmp_path: Path) -> None:
+    samples, _ = soundfile.read(learnt / "étude.wav")
+    quiet = np.zeros(4 * 16000)
+    soundfile.write(tmp_path / "a.wav", np.concatenate([quiet, samples[: 8 * 16000]]), 16000)
+    words = (*TINY, f"data.path={tmp_path / 'a.wav'}", "model.hidden_size=16", "train.max_steps=2")
+    result = run(*words, "data.trim_silence=40", f"run_dir={tmp_path / 'run'}")
+    assert result.code == 0, result.err
+    assert "0:07 of sound to learn from: 4.0 s of silence left out" in result.err
+
+
+def test_my_sound_learns_from_a_recording_and_ends_with_a_sample(
+    learnt: Path, run: Run, tmp_path: Path
+) -> None:
+    words = ("recipe=my_sound", f"data.path={learnt / 'étude.wav'}", f"run_dir={tmp_path / 'run'}")
+    small = ("model.hidden_size=16", "train.max_minutes=0.02", "seconds=0.2", "device=cpu")
+    result = run(*words, *small)
+    assert result.code == 0, result.err
+    assert " copies beside it, up to 3 semitones higher or lower (data.copies)" in result.err
+    assert result.out.decode() == f"{tmp_path / 'run' / 'samples' / 'final.wav'}\n"
+    assert soundfile.info(result.out.decode().strip()).frames == 1600
+
+
+def test_the_closing_sample_of_a_short_training_ends_early(
+    learnt: Path, run: Run, tmp_path: Path
+) -> None:
+    words = ("recipe=my_sound", f"data.path={learnt / 'étude.wav'}", f"run_dir={tmp_path / 'run'}")
+    small = ("model.hidden_size=16", "train.max_minutes=0.01", "seconds=50000", "device=cpu")
+    result = run(*words, *small)
+    assert result.code == 0, result.err
+    assert "interrupted" not in result.err
+    made = soundfile.info(result.out.decode().strip()).frames
+    assert 0 < made < 50_000 * 8000
+    told = f"ends after {round(made / 8000, 2):g} s of 50000 s: train.max_minutes=0.01 leaves"
+    assert told in result.err
