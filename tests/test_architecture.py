@@ -57,6 +57,19 @@ def test_a_room_imports_what_the_page_says() -> None:
         assert targets - {room} <= allowed[room], name
 
 
+def test_the_files_to_add_something_to_are_where_the_page_says() -> None:
+    rows = [
+        line.split("|") for line in PAGE.partition("## Where to add")[2].splitlines() if "`" in line
+    ]
+    assert len(rows) > 20
+    for row in rows:
+        folder = PACKAGE
+        for name in re.findall(r"`([\w/]+(?:/|\.py|\.html))`", row[2]):
+            found = [path for path in (PACKAGE / name, folder / name) if path.exists()]
+            assert found, f"{row[1].strip()}: {name}"
+            folder = found[0] if found[0].is_dir() else found[0].parent
+
+
 def test_no_files_import_each_other_in_a_circle() -> None:
     found = modules()
     left = {name: imported(path, set(found)) for name, path in found.items()}
