@@ -96,21 +96,10 @@ def asked(call: Callable[[], T], patience: float, explain: Callable[[Exception |
         DataError: it failed, as `explain` says of its exception, or of None where it hangs.
         SeqkitError: as the call does.
     """
-    answer: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            answer.set_result(call())
-        except BaseException as error:
-            answer.set_exception(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(patience)
-    if thread.is_alive():
-        raise DataError(explain(None))
     try:
-        return answer.result()
+        return within(patience, call)
+    except TimeoutError as error:
+        raise DataError(explain(None)) from error
     except SeqkitError:
         raise
     except Exception as error:  # each store, and each data set, raises its own
