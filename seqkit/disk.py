@@ -233,10 +233,10 @@ def make_folder(path: Path, new: bool = False) -> None:
 
 
 def try_folder(place: Path) -> None:
-    """Make a folder in a folder, and remove it. Raises OSError where that cannot be."""
+    """Make a folder in a folder, and remove it. Raises OSError where none can be made."""
     trial = half_files.name_for(place / "trial")
     trial.mkdir()
-    trial.rmdir()
+    remove_folder(trial)  # or another process did, for one that was killed
 
 
 def rename(source: Path, target: Path) -> None:

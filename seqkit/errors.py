@@ -73,7 +73,7 @@ class InterruptedRunError(SeqkitError):
 
 
 def expected(error: OSError | MemoryError) -> SeqkitError:
-    """The expected failure that one of the operating system's comes to."""
+    """An operating system's error as one of ours."""
     if isinstance(error, MemoryError):
         return DeviceError("out of memory: try a smaller train.batch_size or model.hidden_size")
     return OutputError(f"{error.filename or 'input or output'}: {error.strerror or error}")

@@ -28,9 +28,10 @@ def require(path: Path, size: int) -> None:
 
 @contextlib.contextmanager
 def told(most: int | None, what: str = "it takes") -> Iterator[None]:
-    """Say of a disk that gets full while the block writes how many bytes `what` at most.
+    """Add to the error of a disk that gets full how many bytes are needed at most.
 
-    With None, which says that it is not known, nothing is added. Raises OutputError.
+    `what` begins that phrase; with None, where it is not known, nothing is added. Raises
+    OutputError.
     """
     try:
         yield

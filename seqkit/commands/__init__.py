@@ -27,8 +27,8 @@ _PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
 class Command:
     """A verb: what it does, and what it reads: keys, and groups with all their keys.
 
-    One that is `shared` runs in all processes that torchrun starts, others in the first alone. What
-    the keys that it `needs` name is looked at before it starts: see `named`.
+    One that is `shared` runs in all processes that torchrun starts, others in the first alone.
+    `needs`: keys whose files are looked for before it starts, by `named`.
     """
 
     summary: str
