@@ -32,18 +32,30 @@ def pieces_of(
     meter: Meter,
     begin: int = 0,
     end: int | None = None,
-) -> Iterator[str] | Iterator[bytes]:
+) -> Iterator[str | bytes]:
     """The content of a file, or of some bytes of it, for a codec of text or bytes.
 
     Raises:
         BadFileError: it cannot be read.
     """
-    if kind == "bytes":
-        return blocks(file, meter.add, begin, end)
+    return (piece for _, piece in _read(file, kind, config, meter, begin, end))
+
+
+def _read(
+    file: Path, kind: str, config: DataConfig, meter: Meter, begin: int, end: int | None
+) -> Iterator[tuple[list[str] | None, str | bytes]]:
+    """The same, and before each piece the documents that make it; None where the file is one."""
     if config.of_rows:
-        documents = rows.batches(file, config.newline, meter.add, begin, end)
-        return ("".join(some) for some in documents)
-    return text_blocks(file, config.encoding, config.newline, meter.add, begin, end)
+        for documents in rows.batches(file, config.newline, meter.add, begin, end):
+            yield documents, "".join(documents)
+        return
+    pieces: Iterator[str] | Iterator[bytes] = (
+        blocks(file, meter.add, begin, end)
+        if kind == "bytes"
+        else text_blocks(file, config.encoding, config.newline, meter.add, begin, end)
+    )
+    for piece in pieces:
+        yield None, piece
 
 
 @dataclass
@@ -139,14 +151,14 @@ class Texts:
         shown = f"{file}, after byte {begin}" if begin else str(file)
         sizes, ends = list[int](), _LineEnds()
         offset = 0
-        for piece in self._pieces(file, begin, end):
-            if isinstance(piece, list):
-                text: str | bytes = "".join(piece)
-                symbols, found = self._encode_rows(shown, piece, len(sizes))
-                sizes += found
-            else:
-                text, symbols = piece, self._encode(shown, piece, offset)
+        kind, meter = self.codec.kind, self.source.meter
+        for documents, text in _read(file, kind, self.config, meter, begin, end):
+            if documents is None:
+                symbols = self._encode(shown, text, offset)
                 sizes = [sum(sizes) + symbols.size]
+            else:
+                symbols, found = self._encode_rows(shown, documents, text, len(sizes))
+                sizes += found
             stream.write(np.ascontiguousarray(symbols).data)
             if self.config.unknown == "skip":
                 with codecs.failures(type(self.codec), "decode"):
@@ -162,22 +174,17 @@ class Texts:
             self.of_windows.append(file)
         return sizes
 
-    def _pieces(
-        self, file: Path, begin: int, end: int | None
-    ) -> Iterator[list[str]] | Iterator[str] | Iterator[bytes]:
-        config, meter = self.config, self.source.meter
-        if config.of_rows:
-            return rows.batches(file, config.newline, meter.add, begin, end)
-        return pieces_of(file, self.codec.kind, config, meter, begin, end)
-
     def _encode_rows(
-        self, file: str, documents: list[str], before: int
+        self, file: str, documents: list[str], text: str | bytes, before: int
     ) -> tuple[Symbols, list[int]]:
-        """The symbols (N,) of some documents, and how many each has; `before` stand before them."""
+        """The symbols (N,) of some documents, and how many each has; `before` stand before them.
+
+        `text` is all of them, one after the other.
+        """
         if isinstance(self.codec, Characters):  # a symbol for a character: all of them at once
             with contextlib.suppress(DataError):
-                symbols = self._encode(file, "".join(documents), 0)
-                if symbols.size == sum(map(len, documents)):
+                symbols = self._encode(file, text, 0)
+                if symbols.size == len(text):
                     return symbols, [*map(len, documents)]
         encoded = [
             self._encode(f"{file}, row {before + number}", one, 0)
