@@ -12,14 +12,13 @@ import soundfile
 import seqkit
 from tests.conftest import Run, environment, process
 
-pytestmark = pytest.mark.thorough
 RATE = 2000
 STEREO = (
     *("recipe=my_sound", f"data.sample_rate={RATE}", "data.copies=2", "model.hidden_size=64"),
     *("data.channels=2", "data.symbols_per_sample=2", "data.levels=65536"),
     *("train.batch_size=16", "train.sequence_length=64", "optimizer.lr=0.02", "device=cpu"),
     *("train.max_steps=800", "train.validate_every=400", "seconds=1", "train.max_minutes=0"),
-    "model.dropout=0.1",
+    *("model.dropout=0.1", "model.weight_drop=0"),
 )
 
 
@@ -35,6 +34,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_stereo_recording_becomes_stereo_files(run: Run, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).uniform(-1, 1, (4 * RATE, 2))
+    soundfile.write(tmp_path / "take.wav", noise, RATE)
+    few = ("train.max_steps=3", "model.hidden_size=8", "seconds=0.1")
+    made = run(*STEREO, *few, f"data.path={tmp_path / 'take.wav'}", f"run_dir={tmp_path / 'run'}")
+    assert made.code == 0, made.err
+    words = ("generate", f"checkpoint={tmp_path / 'run'}", "seconds=0.1", "device=cpu")
+    assert run(*words, f"out={tmp_path / 'out.wav'}").code == 0
+    for file in (tmp_path / "run" / "samples" / "final.wav", tmp_path / "out.wav"):
+        sound, rate = soundfile.read(file)
+        assert (rate, sound.shape) == (RATE, (RATE // 10, 2))
+
+
+@pytest.mark.thorough
 def test_files_have_two_channels_and_each_sounds_like_its_own(folder: Path, run: Run) -> None:
     out = folder / "out.wav"
     words = ("generate", f"checkpoint={folder / 'run'}", "seconds=2", "seed=1", "device=cpu")
@@ -53,6 +66,7 @@ def test_files_have_two_channels_and_each_sounds_like_its_own(folder: Path, run:
     assert final.shape[1] == 2
 
 
+@pytest.mark.thorough
 def test_stdout_and_other_rates_take_stereo(folder: Path) -> None:
     words = ("generate", "checkpoint=run", "seconds=1", "seed=1", "device=cpu")
     program = [sys.executable, "-m", "seqkit", *words, "out=-"]
@@ -67,6 +81,7 @@ def test_stdout_and_other_rates_take_stereo(folder: Path) -> None:
     assert info.frames == 4 * len(streamed)
 
 
+@pytest.mark.thorough
 def test_what_reads_symbols_takes_stereo(folder: Path, run: Run) -> None:
     words = (f"checkpoint={folder / 'run'}", "device=cpu")
     take = f"data.path={folder / 'take.wav'}"
@@ -87,6 +102,7 @@ def test_what_reads_symbols_takes_stereo(folder: Path, run: Run) -> None:
     assert refused.code == 0  # the defaults ask for nothing
 
 
+@pytest.mark.thorough
 def test_all_figures_are_per_symbol_and_say_so(folder: Path, run: Run) -> None:
     words = (f"checkpoint={folder / 'run'}", "device=cpu", "overwrite=true")
     found = json.loads(run("evaluate", *words, "json=true").out)
@@ -102,6 +118,7 @@ def test_all_figures_are_per_symbol_and_say_so(folder: Path, run: Run) -> None:
         assert "next sample" not in text
 
 
+@pytest.mark.thorough
 def test_python_gets_and_gives_frames(folder: Path) -> None:
     model = seqkit.load(folder / "run", device="cpu")
     wave = model.generate(soundfile.read(folder / "take.wav")[0][:RATE], seconds=0.5, seed=1)
@@ -112,6 +129,7 @@ def test_python_gets_and_gives_frames(folder: Path) -> None:
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
 
 
+@pytest.mark.thorough
 def test_what_is_no_stereo_is_said(folder: Path, run: Run) -> None:
     wide = folder / "wide.wav"
     soundfile.write(wide, np.random.default_rng(0).uniform(-1, 1, (4 * RATE, 4)), RATE)
