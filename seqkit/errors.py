@@ -72,6 +72,10 @@ class InterruptedRunError(SeqkitError):
     exit_code = 130
 
 
+class InsistedInterrupt(KeyboardInterrupt):
+    """A second signal, after one that a training was already ending for: it is to end at once."""
+
+
 def expected(error: OSError | MemoryError) -> SeqkitError:
     """An operating system's error as one of ours."""
     if isinstance(error, MemoryError):

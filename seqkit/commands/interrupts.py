@@ -8,7 +8,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from seqkit.errors import ConfigError, InterruptedRunError, SeqkitError, StoppedError
+from seqkit.errors import (
+    ConfigError,
+    InsistedInterrupt,
+    InterruptedRunError,
+    SeqkitError,
+    StoppedError,
+)
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 _BOUNCE = 1.0  # seconds; a signal sooner after the first is the same wish, not a second one
@@ -146,7 +152,7 @@ class Interrupts:
         if not self._held and (self.insisted or not self._put_off(frame)):
             self.due = False
             self.raised = True
-            raise KeyboardInterrupt
+            raise InsistedInterrupt if self.insisted else KeyboardInterrupt
 
     def _put_off(self, frame: FrameType | None) -> bool:
         """Look again soon, if this is within an import: what is raised there comes out as any."""

@@ -1,14 +1,16 @@
 """Checkpoints are copied while a training waits, and written while it goes on."""
 
 import dataclasses
+import queue
+import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
 import torch
 from torch import Tensor
 
+from seqkit.errors import InsistedInterrupt
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
@@ -18,13 +20,16 @@ class Saver:
 
     Both kinds, `last` and `best`, are copied into memory of their own, which is kept: a save waits
     for the one before it of the same kind. After a failure nothing more is written, so that `best`
-    is never older than `last`. When the `with` block ends, however it does, the thread has ended.
+    is never older than `last`. When the `with` block ends, what was given is written, however the
+    block ends, but for a second interrupt: a disk may never answer. Then the process need not wait
+    for it, either, as the thread is a daemon; what is half written has another name.
     """
 
     def __init__(self, folder: RunFolder) -> None:
         self._last = _Kind(folder.save)
         self._best = _Kind(folder.save_best)
-        self._thread = ThreadPoolExecutor(1, "checkpoints")
+        self._given: queue.SimpleQueue[_Kind | None] = queue.SimpleQueue()  # None: no more come
+        self._ended = threading.Event()
         self._failure: BaseException | None = None
 
     def save(self, saved: Checkpoint) -> None:
@@ -46,27 +51,29 @@ class Saver:
 
     def wait(self) -> None:
         """Wait until everything is written. Raises as `save`."""
-        self._settle()
-        self.check()
-
-    def _settle(self) -> None:
         for kind in (self._best, self._last):
-            kind.wait()
+            kind.written.wait()
+        self.check()
 
     def _begin(self, kind: "_Kind", saved: Checkpoint) -> None:
-        kind.wait()
+        kind.written.wait()
         self.check()
         kind.copy(saved)
-        kind.writing = self._thread.submit(self._write, kind)
+        kind.written.clear()
+        self._given.put(kind)
 
-    def _write(self, kind: "_Kind") -> None:
-        if self._failure is None:
-            try:
-                kind.write()
-            except BaseException as error:
-                self._failure = error
+    def _write_all(self) -> None:
+        for kind in iter(self._given.get, None):
+            if self._failure is None:
+                try:
+                    kind.write()
+                except BaseException as error:
+                    self._failure = error
+            kind.written.set()
+        self._ended.set()
 
     def __enter__(self) -> Self:
+        threading.Thread(target=self._write_all, name="checkpoints", daemon=True).start()
         return self
 
     def __exit__(
@@ -76,34 +83,45 @@ class Saver:
         trace: TracebackType | None,
     ) -> None:
         """Wait for the thread; a failure is raised unless the block has raised another."""
-        interrupted: KeyboardInterrupt | None = None
-        while True:
-            try:
-                self._settle()
-                break
-            except KeyboardInterrupt as again:  # the folder is still this run's: finish the file
-                interrupted = again
-        self._thread.shutdown()
+        self._given.put(None)
+        try:
+            interrupted = self._join(error)
+        except KeyboardInterrupt as insisted:
+            self._failure = self._failure or insisted  # nothing more is begun
+            raise
         if error is None:
             self.check()
             if interrupted is not None:
                 raise interrupted
+
+    def _join(self, error: BaseException | None) -> KeyboardInterrupt | None:
+        """Wait for the thread; returns the first interrupt that comes, and raises a second one.
+
+        `error` is what has ended the block: it may have been the first one, or the second.
+        """
+        if isinstance(error, InsistedInterrupt):
+            raise error
+        try:
+            self._ended.wait()
+        except KeyboardInterrupt as first:
+            if isinstance(first, InsistedInterrupt) or isinstance(error, KeyboardInterrupt):
+                raise
+            self._ended.wait()  # the folder is still this run's: finish the file
+            return first
+        return None
 
 
 class _Kind:
     """The checkpoint that is written, in memory that is kept for the next one."""
 
     def __init__(self, write: Callable[[Checkpoint], None]) -> None:
-        self.writing: Future[None] | None = None
+        self.written = threading.Event()
+        """Whether the copy is written, or was given up."""
+        self.written.set()
         self._write_copy = write
         self._kept: dict[str, Tensor] = {}
         self._copy: Checkpoint | None = None
         self._copied: torch.cuda.Event | None = None
-
-    def wait(self) -> None:
-        """Wait until the copy is written, or was given up."""
-        if self.writing is not None:
-            self.writing.result()
 
     def copy(self, saved: Checkpoint) -> None:
         """Copy a checkpoint: from a GPU after what it was asked for before, without waiting."""

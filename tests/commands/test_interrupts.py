@@ -150,6 +150,44 @@ def test_two_ctrl_c_in_a_moment_still_save(text_file: Path, tmp_path: Path) -> N
     assert (tmp_path / "a" / "checkpoints" / "last.safetensors").exists()
 
 
+NO_DISK = """
+import pathlib, time
+from seqkit.runs.folder import RunFolder
+
+DATASETS = {}
+
+def never(self, saved):
+    pathlib.Path(self.path, "begun").touch()
+    while True:
+        time.sleep(1)
+
+RunFolder.save = never
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+def test_a_second_signal_ends_a_training_whose_disk_does_not_answer(
+    number: signal.Signals,
+    code: int,
+    text_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "no_disk.py").write_text(NO_DISK)
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / "a"
+    training = start(run, text_file, "train.max_steps=100000", "plugins=no_disk")
+    wait_for_steps(run, 20)
+    training.send_signal(number)
+    while training.poll() is None and not (run / "begun").exists():
+        time.sleep(0.02)
+    time.sleep(1.1)
+    training.send_signal(number)
+    _, said = training.communicate(timeout=60)
+    assert training.returncode == code
+    assert said.splitlines()[-1].endswith("the last checkpoint is whole")
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
 @pytest.mark.parametrize("command", ["train", "evaluate", "bench", "export", "inspect"])
 def test_a_signal_before_the_work_begins_is_one_line(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqkit.errors import DivergedError, OutputError
+from seqkit.errors import DivergedError, InsistedInterrupt, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint, load
 from seqkit.runs.folder import RunFolder
@@ -135,6 +135,34 @@ def test_what_was_begun_is_finished_whatever_ends_the_training(folder: SlowFolde
         threading.Timer(0.2, folder.gate.set).start()
         raise DivergedError("the loss is nan")
     assert folder.step("last") == 2
+
+
+def interrupt_after(seconds: float) -> None:
+    threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_a_second_interrupt_waits_for_no_disk(folder: SlowFolder, within: bool) -> None:
+    with pytest.raises(KeyboardInterrupt), Saver(folder) as saver:
+        saver.save_best(at(1))
+        saver.save(at(1))
+        interrupt_after(0.3)
+        if within:  # the first one comes in the block
+            raise KeyboardInterrupt
+        interrupt_after(0.6)
+    assert folder.written == []
+    folder.gate.set()  # the disk answers at last: what was begun is finished, and no more
+    assert saver._ended.wait(10)
+    assert folder.written == ["best"]
+
+
+def test_whoever_insists_waits_for_no_disk(folder: SlowFolder) -> None:
+    with pytest.raises(InsistedInterrupt), Saver(folder) as saver:
+        saver.save(at(1))
+        raise InsistedInterrupt
+    assert folder.written == []
+    folder.gate.set()
+    assert saver._ended.wait(10)
 
 
 @pytest.mark.gpu
