@@ -9,7 +9,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.ranks import Ranks
 from seqkit.training.events import PartScored, Validated
 from seqkit.training.progress import TrainingProgress
-from seqkit.training.time_budget import TimeBudget
+from seqkit.training.time_budget import VALIDATIONS, TimeBudget
 from seqkit.training.validation import Validation, calibrated
 from seqkit.training.weights import TrainingWeights
 
@@ -59,7 +59,7 @@ class Judge:
         return calibrated(self._weights.models()[weights], temperature)
 
     def restore(self) -> None:
-        """Score from now on what was scored before, if the time that there is is the same."""
+        """Score from now on what was scored before, if the budget is the same."""
         if (scored := self._time.scored) is not None:
             self._validation.score_only(scored)
 
@@ -74,7 +74,7 @@ class Judge:
             return None
         each, every = self._seconds_each(), self._train.validate_every
         validation.score_only(len(validation))
-        validations = time.total_steps(step) / every if every else 1.0
+        validations = max(time.total_steps(step) / every, VALIDATIONS) if every else 1.0
         validation.run_only(time.affordable(validation.cost, each, validations))
         time.settle(validation.scored, each * validation.cost)
         if validation.scored == len(validation):

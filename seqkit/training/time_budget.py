@@ -14,7 +14,8 @@ from seqkit.config import OptimizerConfig
 from seqkit.training.schedule import decayed
 
 _WARM_UP = 0.1  # of the budget at most, however few steps that are
-_VALIDATIONS = 5  # spread over the budget, where steps do not bring as many
+VALIDATIONS = 5
+"""Spread over the budget, where there are any before the last, and steps do not bring as many."""
 _SHARE = 0.1  # of the time that these validations take, at most
 _TOLERATED = 3  # times its share that a validation of the whole part may take
 _LEAST_RUN = 1 << 15  # symbols, of which half are scored: by so many, losses can be told apart
@@ -132,23 +133,22 @@ class TimeBudget:
         Args:
             whole: symbols.
             each: the seconds of a symbol that is run.
-            validations: how many there will be by steps.
+            validations: how many there will be.
         """
         most = _SHARE * self._seconds / max(each, 1e-12)
-        share, least = most / max(validations, _VALIDATIONS), min(most, _LEAST_RUN)
+        share, least = most / validations, min(most, _LEAST_RUN)
         return whole if whole <= max(_TOLERATED * share, least) else int(max(share, least))
 
     def settle(self, scored: int, seconds: float) -> None:
         """A validation scores so many symbols from now on, and is expected to take so long."""
         self.spent.scored, self.spent.scored_within = scored, self._seconds
-        if not self.spent.validated:
-            self.spent.closing = seconds
+        self.spent.closing = max(self.spent.closing, seconds)
 
     @property
     def validation_due(self) -> bool:
         """Whether a share of the budget passed without validation, and another one has room."""
         spent = self.spent
-        wait = max(self._seconds / _VALIDATIONS, spent.closing / _SHARE)
+        wait = max(self._seconds / VALIDATIONS, spent.closing / _SHARE)
         waited = spent.seconds - spent.validated >= wait
         return self._seconds > 0 and waited and self._left > spent.closing
 

@@ -96,9 +96,10 @@ def test_a_loss_on_all_of_the_part_is_not_compared_with_one_on_less() -> None:
 @pytest.mark.parametrize(
     ("whole", "each", "validations", "run"),
     [
-        (400_000, 1e-4, 1, 72_000),  # a fifth of a tenth of six minutes
+        (400_000, 1e-4, 5, 72_000),  # a fifth of a tenth of six minutes
+        (1_200_000, 1e-4, 1, 360_000),  # a tenth
         (400_000, 1e-4, 10, 36_000),
-        (216_000, 1e-4, 1, 216_000),  # three times its share
+        (216_000, 1e-4, 5, 216_000),  # three times its share
         (400_000, 1e-4, 20, 32_768),  # by which losses can be told apart
         (32_768, 1e-3, 20, 32_768),
         (10**9, 1.0, 1, 36),  # a tenth of the time
@@ -110,6 +111,28 @@ def test_validations_share_a_tenth_of_the_time(
 ) -> None:
     budget = TimeBudget(6.0, OptimizerConfig(), None)
     assert budget.affordable(whole, each, validations) == run
+
+
+@pytest.mark.parametrize(("every", "expected"), [(0, 1.0), (10**9, 5.0)])
+def test_the_only_validation_has_the_whole_tenth(
+    every: int, expected: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, affordable = [], TimeBudget.affordable
+
+    def noted(budget: TimeBudget, whole: int, each: float, validations: float) -> int:
+        found.append(validations)
+        return affordable(budget, whole, each, validations)
+
+    monkeypatch.setattr(TimeBudget, "affordable", noted)
+    list(brief(0.001, validate_every=every).run())
+    assert found == [expected]
+
+
+def test_a_validation_of_more_is_expected_to_take_longer() -> None:
+    budget = TimeBudget(6.0, OptimizerConfig(), None)
+    budget.spent.validated, budget.spent.closing = 5.0, 1.0
+    budget.settle(1000, 3.0)
+    assert budget.spent.closing == 3.0
 
 
 def test_a_training_is_saved_before_a_validation_that_takes_long(
