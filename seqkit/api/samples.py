@@ -44,17 +44,17 @@ def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:
     """The blocks that come within the time that the closing sample may take, and at least two."""
     minutes, end, made = training.config.train.max_minutes, math.inf, 0
     for number, block in enumerate(blocks):
-        if time.monotonic() > end:
+        if number == 1:  # the first symbol needs no step: by now the engine is set up
+            end = time.monotonic() + max(60 * minutes * _SHARE, _LEAST)
+        made += len(block)
+        yield block
+        if time.monotonic() > end and made < training.length:
             notice(
                 f"the closing sample ends after {_amount(made, training)} of "
                 f"{_amount(training.length, training)}: train.max_minutes={minutes:g} leaves no "
                 "time for more, and generate makes more"
             )
             return
-        if number == 1:  # the first symbol needs no step: by now the engine is set up
-            end = time.monotonic() + max(60 * minutes * _SHARE, _LEAST)
-        made += len(block)
-        yield block
 
 
 def _amount(symbols: int, training: Training) -> str:

@@ -1,0 +1,31 @@
+"""A closing sample ends in time, and keeps what was made by then."""
+
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from seqkit.api.samples import _in_time
+from seqkit.config import Config, TrainConfig
+from seqkit.data.codecs import MuLaw
+
+
+def test_a_block_that_comes_after_the_limit_is_kept_and_is_the_last() -> None:
+    made: list[int] = []
+
+    def blocks() -> Iterator[Any]:
+        for number in range(5):
+            if number == 2:
+                time.sleep(1.1)  # a second is the least that it may take
+            made.append(number)
+            yield np.full((100, 1), number)
+
+    config = Config(train=TrainConfig(max_minutes=1e-3))
+    corpus = SimpleNamespace(codec=MuLaw(256, 1000))
+    training: Any = SimpleNamespace(config=config, length=500, corpus=corpus)
+    notices: list[str] = []
+    kept = [int(block[0, 0]) for block in _in_time(blocks(), training, notices.append)]
+    assert kept == made == [0, 1, 2]
+    assert notices[0].startswith("the closing sample ends after 0.3 s of 0.5 s")
