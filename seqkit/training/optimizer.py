@@ -135,8 +135,10 @@ class Updater:
         }
 
     def state(self) -> dict[str, Tensor]:
-        """What a checkpoint keeps: `tensors`, the scale only where there is one."""
-        return self.tensors() if self._scaled else self.moments() | {"left_out": self.left_out}
+        """What a checkpoint keeps: `tensors`, but no scale of 1, and no count of 0."""
+        kept = self.tensors() if self._scaled else self.moments()
+        kept.pop("left_out", None)
+        return kept | ({"left_out": self.left_out} if self.left_out else {})
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned; other tensors are passed over.
@@ -157,7 +159,7 @@ class Updater:
         if self._scaled and "scale" in tensors:  # not if it ran in another precision before
             self.scale.copy_(tensors["scale"])
             self._growth.copy_(tensors["growth"])
-        if "left_out" in tensors:  # since 0.2.0
+        if "left_out" in tensors:
             self.left_out.copy_(tensors["left_out"])
         self._on_gpu = self._gpu_update()
 
