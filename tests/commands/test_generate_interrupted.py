@@ -35,6 +35,7 @@ def test_a_terminal_shows_what_stdout_holds(run: Run, trained: Path) -> None:
 def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path: Path) -> None:
     terminal, side = os.openpty()
     more = ["streams=2", "length=10000000", "out=long.txt"]
+    files = [tmp_path / "long_1.txt", tmp_path / "long_2.txt"]
     with subprocess.Popen(
         [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
         cwd=tmp_path, env=environment(), stderr=side,
@@ -42,7 +43,7 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
         try:
             os.close(side)
             said = b""
-            while b"symbols/s" not in said:
+            while b"symbols/s" not in said or any(file.stat().st_size < 50 for file in files):
                 said += os.read(terminal, 1000)
             os.close(terminal)
             making.send_signal(signal.SIGSTOP)  # it hears both at once, however busy the machine is
@@ -52,7 +53,7 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
             assert making.wait(600) == 75
         finally:
             making.kill()
-    for made in (tmp_path / "long_1.txt", tmp_path / "long_2.txt"):
+    for made in files:
         assert 50 <= len(made.read_text()) < 10_000_000
 
 
