@@ -43,7 +43,8 @@ class Metrics:
     """The curves of a run, each possibly empty.
 
     train: `loss` (nats a symbol), `learning_rate`, `gradient_norm`, `symbols_per_second`.
-    validation: the loss.
+    validation: the losses on as much of the validation part as the last one: more minutes score
+        more.
     share: of the validation part, which the last loss is of.
     times: the seconds until a step, of the steps alone.
     step, seconds: of the last line.
@@ -78,9 +79,10 @@ def read(file: Path) -> Metrics:
         elif line[0] in ("train", "validate"):
             (train if line[0] == "train" else validation).append(line[1])
     known, times = train + validation, _curve(train + validation, "seconds")
+    comparable = [line for line in validation if _scored(line) == _scored(validation[-1])]
     return Metrics(
         train={name: _curve(train, name) for name in _TRAIN},
-        validation=_curve(validation, "loss"),
+        validation=_curve(comparable, "loss"),
         times=times,
         step=max((int(line["step"]) for line in known), default=0),
         seconds=float(times.values.max(initial=0.0)),
@@ -88,6 +90,11 @@ def read(file: Path) -> Metrics:
         damaged=damaged,
         share=_share(validation[-1]) if validation else 1.0,
     )
+
+
+def _scored(line: dict[str, float]) -> float | None:
+    """How many symbols a loss is the mean over, if not all: only those of the same compare."""
+    return line["scored"] if _share(line) < 1 else None
 
 
 def _share(line: dict[str, float]) -> float:

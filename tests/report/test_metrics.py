@@ -51,6 +51,21 @@ def test_what_a_later_version_adds_is_passed_over(tmp_path: Path) -> None:
     assert read(file).damaged == 0
 
 
+def test_losses_over_other_symbols_than_the_last_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    lines = [(10, 1.0, 64), (20, 2.0, 128), (30, 1.9, 128)]
+    file.write_text(
+        "".join(
+            f'{{"event": "validate", "step": {step}, "loss": {loss}, "scored": {scored}, '
+            '"total": 256}\n'
+            for step, loss, scored in lines
+        )
+    )
+    found = read(file)
+    assert found.validation.values.tolist() == [2.0, 1.9]
+    assert (found.share, found.step) == (0.5, 30)
+
+
 def test_no_file_is_no_curve(tmp_path: Path) -> None:
     assert read(tmp_path / "metrics.jsonl").step == 0
 
