@@ -87,7 +87,8 @@ class Record:
     def measured_on(self) -> tuple[str, ...]:
         """What a loss is measured on: only those of the same can be compared."""
         known, keys = self.text("data", "sha256") or f"unknown, of {self.path}", self.keys
-        return (known, *(repr(keys.get(key)) for key in DATA_KEYS))
+        share = repr(self.metrics.share)
+        return (known, share, *(repr(keys.get(key)) for key in DATA_KEYS))
 
     def number(self, *names: str) -> float | None:
         """A number among the facts; None if there is none that a run could have written."""

@@ -135,3 +135,9 @@ def test_losses_on_other_symbols_are_not_compared(key: str, value: float) -> Non
     assert settings
     setattr(settings.data, key, value)
     assert dataclasses.replace(record, settings=settings).measured_on != record.measured_on
+
+
+def test_losses_on_other_shares_of_the_part_are_not_compared() -> None:
+    record = read(EARLIER_RUNS / "mu_law")
+    part = dataclasses.replace(record, metrics=dataclasses.replace(record.metrics, share=0.5))
+    assert part.measured_on != record.measured_on
