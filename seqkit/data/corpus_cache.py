@@ -4,9 +4,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import os
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,20 +13,17 @@ from typing import Any
 import numpy as np
 
 from seqkit import disk, room
-from seqkit.data import codecs
-from seqkit.data.bad_files import BadFileError
+from seqkit.data import codecs, file_hashes
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
-from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
 from seqkit.disk import OutputFile
-from seqkit.errors import ConfigError, DataError, OutputError
+from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
 _FORMAT = 4  # of the cached files; a change of the format changes their key
-_SETTLED = 2.0  # seconds after which a file's time stamp tells of every later change
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,7 @@ class Source:
 
     def check_unchanged(self) -> None:
         """Raise DataError if a file changed since it was hashed."""
-        if _hashes(self.located, self.files, self.cache, Meter())[0] != self.hashes:
+        if file_hashes.of(self.located, self.files, self.cache, Meter())[0] != self.hashes:
             raise DataError(f"{self.located}: changed while it was read: start again")
 
 
@@ -94,7 +89,7 @@ def scan(located: Located, files: Mapping[str, Path], cache: Path, meter: Meter)
         DataError: a file cannot be read, or a part of the data set's own has no file.
     """
     located = described(located, files)
-    hashes, size = _hashes(located, files, cache, meter)
+    hashes, size = file_hashes.of(located, files, cache, meter)
     return Source(located, files, hashes, size, cache, meter)
 
 
@@ -140,7 +135,7 @@ def find_codec(
         DataError: the files changed meanwhile, the codec is faulty, and what `derive` raises.
     """
     memory = source.cache / "codecs" / f"{source.key(settings)}.json"
-    if spec := _read_json(memory):
+    if spec := file_hashes.remembered(memory):
         with contextlib.suppress(ValueError, ConfigError):  # damaged: derived anew
             return codecs.from_spec(spec, catalogue)
     codec = derive()
@@ -199,43 +194,6 @@ def load(
     return corpus
 
 
-def _hashes(
-    located: Located, files: Mapping[str, Path], cache: Path, meter: Meter
-) -> tuple[dict[str, str], int]:
-    """The sha256 of every file, and how many bytes they have together."""
-    place = b"\0".join(os.fsencode(root.resolve()) for root in located.paths)
-    memory = cache / "hashes" / (hashlib.sha256(place).hexdigest()[:32] + ".json")
-    known = _read_json(memory) or {}
-    stamps: dict[str, list[Any]] = {}
-    for name, file in files.items():
-        try:
-            status = file.stat()
-        except OSError as error:
-            raise BadFileError.of(file, error) from error
-        stamps[name] = [status.st_size, status.st_mtime_ns]
-    entries = {
-        name: known[name]
-        for name, stamp in stamps.items()
-        if isinstance(known.get(name), list) and known[name][:2] == stamp
-    }
-    new = [name for name in files if name not in entries]
-    with meter.shown("hashing", sum(stamps[name][0] for name in new)):
-        for name in new:
-            digest = hashlib.sha256()
-            for block in blocks(files[name], meter.add):
-                digest.update(block)
-            entries[name] = [*stamps[name], digest.hexdigest()]
-    # A file that changed just now could change again within the same tick of its time stamp.
-    settled = {
-        name: entry for name, entry in entries.items() if entry[1] < (time.time() - _SETTLED) * 1e9
-    }
-    if settled != known:
-        with contextlib.suppress(OutputError), disk.atomic_write(memory) as stream:
-            stream.write(json.dumps(settled).encode())
-    size = sum(stamp[0] for stamp in stamps.values())
-    return {name: entries[name][2] for name in files}, size
-
-
 def _without_places(note: str, source: Source) -> str:
     """A note with the numbers of files in place of their paths: they may lie elsewhere later."""
     numbers = {str(file): number for number, file in enumerate(source.files.values())}
@@ -250,16 +208,8 @@ def _with_places(note: str, source: Source) -> str:
     return re.sub("\0(\\d+)\0", lambda found: paths[int(found[1])], note)
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
-    meta = _read_json(base.with_suffix(".json"))
+    meta = file_hashes.remembered(base.with_suffix(".json"))
     data = base.with_suffix(".bin")
     if meta is None:
         return None

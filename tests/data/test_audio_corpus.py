@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, corpus_cache, recordings
+from seqkit.data import audio_corpus, file_hashes, recordings
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
@@ -249,7 +249,7 @@ def test_the_second_load_reads_no_sound(tmp_path: Path, monkeypatch: pytest.Monk
     soundfile.write(path, noise(), RATE, "FLOAT")
     os.utime(path, (1e9, 1e9))
     first = load(path, tmp_path / "cache")
-    monkeypatch.setattr(corpus_cache, "blocks", None)
+    monkeypatch.setattr(file_hashes, "blocks", None)
     monkeypatch.setattr(recordings, "Reader", None)
     second = load(path, tmp_path / "cache")
     assert np.array_equal(first.whole.symbols, second.whole.symbols)

@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import corpus_cache
+from seqkit.data import file_hashes
 from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus, recorded_path_problem, suggested_recipe
@@ -108,7 +108,7 @@ def test_text_is_encoded_once_for_training_and_evaluation(
     trained = load(text, **settings)
     os.utime(text, (1e9, 1e9))
     load(text, **settings)  # remembers the hash under the settled time stamp
-    monkeypatch.setattr(corpus_cache, "blocks", None)
+    monkeypatch.setattr(file_hashes, "blocks", None)
     again, evaluated = load(text, **settings), load(text, trained.codec, **settings)
     assert len(list(cache.glob("corpora/*.bin"))) == 1
     for corpus in (again, evaluated):

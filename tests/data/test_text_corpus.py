@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import corpus_cache, files, text_corpus, text_reading
+from seqkit.data import file_hashes, files, text_corpus, text_reading
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
@@ -132,7 +132,7 @@ def test_the_second_load_reads_neither_text_nor_hash(
     path.write_text("abc" * 50)
     os.utime(path, (1e9, 1e9))
     first = load(path, tmp_path / "cache")
-    monkeypatch.setattr(corpus_cache, "blocks", None)
+    monkeypatch.setattr(file_hashes, "blocks", None)
     monkeypatch.setattr(text_reading, "blocks", None)
     second = load(path, tmp_path / "cache")
     assert second.bytes == 150

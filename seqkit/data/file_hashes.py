@@ -1,0 +1,75 @@
+"""The hashes of data files, remembered as long as the files do not change."""
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from seqkit import disk
+from seqkit.data.bad_files import BadFileError
+from seqkit.data.datasets import Located
+from seqkit.data.files import blocks
+from seqkit.data.meter import Meter
+from seqkit.errors import OutputError
+
+_SETTLED = 2.0  # seconds after which a file's time stamp tells of every later change
+
+
+def of(
+    located: Located, files: Mapping[str, Path], cache: Path, meter: Meter
+) -> tuple[dict[str, str], int]:
+    """The sha256 of every file, and how many bytes they have together.
+
+    Args:
+        located: the paths for which they are remembered together.
+        files: by name, as `Search.named` names them.
+        cache: the folder for encoded data.
+        meter: shows how far files were read.
+
+    Raises:
+        BadFileError: a file cannot be read.
+    """
+    place = b"\0".join(os.fsencode(root.resolve()) for root in located.paths)
+    memory = cache / "hashes" / (hashlib.sha256(place).hexdigest()[:32] + ".json")
+    known = remembered(memory) or {}
+    stamps: dict[str, list[Any]] = {}
+    for name, file in files.items():
+        try:
+            status = file.stat()
+        except OSError as error:
+            raise BadFileError.of(file, error) from error
+        stamps[name] = [status.st_size, status.st_mtime_ns]
+    entries = {
+        name: known[name]
+        for name, stamp in stamps.items()
+        if isinstance(known.get(name), list) and known[name][:2] == stamp
+    }
+    new = [name for name in files if name not in entries]
+    with meter.shown("hashing", sum(stamps[name][0] for name in new)):
+        for name in new:
+            digest = hashlib.sha256()
+            for block in blocks(files[name], meter.add):
+                digest.update(block)
+            entries[name] = [*stamps[name], digest.hexdigest()]
+    # A file that changed just now could change again within the same tick of its time stamp.
+    settled = {
+        name: entry for name, entry in entries.items() if entry[1] < (time.time() - _SETTLED) * 1e9
+    }
+    if settled != known:
+        with contextlib.suppress(OutputError), disk.atomic_write(memory) as stream:
+            stream.write(json.dumps(settled).encode())
+    size = sum(stamp[0] for stamp in stamps.values())
+    return {name: entries[name][2] for name in files}, size
+
+
+def remembered(path: Path) -> dict[str, Any] | None:
+    """What a file of the cache holds as JSON; None if it is not there, or damaged."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
