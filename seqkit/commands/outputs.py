@@ -10,6 +10,7 @@ from seqkit import disk, stdout
 from seqkit.config import Config
 from seqkit.console import Product
 from seqkit.errors import ConfigError, OutputError
+from seqkit.runs import layout
 
 _OTHER_FILES = 256  # that the process may have open
 _FEWEST_OTHER_FILES = 64
@@ -20,7 +21,7 @@ def free_files(config: Config) -> list[Path]:
 
     Raises:
         ConfigError: `out` is no name of a file.
-        OutputError: a file exists, or cannot be made.
+        OutputError: a file exists, is what the command reads, or cannot be made.
     """
     if config.out is None or config.out == "-":
         return []
@@ -34,6 +35,7 @@ def free_files(config: Config) -> list[Path]:
             raise OutputError(f"{file} is a folder: give the name of a file")
         if file.exists() and not file.is_file():
             raise OutputError(f"{file} is no regular file: give the name of one, or out=-")
+        _check_not_read(file, config)
         if file.exists() and not config.overwrite:
             raise disk.exists_error(file)
         if not file.parent.is_dir():
@@ -47,6 +49,28 @@ def result_file(config: Config) -> Path | None:
     """The file of `out` for a command's result, None for stdout. Raises as `free_files` does."""
     files = free_files(dataclasses.replace(config, streams=1))
     return files[0] if files else None
+
+
+def _check_not_read(file: Path, config: Config) -> None:
+    """Refuse a file that the command reads, and any among the checkpoints of a run that it reads.
+
+    Raises:
+        OutputError: it is one of these; `overwrite` does not help.
+    """
+    places = [Path(name) for name in (config.checkpoint, config.run_dir) if name]
+    named = (config.prompt_file, config.prompt_audio, *config.data.path)
+    for read in (*places, *(Path(name) for name in named if name)):
+        if _is_same(file, read):
+            raise OutputError(f"out={file} is what is read: give another name")
+    for run in map(layout.run_of, places):
+        if layout.is_run(run) and _is_same(file.parent, layout.RunFiles(run).checkpoints):
+            raise OutputError(f"out={file} is among the run's checkpoints: give another folder")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    with contextlib.suppress(OSError, ValueError):  # one is not there, or a name that cannot be
+        return one.samefile(other)
+    return False
 
 
 def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:

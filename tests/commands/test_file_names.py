@@ -66,3 +66,33 @@ def test_sound(run: Run, tmp_path: Path) -> None:
     made = run("generate", f"checkpoint={place}", *more)
     assert made.code == 0, made.err
     assert flac.exists()
+
+
+READ_AS_OUT = {
+    "a text": ("compress", "checkpoint={run}", "data.path={text}", "out={text}"),
+    "a link to it": ("score", "checkpoint={run}", "data.path={text}", "out={link}"),
+    "a prompt": ("generate", "checkpoint={run}", "prompt_file={text}", "out={text}"),
+    "a checkpoint": ("generate", "checkpoint={best}", "out={best}"),
+    "a run's checkpoint": ("export", "checkpoint={run}", "out={best}"),
+    "another of its checkpoints": ("evaluate", "checkpoint={best}", "out={last}"),
+    "one of several": ("generate", "checkpoint={run}", "streams=2", "out={dir}/best.safetensors"),
+}
+
+
+@pytest.mark.parametrize("what", READ_AS_OUT)
+def test_what_is_read_is_never_replaced(
+    what: str, run: Run, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(trained, copy)
+    link = tmp_path / "link.txt"
+    link.symlink_to(text_file)
+    folder = copy / "checkpoints"
+    places = {"run": copy, "text": text_file, "link": link, "dir": folder}
+    places |= {name: folder / f"{name}.safetensors" for name in ("best", "last")}
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    words = [word.format(**places) for word in READ_AS_OUT[what]]
+    refused = run(*words, "overwrite=true")
+    assert refused.code == 6, refused.err
+    assert "is what is read: give" in refused.err or "the run's checkpoints: give" in refused.err
+    assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
