@@ -139,7 +139,7 @@ class TimeBudget:
         share, least = most / validations, min(most, _LEAST_RUN)
         return whole if whole <= max(_TOLERATED * share, least) else int(max(share, least))
 
-    def settle(self, scored: int, seconds: float) -> None:
+    def plan_validations(self, scored: int, seconds: float) -> None:
         """A validation scores so many symbols from now on, and is expected to take so long."""
         self.spent.scored, self.spent.scored_within = scored, self._seconds
         self.spent.closing = max(self.spent.closing, seconds)

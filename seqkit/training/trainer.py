@@ -17,13 +17,13 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.ranks import ALONE, Ranks
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
-from seqkit.training.judging import Judge
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.reports import ReportPace
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
 from seqkit.training.time_budget import Spent, TimeBudget
 from seqkit.training.validation import Validation
+from seqkit.training.validator import Validator
 
 _RELEASE_EVERY = 20  # steps after which memory-mapped data that was read is released
 
@@ -81,7 +81,7 @@ class Trainer:
             execution=execution,
             ranks=ranks,
         )
-        self._judge = Judge(
+        self._validator = Validator(
             Validation(
                 validation, start, execution.precision, calibrate=train.calibrate, ranks=ranks
             ),
@@ -105,7 +105,7 @@ class Trainer:
     @property
     def scored(self) -> int:
         """How many symbols a validation scores: all of its part, if there is time for that."""
-        return self._judge.scored
+        return self._validator.scored
 
     @property
     def elapsed(self) -> float:
@@ -156,7 +156,7 @@ class Trainer:
             before = self.elapsed
             if report:
                 yield self._report(loss)
-            if self._pace.measured and (part := self._judge.settle(progress.step)):
+            if self._pace.measured and (part := self._validator.choose_scored(progress.step)):
                 yield part
             if validate and self._validates:
                 yield from self._validate(watch)
@@ -169,13 +169,13 @@ class Trainer:
     def _validate(self, watch: Callable[[int], None]) -> Iterator[Event]:
         """Validate, and let that be saved and heard; first the training, if that takes long."""
         progress, begun = self.progress, self.elapsed
-        if part := self._judge.settle(progress.step):
+        if part := self._validator.choose_scored(progress.step):
             yield part
         if not progress.validating:
             progress.validating = True
-            if self._judge.takes_long():
+            if self._validator.takes_long():
                 yield CheckpointDue(progress.step)
-        validated, progress.validating = self._judge.judge(progress, watch), False
+        validated, progress.validating = self._validator.validate(progress, watch), False
         self._time.judged(begun)
         yield validated
         yield CheckpointDue(progress.step)
@@ -191,7 +191,7 @@ class Trainer:
 
         Before any validation it is the average of the weights, where there is one.
         """
-        return self._judge.model()
+        return self._validator.model()
 
     def prepare(self) -> str | None:
         """Record the update as a CUDA graph; returns the reason if that is not possible.
@@ -291,7 +291,7 @@ class Trainer:
             self.progress = TrainingProgress(**values["progress"])
             # Before 0.2.0 only the time of the steps themselves was recorded.
             self._time.spent = Spent(**values.get("time", {"seconds": self.progress.seconds}))
-            self._judge.restore()
+            self._validator.restore()
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
 

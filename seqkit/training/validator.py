@@ -16,8 +16,8 @@ from seqkit.training.weights import TrainingWeights
 _LONG = 10.0  # seconds of a validation, before which the training is saved
 
 
-class Judge:
-    """Judges the weights of a training by its validation part.
+class Validator:
+    """Validates the weights of a training on its validation part.
 
     All processes have to call the same methods.
     """
@@ -63,7 +63,7 @@ class Judge:
         if (scored := self._time.scored) is not None:
             self._validation.score_only(scored)
 
-    def settle(self, step: int) -> PartScored | None:
+    def choose_scored(self, step: int) -> PartScored | None:
         """Find out once how much there is time to score; an event if that is not all.
 
         It is a matter of seconds that are measured, so it is kept with the training's state: every
@@ -76,7 +76,7 @@ class Judge:
         validation.score_only(len(validation))
         validations = max(time.total_steps(step) / every, VALIDATIONS) if every else 1.0
         validation.run_only(time.affordable(validation.cost, each, validations))
-        time.settle(validation.scored, each * validation.cost)
+        time.plan_validations(validation.scored, each * validation.cost)
         if validation.scored == len(validation):
             return None
         return PartScored(step, validation.scored, len(validation), self._train.max_minutes)
@@ -86,7 +86,7 @@ class Judge:
         seconds = self._seconds_each() * self._validation.cost
         return self._ranks.shared(lambda: seconds > _LONG)
 
-    def judge(self, progress: TrainingProgress, watch: Callable[[int], None]) -> Validated:
+    def validate(self, progress: TrainingProgress, watch: Callable[[int], None]) -> Validated:
         """Validate the weights as they are, and note in `progress` what was found.
 
         Raises:

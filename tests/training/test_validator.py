@@ -7,7 +7,7 @@ import pytest
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig
-from seqkit.training import judging
+from seqkit.training import validator
 from seqkit.training.events import (
     CheckpointDue,
     Event,
@@ -131,7 +131,7 @@ def test_the_only_validation_has_the_whole_tenth(
 def test_a_validation_of_more_is_expected_to_take_longer() -> None:
     budget = TimeBudget(6.0, OptimizerConfig(), None)
     budget.spent.validated, budget.spent.closing = 5.0, 1.0
-    budget.settle(1000, 3.0)
+    budget.plan_validations(1000, 3.0)
     assert budget.spent.closing == 3.0
 
 
@@ -140,7 +140,7 @@ def test_a_training_is_saved_before_a_validation_that_takes_long(
 ) -> None:
     straight = trainer(max_steps=40)
     assert order(list(straight.run()), 20) == [Trained, *JUDGED]
-    monkeypatch.setattr(judging, "_LONG", 0.0)
+    monkeypatch.setattr(validator, "_LONG", 0.0)
     first = trainer(max_steps=40)
     for event in first.run():
         if isinstance(event, CheckpointDue):
