@@ -83,7 +83,7 @@ class Source:
 
 
 def scan(located: Located, files: Mapping[str, Path], cache: Path, meter: Meter) -> Source:
-    """Hash the files, or take the hashes remembered by path, size and time stamp.
+    """Hash the files, or take the hashes that are remembered of them.
 
     Raises:
         DataError: a file cannot be read, or a part of the data set's own has no file.

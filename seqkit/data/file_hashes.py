@@ -16,7 +16,7 @@ from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
 from seqkit.errors import OutputError
 
-_SETTLED = 2.0  # seconds after which a file's time stamp tells of every later change
+_SETTLED = 2.0  # seconds after which a file's time stamps tell of every later change
 
 
 def of(
@@ -42,11 +42,16 @@ def of(
             status = file.stat()
         except OSError as error:
             raise BadFileError.of(file, error) from error
-        stamps[name] = [status.st_size, status.st_mtime_ns]
+        stamps[name] = [
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,  # unlike the one before, no program can put it back
+            status.st_ino,
+        ]
     entries = {
         name: known[name]
         for name, stamp in stamps.items()
-        if isinstance(known.get(name), list) and known[name][:2] == stamp
+        if isinstance(known.get(name), list) and known[name][:-1] == stamp
     }
     new = [name for name in files if name not in entries]
     with meter.shown("hashing", sum(stamps[name][0] for name in new)):
@@ -55,15 +60,14 @@ def of(
             for block in blocks(files[name], meter.add):
                 digest.update(block)
             entries[name] = [*stamps[name], digest.hexdigest()]
-    # A file that changed just now could change again within the same tick of its time stamp.
-    settled = {
-        name: entry for name, entry in entries.items() if entry[1] < (time.time() - _SETTLED) * 1e9
-    }
+    # A file that changed just now could change again within the same tick of its time stamps.
+    before = (time.time() - _SETTLED) * 1e9
+    settled = {name: entry for name, entry in entries.items() if max(entry[1:3]) < before}
     if settled != known:
         with contextlib.suppress(OutputError), disk.atomic_write(memory) as stream:
             stream.write(json.dumps(settled).encode())
     size = sum(stamp[0] for stamp in stamps.values())
-    return {name: entries[name][2] for name in files}, size
+    return {name: entries[name][-1] for name in files}, size
 
 
 def remembered(path: Path) -> dict[str, Any] | None:

@@ -1,0 +1,68 @@
+"""The hash of a file is remembered until the file is another."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from seqkit.data import file_hashes
+from seqkit.data.datasets import Located
+from seqkit.data.meter import Meter
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes of files that changed just now are remembered, too."""
+    monkeypatch.setattr(file_hashes, "_SETTLED", -1.0)
+
+
+def sha256(file: Path) -> str:
+    files = {file.name: file}
+    located = Located(file, file.name)
+    return file_hashes.of(located, files, file.parent / "cache", Meter())[0][file.name]
+
+
+def put_back(file: Path, status: os.stat_result) -> None:
+    """Give a file the times of another, not within the same tick of the clock."""
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    while file.stat().st_ctime_ns == status.st_ctime_ns:
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def test_an_unchanged_file_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"aaa")
+    first = sha256(file)
+    monkeypatch.setattr(file_hashes, "blocks", None)
+    assert sha256(file) == first == hashlib.sha256(b"aaa").hexdigest()
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_other_content_under_the_old_size_and_time_is_found(renamed: bool, tmp_path: Path) -> None:
+    file, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    file.write_bytes(b"aaa")
+    sha256(file)
+    status = file.stat()
+    written = other if renamed else file
+    written.write_bytes(b"bbb")
+    put_back(written, status)
+    if renamed:
+        other.replace(file)
+    assert file.stat().st_mtime_ns == status.st_mtime_ns
+    assert sha256(file) == hashlib.sha256(b"bbb").hexdigest()
+
+
+def test_what_an_earlier_version_remembered_is_not_believed(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"aaa")
+    first = sha256(file)
+    (memory,) = (tmp_path / "cache" / "hashes").iterdir()
+    status = file.stat()
+    memory.write_text(f'{{"a.txt": [{status.st_size}, {status.st_mtime_ns}, "{"0" * 64}"]}}')
+    assert sha256(file) == first
+    for damage in ('{"a.txt": []}', '{"a.txt": [1]}', '{"a.txt": 3}', "{"):
+        memory.write_text(damage)
+        assert sha256(file) == first
