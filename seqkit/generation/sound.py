@@ -170,7 +170,7 @@ class Sound:
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
         """See Medium. A WAV is whole at every moment; the others are when they are closed.
 
-        If the block fails before anything was written, the file is removed.
+        It is removed if the block fails before anything was written, or if it cannot be written.
         """
         channels, read = self._codec.channels, self._codec.reader()
         output = writer.create(file, self._rate, overwrite, channels)
@@ -189,8 +189,7 @@ class Sound:
             finally:
                 output.close()
         except BaseException as error:
-            of_no_use = isinstance(error, OutputError) and file.suffix.lower() != ".wav"  # a part
-            if empty or of_no_use:
+            if empty or isinstance(error, OutputError):
                 disk.remove(file)
             raise
 

@@ -8,10 +8,11 @@ import soundfile
 
 from seqkit.data.codecs import MuLaw
 from seqkit.data.sound.resample import resample
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, OutputError
 from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound
+from tests.conftest import fill_disk
 
 RATE = 2000
 CODEC = MuLaw(64, RATE)
@@ -114,6 +115,23 @@ def test_blocks_sound_like_the_whole(tmp_path: Path) -> None:
     (tmp_path / "b.wav").write_bytes(streamed)
     first, second = (soundfile.read(tmp_path / name)[0] for name in ("a.wav", "b.wav"))
     assert np.array_equal(first, second[:3000])
+
+
+def test_a_wav_that_cannot_be_written_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk(monkeypatch, room=3000)
+    with (
+        pytest.raises(OutputError, match=r"a\.wav: no space left"),
+        SOUND.open(tmp_path / "a.wav", False) as write,
+    ):
+        for _ in range(10):
+            write(np.zeros(500, np.uint8))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "a.wav").write_bytes(b"another's")
+    with pytest.raises(OutputError, match="exists"), SOUND.open(tmp_path / "a.wav", False):
+        pass
+    assert (tmp_path / "a.wav").read_bytes() == b"another's"
 
 
 def test_files_that_cannot_take_it_are_refused() -> None:
