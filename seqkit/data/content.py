@@ -28,6 +28,7 @@ _CONTAINERS = {
     b"GIF89a": "a GIF picture",
 }
 """Files that may hold text but are none, by how they begin."""
+_PARQUET = b"PAR1"
 _TAR = slice(257, 262)
 
 
@@ -35,7 +36,14 @@ def container(begin: bytes) -> str:
     """What a document, archive or picture is, in words; empty if it is none that is known."""
     if begin[_TAR] == b"ustar":
         return "a tar archive"
+    if is_parquet(begin):
+        return "a Parquet file"
     return next((what for mark, what in _CONTAINERS.items() if begin.startswith(mark)), "")
+
+
+def is_parquet(begin: bytes) -> bool:
+    """Whether a file is a table in Parquet, which `data.kind=hf` reads."""
+    return begin.startswith(_PARQUET)
 
 
 def wide_encoding(begin: bytes) -> str:

@@ -24,6 +24,7 @@ def packed() -> dict[str, bytes]:
         "tar": tarred.getvalue(),
         "gzip": gzip.compress(b"some text"),
         "PNG": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        "Parquet": b"PAR1\x15\x04\x15 some text",
         "PDF": b"%PDF-1.7\n1 0 obj\n",
     }
 

@@ -145,6 +145,10 @@ def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
         ("some text".encode("utf-16-le"), r"not utf-8: .* data\.encoding=utf-16-le$"),
         ("some text".encode("utf-16-be"), r"not utf-8: .* data\.encoding=utf-16-be$"),
         (b"PK\x03\x04\x14\0\0\0", r"it is a Word document .*zip.*: save .*data\.kind=bytes$"),
+        (
+            b"PAR1\x15\x04",
+            r"it is a Parquet file: give data\.kind=hf data\.path=.*data\.column=text$",
+        ),
         (b"\x1f\x8b\x08\0", r"it is compressed by gzip: save .*data\.kind=bytes$"),
     ],
 )
