@@ -14,16 +14,18 @@ import numpy as np
 
 from seqkit import disk, room
 from seqkit.data import codecs, file_hashes
+from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
+from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
 from seqkit.disk import OutputFile
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
-_FORMAT = 4  # of the cached files; a change of the format changes their key
+_FORMAT = 5  # of the cached files; a change of the format changes their key
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ def load(
     code = codecs.fingerprint(type(codec))
     key = source.key({**settings, "codec": codec.to_spec(), "code": code})
     base = source.cache / "corpora" / key
+    complete = all(base.with_suffix(suffix).exists() for suffix in (".bin", ".json"))
     if corpus := _cached(base, source, codec):
         return corpus
     shown = source.meter.shown("encoding", source.bytes)
@@ -186,11 +189,18 @@ def load(
     notes = [_without_places(note, source) for note in encoded.notes]
     meta = {**vars(encoded), "starts": starts, "symbols": size, "notes": notes}
     source.check_unchanged()
+    try:
+        meta["sha256"] = _digest(base, meta, source.meter)
+    except OSError as error:
+        raise DataError(f"{base}.bin: {disk.describe(error)}: start again") from error
     with disk.atomic_write(base.with_suffix(".json")) as stream:
         stream.write(json.dumps(meta).encode())
-    corpus = _cached(base, source, codec)
+    corpus = _opened(base, meta, source, codec)
     if corpus is None:
         raise DataError(f"{base}.bin: the encoded data changed: start again")
+    if complete:
+        told = f"the cached copy of {source.located} was damaged: it was made again"
+        return dataclasses.replace(corpus, notes=(told, *corpus.notes))
     return corpus
 
 
@@ -208,11 +218,32 @@ def _with_places(note: str, source: Source) -> str:
     return re.sub("\0(\\d+)\0", lambda found: paths[int(found[1])], note)
 
 
-def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
-    meta = file_hashes.remembered(base.with_suffix(".json"))
+def _digest(base: Path, meta: Mapping[str, Any], meter: Meter) -> str:
+    """The sha256 of the cached symbols and of what is written down of them."""
+    rest = json.loads(json.dumps({key: meta[key] for key in meta if key != "sha256"}))
+    digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
     data = base.with_suffix(".bin")
-    if meta is None:
+    with meter.shown("checking the cache", data.stat().st_size):
+        for block in blocks(data, meter.add):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
+    """The corpus from the cache; None if it is not there whole, or damaged."""
+    meta = file_hashes.remembered(base.with_suffix(".json"))
+    try:
+        # The digest first: another process may put a new file in the place of a damaged one.
+        if meta is None or meta.get("sha256") != _digest(base, meta, source.meter):
+            return None
+    except (BadFileError, OSError):
         return None
+    return _opened(base, meta, source, codec)
+
+
+def _opened(base: Path, meta: Mapping[str, Any], source: Source, codec: Codec) -> Corpus | None:
+    """The corpus of cached symbols and what is written down of them; None if they do not fit."""
+    data = base.with_suffix(".bin")
     located = source.located
     try:
         dtype = symbol_dtype(codec.size)
@@ -237,4 +268,4 @@ def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
             stand_in=located.path if located.stands_in else None,
         )
     except (KeyError, IndexError, TypeError, ValueError, OSError):
-        return None  # damaged, or from another version: made anew
+        return None

@@ -169,7 +169,7 @@ def test_whoever_insists_waits_for_no_disk(folder: SlowFolder) -> None:
 def test_a_gpu_goes_on_after_the_copy_and_not_before_it(folder: SlowFolder) -> None:
     checkpoint = at(1)
     checkpoint.weights = {name: own.cuda() for name, own in checkpoint.weights.items()}
-    busy = torch.randn(4096, 4096, device="cuda")
+    busy = torch.randn(4096, 4096).cuda()
     with Saver(folder) as saver:
         for step in (1, 2):
             folder.gate.clear()
