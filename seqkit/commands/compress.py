@@ -49,7 +49,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if packed.left:
         console.notice(
             f"{packed.left:,} of {size:,} bytes were left to LZMA, which makes less of them than "
-            "the model: they are unlike what it learned from"
+            "the model"
         )
     told = f"{size:,} {unit_of(saved.codec)} in {packed.size:,} bytes"
     if size:

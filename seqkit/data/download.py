@@ -65,7 +65,7 @@ class Download:
         if self.sample is None:
             raise DataError(f"{failed}: {advice}") from error
         folders.notice(
-            f"{failed}: training on a small sample, {self.sample.name}. For the real data {advice}."
+            f"{failed}: a small sample is read, {self.sample.name}. For the real data {advice}."
         )
         return Located(self.sample, self.sample.name, stands_in=True)
 

@@ -140,7 +140,10 @@ class Text:
             reason = disk.describe(error)
             raise DataError(f"prompt_file={path}: cannot be read: {reason}") from error
         except UnicodeDecodeError as error:
-            raise DataError(f"prompt_file={path}: byte {error.start} is not utf-8") from error
+            raise DataError(
+                f"prompt_file={path}: byte {error.start} is not utf-8, in which prompts are read, "
+                "whatever data.encoding was: save the prompt as UTF-8"
+            ) from error
 
     def watch(
         self,

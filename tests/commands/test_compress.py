@@ -56,6 +56,7 @@ def test_what_is_left_to_lzma_is_told(
     words = [f"checkpoint={trained}", "device=cpu", f"out={tmp_path / 'other.sq'}"]
     done = run("compress", *words, f"data.path={tmp_path / 'other'}")
     assert "2,400 of 2,400 bytes were left to LZMA" in done.err
+    assert "less of them than the model\n" in done.err
     known = run("compress", *words, f"data.path={tmp_path / 'text'}", "overwrite=true")
     assert "LZMA" not in known.err
 
