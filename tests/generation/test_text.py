@@ -47,7 +47,7 @@ def test_prompts(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         read(Prompt(file=tmp_path))
     file.write_bytes(b"a\xff")
-    with pytest.raises(DataError, match="byte 1 is not utf-8.*as UTF-8"):
+    with pytest.raises(DataError, match=r"byte 1 is not utf-8.*as UTF-8"):
         read(Prompt(file=file))
     assert told == ["prompt: the model never saw 'z' (1): left out"]
 
