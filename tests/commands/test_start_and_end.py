@@ -54,7 +54,8 @@ def test_something_is_shown_before_pytorch_is_imported(
         ("compress checkpoint=none out=b", 4, "none: no such checkpoint"),
         ("inspect checkpoint=.", 4, ".: no checkpoint in this folder"),
         ("compare runs=none", 2, "runs=none: no run there"),
-        ("generate checkpoint=a out=a", 6, "a exists: give another out"),
+        ("generate checkpoint=a out=a", 6, "out=a is what is read: give another name"),
+        ("generate checkpoint=a out=c", 6, "c exists: give another out"),
         ("bench shape=toy out=none/b", 6, "there is no folder none"),
         ("report run_dir=none", 4, "run_dir=none: no such folder"),
         ("doctor data.path=none", 3, "none: cannot be read: no such file"),
@@ -70,6 +71,7 @@ def test_what_is_not_there_is_told_without_pytorch(
     words: str, code: int, told: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a").touch()
+    (tmp_path / "c").touch()
     done = subprocess.run(
         [sys.executable, "-c", _WITHOUT_TORCH, *words.split()],
         cwd=tmp_path,
