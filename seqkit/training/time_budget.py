@@ -16,7 +16,7 @@ from seqkit.training.schedule import decayed
 _WARM_UP = 0.1  # of the budget at most, however few steps that are
 VALIDATIONS = 5
 """Spread over the budget, where there are any before the last, and steps do not bring as many."""
-_SHARE = 0.1  # of the time that these validations take, at most
+_SHARE = 0.1  # of the time: what these validations take at most, and so do samples
 _TOLERATED = 3  # times its share that a validation of the whole part may take
 _LEAST_RUN = 1 << 15  # symbols, of which half are scored: by so many, losses can be told apart
 _GRAIN = 0.01  # of the budget: the clock is looked at more often than that
@@ -35,6 +35,8 @@ class Spent:
         closing: the longest that a validation took, with checkpoint and sample; before the first
             one, what it is expected to take.
         budget: the largest one that came to its end.
+        sampled: where the last sample ended.
+        sample: what it took.
         scored: the symbols of the validation part that there is time for; None: not known yet.
         scored_within: the budget for which that was found.
     """
@@ -45,6 +47,8 @@ class Spent:
     validated: float = 0.0
     closing: float = 0.0
     budget: float = 0.0
+    sampled: float = 0.0
+    sample: float = 0.0
     scored: int | None = None
     scored_within: float = 0.0
 
@@ -121,6 +125,18 @@ class TimeBudget:
         took = max(self.spent.closing, self.spent.seconds - begun)
         if 0 < self._seconds <= self.spent.seconds + took:
             self.close()
+
+    @property
+    def has_room_for_sample(self) -> bool:
+        """Whether samples keep to their share of a budget; the last validation's has its own."""
+        spent = self.spent
+        waited = spent.seconds - spent.sampled >= spent.sample / _SHARE
+        return waited or self.is_closed or not self._seconds
+
+    def sampled(self, begun: float) -> None:
+        """A sample that began at `begun` seconds is made."""
+        self.tick()
+        self.spent.sampled, self.spent.sample = self.spent.seconds, self.spent.seconds - begun
 
     @property
     def scored(self) -> int | None:

@@ -179,7 +179,11 @@ class Trainer:
         self._time.judged(begun)
         yield validated
         yield CheckpointDue(progress.step)
-        yield SampleDue(progress.step)
+        self._time.tick()
+        if self._time.has_room_for_sample:
+            begun = self.elapsed
+            yield SampleDue(progress.step)
+            self._time.sampled(begun)
 
     @property
     def _validation_due(self) -> bool:

@@ -150,6 +150,17 @@ def test_validations_on_the_way_come_as_asked_for() -> None:
     assert often[:-1] == list(range(20, often[-1], 20))
 
 
+def test_samples_on_the_way_take_a_tenth_of_the_budget() -> None:
+    def count(event: type[Event], **train: object) -> int:
+        machine = Machine(validation=0.5)  # that long for the sample after it
+        machine.run(machine.training(validate_every=5, **train), lambda passed: 0.1)
+        return sum(isinstance(found, event) for found in machine.events)
+
+    assert count(Validated) > 100
+    assert count(SampleDue) == pytest.approx(0.1 * MINUTE / 0.5, abs=2)
+    assert count(SampleDue, max_minutes=0.0, max_steps=500) == 100  # where there is no budget
+
+
 def test_the_steps_that_it_will_be_are_foretold() -> None:
     machine = Machine()
     training = machine.training()
