@@ -34,6 +34,7 @@ def ended_by_signals(advice: str = "") -> "Iterator[Interrupts]":
     Raises:
         StoppedError: one came.
         InterruptedRunError: Ctrl-C, where there is `advice`; it is raised as it is otherwise.
+        KeyboardInterrupt: also for one that came before the block, which whoever heard it tells.
     """
     interrupts = Interrupts()
     try:
@@ -50,8 +51,10 @@ def ended_by_signals(advice: str = "") -> "Iterator[Interrupts]":
 
 def _ended_by(interrupts: "Interrupts", advice: str) -> BaseException:
     """What a signal comes to."""
-    if interrupts.received in (None, signal.SIGINT):
-        return InterruptedRunError(f"interrupted: {advice}") if advice else KeyboardInterrupt()
+    if interrupts.received is None or (interrupts.received == signal.SIGINT and not advice):
+        return KeyboardInterrupt()
+    if interrupts.received == signal.SIGINT:
+        return InterruptedRunError(f"interrupted: {advice}")
     told = advice or "what it wrote until then is whole"
     return StoppedError(f"stopped by {interrupts.received.name}: {told}")
 

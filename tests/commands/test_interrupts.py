@@ -136,6 +136,10 @@ def test_a_signal_within_an_import_is_raised_after_it(
     assert found == [5]
     with pytest.raises(KeyboardInterrupt), Interrupts():  # before the next look
         importlib.reload(sys.modules["signals_in_import"])
+    with pytest.raises(StoppedError, match="SIGTERM"), ended_by_signals():
+        importlib.reload(sys.modules["signals_in_import"])
+        with ended_by_signals("advice for signals that come in here"):
+            time.sleep(5)
 
 
 def test_two_ctrl_c_in_a_moment_still_save(text_file: Path, tmp_path: Path) -> None:
