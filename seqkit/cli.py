@@ -155,6 +155,10 @@ def _main(arguments: list[str]) -> int:
         if given.help:
             stdout.write(_keys_help(command))
             return 0
+    if any("=" not in word for word in words):
+        from seqkit.commands import named
+
+        named.refuse_bare_paths(command, words)
     if given.multirun and given.cfg:
         raise ConfigError("--cfg prints one config: leave --multirun out")
     if given.multirun:

@@ -1,14 +1,43 @@
 """What a command line names, looked for before PyTorch is imported, which takes seconds."""
 
+import os
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from seqkit import disk, processes
-from seqkit.commands import COMMANDS, outputs
+from seqkit.commands import COMMANDS, outputs, reads
 from seqkit.config import Config
 from seqkit.data import files, pipes, remote
 from seqkit.data.sound.reader import Reader
-from seqkit.errors import DataError
+from seqkit.errors import ConfigError, DataError
 from seqkit.runs import layout, search
+
+_OF_RUNS = ("checkpoint", "run_dir", "runs")  # keys that name a run, or several
+
+
+def refuse_bare_paths(command: str, words: Sequence[str]) -> None:
+    """Raise ConfigError where files or folders are given without their keys, which are named."""
+    paths = [word for word in words if "=" not in word and os.path.lexists(word)]
+    keys = [_key_of(command, Path(path)) for path in paths]
+    meant = [f"{key}={path}" for key, path in zip(keys, paths, strict=True) if key]
+    if not meant:
+        return
+    folders = {Path(path).parent for path in paths}
+    if command == "compare" and len(paths) > 1 == len(folders):  # a glob that the shell expanded
+        meant = [f"runs={folders.pop()}"]
+    if command == "train" and "run_dir" in keys:
+        meant.append("resume=auto")
+    raise ConfigError(f"{' and '.join(paths)} without a key: did you mean {shlex.join(meant)}?")
+
+
+def _key_of(command: str, path: Path) -> str:
+    """The key of a command that a path was probably meant for; empty if it takes none."""
+    prompt = "prompt_audio" if files.is_named_as_sound(path.name) else "prompt_file"
+    order = ["data.path", prompt, *_OF_RUNS]
+    if path.suffix == ".safetensors" or layout.is_run(path) or layout.runs_below(path):
+        order = [*_OF_RUNS, *order]
+    return next((key for key in order if reads(command, key)), "")
 
 
 def check(command: str, config: Config) -> None:

@@ -130,7 +130,9 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
     for argument in arguments:
         key, sign, value = argument.partition("=")
         if not sign:
-            raise ConfigError(f"{argument!r} is not key=value")
+            raise ConfigError(
+                f"{argument!r} is not key=value: --help after the command lists its keys"
+            )
         if not key:
             raise ConfigError(f"{argument!r} has no key before the = sign: give key=value")
         if key[:1] in "+~" and not key.lstrip("+~").startswith("hydra."):

@@ -1,0 +1,60 @@
+"""A file or a folder that is given without its key: the key that was meant is named."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SENTENCE, Run
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("generate runs/a", "checkpoint=runs/a"),
+        ("generate runs/a/checkpoints/best.safetensors length=9", "checkpoint=runs/a/checkpoints"),
+        ("generate checkpoint=runs/a play.txt", "prompt_file=play.txt"),
+        ("generate checkpoint=runs/a voice.wav", "prompt_audio=voice.wav"),
+        ("generate runs", "checkpoint=runs"),
+        ("evaluate runs/a play.txt json=true", "checkpoint=runs/a data.path=play.txt"),
+        ("score runs/a", "checkpoint=runs/a"),
+        ("inspect runs/a", "checkpoint=runs/a"),
+        ("export runs/a out=a.onnx", "checkpoint=runs/a"),
+        ("compress checkpoint=runs/a play.txt out=b", "data.path=play.txt"),
+        ("compress checkpoint=runs/a 'my play.txt' out=b", "'data.path=my play.txt'"),
+        ("report runs/a", "run_dir=runs/a"),
+        ("doctor runs/a", "run_dir=runs/a"),
+        ("doctor play.txt", "data.path=play.txt"),
+        ("prepare play.txt out=shards", "data.path=play.txt"),
+        ("compare runs/a", "runs=runs/a"),
+        ("compare runs/a runs/b", "runs=runs"),
+        ("train runs/a", "run_dir=runs/a resume=auto"),
+        ("recipe=shakespeare play.txt", "data.path=play.txt"),
+        ("--multirun recipe=shakespeare seed=1,2 play.txt", "data.path=play.txt"),
+    ],
+)
+def test_the_key_that_was_meant_is_named(
+    words: str, meant: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        checkpoints = Path("runs", name, "checkpoints")
+        checkpoints.mkdir(parents=True)
+        (checkpoints / "best.safetensors").touch()
+    for name in ("play.txt", "my play.txt", "voice.wav"):
+        Path(name).write_text(SENTENCE)
+    refused = run(*shlex.split(words))
+    assert (refused.code, refused.out) == (2, b"")
+    assert f" without a key: did you mean {meant}" in refused.err
+    assert refused.err.count("\n") == 1
+
+
+def test_what_is_neither_there_nor_key_and_value_is_told_what_to_look_at(run: Run) -> None:
+    refused = run("generate", "runs/none")
+    assert refused.code == 2
+    assert "'runs/none' is not key=value: --help after the command lists its keys\n" in refused.err
+
+
+def test_a_command_that_takes_no_path_names_no_key(run: Run, text_file: Path) -> None:
+    refused = run("bench", text_file)
+    assert (refused.code, "is not key=value: " in refused.err) == (2, True)
