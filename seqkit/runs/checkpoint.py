@@ -5,7 +5,6 @@ digest's own 64 characters zeroed, stands beside it. Reading one imports and exe
 """
 
 import dataclasses
-import hashlib
 import json
 import stat
 import struct
@@ -27,10 +26,9 @@ from seqkit.errors import CheckpointError, ConfigError
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.plugins import Catalogue
 from seqkit.renamed_keys import upgrade
-from seqkit.runs import tensor_file
+from seqkit.runs import digest, tensor_file
 
 FORMAT = 1
-_ZEROS = "0" * 64
 _WEIGHTS = "model."
 _LARGEST_HEADER = 1 << 26  # bytes: a vocabulary of all characters takes a quarter
 _NOT_OURS = (
@@ -82,14 +80,10 @@ class Checkpoint:
         tensors |= self.training_tensors
         header, contents = tensor_file.pieces(
             {name: value.cpu() for name, value in tensors.items()},
-            {"digest": _ZEROS, "seqkit": json.dumps(record)},
+            {"digest": digest.ZEROS, "seqkit": json.dumps(record)},
         )
-        digest = hashlib.sha256(header)
-        for content in contents:
-            digest.update(content)
-        signed = _with_digest(header, _digest_place(header), digest.hexdigest().encode())
         with disk.atomic_write(path, size=len(header) + sum(map(len, contents))) as stream:
-            for part in (*signed, *contents):
+            for part in digest.signed(header, contents):
                 stream.write(part)
 
     def build(self, device: torch.device) -> CharRNN:
@@ -233,19 +227,6 @@ def as_trained(config: Config, saved: Checkpoint) -> Config:
     return wanted
 
 
-def _digest_place(content: bytes) -> int:
-    """Where the digest's 64 characters begin: in the metadata, which stands in the header."""
-    length = struct.unpack("<Q", content[:8])[0]
-    mark = b'"digest":"'
-    place = content.find(mark, 8, 8 + length)
-    return place + len(mark) if place >= 0 else -1
-
-
-def _with_digest(content: bytes, place: int, digest: bytes) -> list[bytes | memoryview]:
-    """A file with its digest at `place`, in parts: it is too large for a copy."""
-    return [content[:place], digest, memoryview(content)[place + 64 :]]
-
-
 def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
     foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
     try:
@@ -253,14 +234,10 @@ def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
         if length > _LARGEST_HEADER:
             raise foreign
         metadata = json.loads(content[8 : 8 + length])["__metadata__"]
-        digest, header = metadata["digest"], json.loads(metadata["seqkit"])
+        claimed, header = metadata["digest"], json.loads(metadata["seqkit"])
     except _NOT_OURS as error:
         raise foreign from error
-    place = _digest_place(content)
-    zeroed = hashlib.sha256()
-    for part in _with_digest(content, place, _ZEROS.encode()):
-        zeroed.update(part)
-    if place < 0 or zeroed.hexdigest() != digest:
+    if not digest.fits(content, claimed):
         others = [path.with_name(f"{name}.safetensors") for name in ("previous", "last", "best")]
         there = [other.name for other in others if other != path and other.exists()]
         instead = f": use another one, {there[0]} for instance" if there else ""
