@@ -12,7 +12,8 @@ from seqkit.data.shards import opened
 from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.ranks import Ranks
-from seqkit.runs import resume
+from seqkit.report import next_command
+from seqkit.runs import record, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
@@ -38,7 +39,7 @@ def claimed(
                 _check_unused(config, folder)
                 folder.check_no_others()
             goes_on = config.resume != "never" and folder.holds_run
-            saved = folder.load_last(catalogue, notice) if goes_on else None
+            saved = _last(folder, catalogue, notice) if goes_on else None
         if goes_on and saved is None:
             notice(f"{folder.path}: no checkpoint to go on from is left: the run starts again")
         if saved is None and config.resume == "force":
@@ -52,6 +53,20 @@ def claimed(
                 resume.check_settings(config, saved)
             config.init_from = saved.config.get("init_from")
         yield folder, saved
+
+
+def _last(
+    folder: RunFolder, catalogue: Catalogue, notice: Callable[[str], None]
+) -> Checkpoint | None:
+    """The checkpoint to go on from. Raises CheckpointError with a command that works instead."""
+    try:
+        return folder.load_last(catalogue, notice)
+    except CheckpointError as error:
+        run = record.read(folder.path)
+        if next_command.can_go_on(run):  # with what the error asks for
+            raise
+        said, command = next_command.anew(run)
+        raise CheckpointError(f"{error}{said} {command}".rstrip()) from error
 
 
 def _run_folder(config: Config) -> RunFolder:

@@ -6,7 +6,7 @@ from typing import Any
 
 from seqkit.command_line import command_line
 from seqkit.renamed_keys import RENAMED
-from seqkit.runs.checkpoint import peek
+from seqkit.runs.checkpoint import is_whole, peek
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.record import Record
 
@@ -16,8 +16,8 @@ def can_go_on(record: Record) -> bool:
     files = RunFiles(record.path)
     saved = [files.checkpoint(name) for name in ("next", "last", "previous")]
     there = [file for file in saved if file.exists()]
-    whole = any((header := peek(file)) and header.get("training") for file in there)
-    return record.settings is not None and (whole or not there)
+    states = (file for file in there if (header := peek(file)) and header.get("training"))
+    return record.settings is not None and (any(map(is_whole, states)) or not there)
 
 
 def go_on(record: Record) -> tuple[str, str]:
@@ -27,13 +27,20 @@ def go_on(record: Record) -> tuple[str, str]:
     damage = "Its last checkpoints are damaged"
     if record.settings is None:
         damage = "Its config.yaml cannot be read"
+    said, command = anew(record)
+    return f"{damage}{said}", command
+
+
+def anew(record: Record) -> tuple[str, str]:
+    """How to begin again where a run cannot go on, as `go_on`; the sentence follows the damage."""
     for name in ("best", "last", "previous"):
         file = RunFiles(record.path).checkpoint(name)
-        if (header := peek(file)) and (command := _with_weights(record.path, file, header)):
-            return f"{damage}. This begins a new run with the weights of {file.name}:", command
+        header = peek(file) if is_whole(file) else None
+        if header and (command := _with_weights(record.path, file, header)):
+            return f". This begins a new run with the weights of {file.name}:", command
     if command := again(record):
-        return f"{damage}, and nothing is left of its weights. This trains anew:", command
-    return f"{damage}, and nothing is left of its weights: train anew.", ""
+        return ", and nothing is left of its weights. This trains anew:", command
+    return ", and nothing is left of its weights: train anew.", ""
 
 
 def resume(record: Record, *keys: str) -> str:

@@ -98,10 +98,11 @@ class Checkpoint:
         return model.to(device)
 
 
-def load(path: Path, catalogue: Catalogue) -> Checkpoint:
+def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint:
     """Read a checkpoint and check it whole.
 
-    Its codec is looked for in the catalogue: nothing that a checkpoint names is imported.
+    Its codec is looked for in the catalogue: nothing that a checkpoint names is imported. Of a
+    damaged one it is said which other one of its run can be used, if `advise` is set.
 
     Raises:
         CheckpointError: missing, unreadable, damaged, foreign or of a newer format.
@@ -118,7 +119,10 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         raise CheckpointError(f"{path}: cannot be read: {disk.describe(error)}") from error
     except ValueError as error:  # a name with a NUL
         raise CheckpointError(f"{str(path)!r}: no such checkpoint: {error}") from error
-    header = _verified_header(path, content)
+    try:
+        header = _verified_header(path, content)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}{_instead_of(path) if advise else ''}") from error
     if header.get("format") != FORMAT:
         raise CheckpointError(
             f"{path}: format {header.get('format')!r}, and this seqkit reads format {FORMAT}: "
@@ -178,6 +182,15 @@ def peek(path: Path) -> dict[str, Any] | None:
         return None
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a checkpoint is there and nothing in it is damaged: all of it is read."""
+    try:
+        content = path.read_bytes() if stat.S_ISREG(path.stat().st_mode) else b""
+        return digest.fits(content, _metadata(content)["digest"])
+    except (OSError, *_NOT_OURS):
+        return False
+
+
 def _check_record(header: dict[str, Any]) -> None:
     """Check the types of what is read beside model, codec and weights.
 
@@ -230,20 +243,32 @@ def as_trained(config: Config, saved: Checkpoint) -> Config:
 def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
     foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
     try:
-        length = struct.unpack("<Q", content[:8])[0]
-        if length > _LARGEST_HEADER:
-            raise foreign
-        metadata = json.loads(content[8 : 8 + length])["__metadata__"]
+        metadata = _metadata(content)
         claimed, header = metadata["digest"], json.loads(metadata["seqkit"])
     except _NOT_OURS as error:
         raise foreign from error
     if not digest.fits(content, claimed):
-        others = [path.with_name(f"{name}.safetensors") for name in ("previous", "last", "best")]
-        there = [other.name for other in others if other != path and other.exists()]
-        instead = f": use another one, {there[0]} for instance" if there else ""
-        raise CheckpointError(
-            f"{path}: the checkpoint is damaged, its digest does not match{instead}"
-        )
+        raise CheckpointError(f"{path}: the checkpoint is damaged, its digest does not match")
     if not isinstance(header, dict):
         raise foreign
     return header
+
+
+def _metadata(content: bytes) -> dict[str, Any]:
+    """What a file's header says beside its tensors. Raises one of _NOT_OURS."""
+    length = struct.unpack("<Q", content[:8])[0]
+    if length > _LARGEST_HEADER:
+        raise ValueError(f"a header of {length} bytes")
+    metadata: dict[str, Any] = json.loads(content[8 : 8 + length])["__metadata__"]
+    return metadata
+
+
+def _instead_of(path: Path) -> str:
+    """Which other checkpoint of its run can be used in the place of one that is damaged."""
+    names = [f"{name}.safetensors" for name in ("previous", "last", "best")]
+    others = [path.with_name(name) for name in names if path.name in names and name != path.name]
+    others = [other for other in others if other.exists()]
+    if whole := next(filter(is_whole, others), None):
+        return f": use another one, {whole.name} for instance"
+    nor = "".join(f"; nor is {other.name} of use" for other in others)
+    return f"{nor}: train anew" if nor else ""

@@ -238,7 +238,7 @@ class RunFolder:
             if not file.exists():
                 continue
             try:
-                found = checkpoint.load(file, catalogue)
+                found = checkpoint.load(file, catalogue, advise=False)
                 if found.training is None:
                     raise CheckpointError(f"{file}: it holds no training state")
             except CheckpointError as error:
@@ -251,13 +251,8 @@ class RunFolder:
                 self._take_next()
             return found
         if damaged:
-            first = str(damaged[0][1]).partition(": use another")[0]
             others = "".join(f"; nor is {file.name} of use" for file, _ in damaged[1:])
-            best = self.files.checkpoint("best")
-            weights = f", or give another run_dir and init_from={best}" if best.exists() else ""
-            raise CheckpointError(
-                f"the run cannot go on: {first}{others}: start again with overwrite=true{weights}"
-            )
+            raise CheckpointError(f"the run cannot go on: {damaged[0][1]}{others}")
         return None
 
 

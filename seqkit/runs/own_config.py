@@ -14,7 +14,7 @@ def read_config(folder: Path) -> Config:
     """The settings of the run in a folder, as it wrote them to config.yaml.
 
     Raises:
-        ConfigError: there is no run, or the file does not hold settings.
+        ConfigError: there is no run, or the file does not hold settings; it says what to do.
         CheckpointError: the file cannot be read.
     """
     file = RunFiles(folder).config
@@ -27,9 +27,18 @@ def read_config(folder: Path) -> Config:
         raise ConfigError(f"run_dir={folder}: {_instead_of_a_run(folder)}") from error
     except OSError as error:
         raise CheckpointError(f"{file}: cannot be read: {disk.describe(error)}") from error
-    if len(content) > LARGEST:
-        raise ConfigError(f"{file}: larger than any config that seqkit writes")
-    return from_yaml(content, str(file))
+    try:
+        if len(content) > LARGEST:
+            raise ConfigError(f"{file}: larger than any config that seqkit writes")
+        config = from_yaml(content, str(file))
+        if not config.recipe:
+            raise ConfigError(f"{file}: it names no recipe")
+    except ConfigError as error:
+        raise ConfigError(
+            f"{error}. To go on, give the run's recipe and keys again, beside run_dir={folder} "
+            "resume=auto"
+        ) from error
+    return config
 
 
 def _instead_of_a_run(folder: Path) -> str:

@@ -1,13 +1,14 @@
 """Runs of which something is damaged or gone: gone on with as far as it can be, or refused."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.conftest import TINY, Run, weights
+from tests.conftest import SMALL, TINY, Run, weights
 
 pytestmark = pytest.mark.faults
 
@@ -136,5 +137,44 @@ def test_a_damaged_config_is_refused_in_a_line(
     refused = run("run_dir=a", "resume=auto")
     assert refused.code == 2, refused.err
     assert said in refused.err
+    assert refused.err.endswith("recipe and keys again, beside run_dir=a resume=auto\n")
     assert refused.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_run_whose_config_is_damaged_goes_on_with_its_keys(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
+    assert run(*arguments, "train.max_steps=3").code == 0
+    (tmp_path / "a" / "config.yaml").write_bytes(b"")
+    assert run(*arguments[-2:]).code == 2
+    again = run(*arguments, "train.max_steps=5")
+    assert again.code == 0, again.err
+    assert "going on at step 3" in again.err
+    assert run(*arguments[-2:]).code == 0
+
+
+@pytest.mark.parametrize(
+    ("damaged", "left"),
+    [(("last", "previous", "best"), ""), (("last", "previous"), "weights of best.safetensors:")],
+)
+def test_no_damaged_checkpoint_is_named_as_one_to_use(
+    damaged: tuple[str, ...], left: str, run: Run, trained: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(trained, tmp_path / "a")
+    (tmp_path / "a" / "summary.json").unlink()
+    for name in damaged:
+        file = tmp_path / "a" / "checkpoints" / f"{name}.safetensors"
+        content = bytearray(file.read_bytes())
+        content[-1] ^= 1  # as long as before
+        file.write_bytes(content)
+    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto")
+    assert (refused.code, refused.err.count("\n")) == (4, 1)
+    said, _, command = refused.err.partition(": python -m seqkit ")
+    assert f"{said}:".endswith(left or "nothing is left of its weights. This trains anew:")
+    words = [*shlex.split(command), *SMALL, "train.max_steps=1"]
+    begun = run(*words)
+    assert begun.code == 0, begun.err
+    told = run("doctor", f"run_dir={tmp_path / 'a'}").out.decode()
+    assert f"python -m seqkit {command.strip()}" in told

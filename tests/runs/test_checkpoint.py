@@ -210,8 +210,10 @@ def test_the_keys_of_an_older_config_are_read_as_they_are_called_now(
     assert config == {"data": {"codec": now, "levels": 9}, "seed": 1}
 
 
-def test_a_damaged_checkpoint_names_another_one_that_is_there(tmp_path: Path) -> None:
-    last, previous = (tmp_path / f"{name}.safetensors" for name in ("last", "previous"))
+def test_a_damaged_checkpoint_names_another_one_that_is_whole(tmp_path: Path) -> None:
+    last, previous, best = (
+        tmp_path / f"{name}.safetensors" for name in ("last", "previous", "best")
+    )
     example().save(last)
     damaged = bytearray(last.read_bytes())
     damaged[-1] ^= 1
@@ -221,3 +223,11 @@ def test_a_damaged_checkpoint_names_another_one_that_is_there(tmp_path: Path) ->
     example().save(previous)
     with pytest.raises(CheckpointError, match=r"use another one, previous\.safetensors"):
         checkpoint.load(last, Catalogue())
+    previous.write_bytes(damaged)
+    best.write_bytes(b"")
+    for file, said in ((last, "its digest does not match"), (best, "not a seqkit checkpoint")):
+        others = "".join(
+            rf"; nor is {other.name} of use" for other in (previous, last, best) if other != file
+        )
+        with pytest.raises(CheckpointError, match=rf"{said}{others}: train anew\Z"):
+            checkpoint.load(file, Catalogue())
