@@ -6,8 +6,7 @@ import gc
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -16,11 +15,12 @@ import seqkit
 from seqkit import commands, plugins, processes, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
-from seqkit.commands.interrupts import asking, ended_by_signals
+from seqkit.commands.interrupts import NOT_BEGUN, asking, ended_by_signals
 from seqkit.config import options
 from seqkit.console import Console
 from seqkit.errors import (
     ConfigError,
+    InterruptedRunError,
     SeqkitError,
     StoppedError,
     expected,
@@ -83,7 +83,7 @@ def _exit_code(run: Callable[[], int]) -> int:
             return run()
     except SeqkitError as error:
         if not processes.place().leads:
-            if isinstance(error, StoppedError):
+            if isinstance(error, StoppedError | InterruptedRunError):
                 return error.exit_code  # the launcher ends it: rank 0 tells
             processes.let_first_speak()
         if shows_tracebacks() and sys.stderr is not None:
@@ -178,11 +178,14 @@ def _main(arguments: list[str]) -> int:
     return _run(command, composed, words)
 
 
-def _starting(words: Sequence[str]) -> AbstractContextManager[object]:
+@contextlib.contextmanager
+def _starting(words: Sequence[str]) -> Iterator[None]:
     """Show that something is under way, while nothing but the command line is known."""
     wanted = {key: value for key, _, value in (word.partition("=") for word in words)}
     quiet = wanted.get("quiet", "false").lower() not in _NO
-    return Console(quiet or not processes.place().leads).progress(_STARTING)
+    console = Console(quiet or not processes.place().leads)
+    with ended_by_signals(NOT_BEGUN), console.progress(_STARTING):
+        yield
 
 
 class _Parser(argparse.ArgumentParser):
@@ -213,7 +216,7 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
         raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
-    with console.progress(_STARTING):
+    with ended_by_signals(NOT_BEGUN), console.progress(_STARTING):
         named.check(command, config)
         run = commands.load(command)  # PyTorch takes a second or two
     run(config, catalogue, console)

@@ -3,10 +3,30 @@
 import os
 import shlex
 
+from seqkit.processes import Place
 
-def command_line(*words: str) -> str:
-    """`python -m seqkit` with these words, each quoted so that it arrives letter for letter."""
-    return " ".join(["python -m seqkit", *map(_quoted, words)])
+_PORT = 29500  # as in docs/scale.md
+_ALONE = Place()
+
+
+def command_line(*words: str, place: Place = _ALONE) -> str:
+    """`python -m seqkit` with these words, each quoted so that it arrives letter for letter.
+
+    For a process that is one of several it is torchrun's, which starts as many.
+    """
+    return " ".join([_launcher(place), "-m seqkit", *map(_quoted, words)])
+
+
+def _launcher(place: Place) -> str:
+    if place.size == 1:
+        return "python"
+    if place.size == place.local_size:
+        return f"torchrun --standalone --nproc-per-node={place.size}"
+    machines = place.size // place.local_size
+    return (
+        f"torchrun --nnodes={machines} --nproc-per-node={place.local_size} --rdzv-backend=c10d "
+        f"--rdzv-endpoint={os.environ.get('MASTER_ADDR', 'HOST')}:{_PORT}"
+    )
 
 
 def _quoted(word: str) -> str:

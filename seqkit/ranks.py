@@ -50,7 +50,7 @@ class Ranks:
         """
         self.place = place
         self._store = store
-        self._advice = advice
+        self._advice = lambda: advice
 
     @property
     def alone(self) -> bool:
@@ -62,8 +62,8 @@ class Ranks:
         """Whether this process is the one that writes and speaks."""
         return self.place.leads
 
-    def advise(self, advice: str) -> None:
-        """Say what the user can do from now on when another process has ended."""
+    def advise(self, advice: Callable[[], str]) -> None:
+        """Have it called from now on when another process has ended: what the user can do then."""
         if not self.alone:
             self._advice = advice
 
@@ -226,7 +226,7 @@ class Ranks:
                 time.sleep(_GRACE)
             raise LostProcessError(
                 "another process has ended (the launcher's report names its rank and exit code). "
-                + self._advice
+                + self._advice()
             ) from error
 
     def leave(self, error: SeqkitError | KeyboardInterrupt) -> None:

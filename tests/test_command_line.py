@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from seqkit.command_line import command_line
+from seqkit.processes import Place
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,14 @@ def test_a_shell_reads_what_was_meant(word: str) -> None:
 def test_plain_words_stay_plain() -> None:
     line = command_line("generate", "checkpoint=runs/a", "plugins=a,b")
     assert line == "python -m seqkit generate checkpoint=runs/a plugins=a,b"
+
+
+def test_several_processes_are_started_by_torchrun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASTER_ADDR", "node1")
+    two = command_line("resume=auto", place=Place(1, 2, 1, 2))
+    assert two == "torchrun --standalone --nproc-per-node=2 -m seqkit resume=auto"
+    eight = command_line("resume=auto", place=Place(5, 8, 1, 4))
+    assert eight == (
+        "torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=node1:29500 "
+        "-m seqkit resume=auto"
+    )

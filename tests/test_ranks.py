@@ -40,7 +40,7 @@ def test_a_process_alone_agrees_with_itself() -> None:
         with ranks.turn(False), ranks.turn(True):
             ranks.check_same({"a": 1})
         before = {**vars(ALONE)}
-        ranks.advise("nobody else can end")
+        ranks.advise(lambda: "nobody else can end")
         assert (ranks is ALONE, vars(ALONE)) == (True, before)
 
 

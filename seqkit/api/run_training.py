@@ -42,7 +42,8 @@ from seqkit.symbols import Integers
 from seqkit.threads import SharedCores
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 
-_TO_GO_ON = "The run's last checkpoint is whole. To go on, start with torchrun"
+BEGIN_AGAIN = "The training had not begun; the same command begins it"
+"""What is said where it ends while it is set up: nothing is written by then."""
 
 
 def run_training(
@@ -99,7 +100,8 @@ def _run(
             saver.save(saved)
             saver.wait()
         step = trainer.progress.step
-        stopped = Stopped(step, reason, folder.path, training.catalogue.modules)
+        plugins = training.catalogue.modules
+        stopped = Stopped(step, reason, folder.path, plugins, ranks.place)
         followers.tell(stopped)
         return describe(stopped)
 
@@ -150,12 +152,22 @@ def _open_folder(training: Training) -> None:
     """Make the run's folder, or take back what was recorded there after the last checkpoint."""
     folder, config = training.folder, training.config
     folder.make()
-    again = go_on_with(folder.path, training.catalogue.modules)
-    training.ranks.advise(f"{_TO_GO_ON}: {again}")
+    training.ranks.advise(lambda: advice(training))
     if config.overwrite and config.resume == "never":
         folder.clear()
     folder.reopen(training.trainer.progress.step)
     folder.write_config(config)
+
+
+def advice(training: Training) -> str:
+    """What is left of a training that ended at once, and how to go on."""
+    folder, plugins = training.folder, training.catalogue.modules
+    if not folder.files.config.exists():
+        return BEGIN_AGAIN
+    again = go_on_with(folder.path, plugins, training.ranks.place)
+    if folder.files.has_checkpoints:
+        return f"The run's last checkpoint is whole. To go on: {again}"
+    return f"No checkpoint was saved yet. To begin anew: {again}"
 
 
 class _Contribution:

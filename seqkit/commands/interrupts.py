@@ -16,6 +16,8 @@ from seqkit.errors import (
     StoppedError,
 )
 
+NOT_BEGUN = "it had not begun; the same command begins it"
+"""The advice where a command is ended before it has done anything."""
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 _BOUNCE = 1.0  # seconds; a signal sooner after the first is the same wish, not a second one
 _LOOK_AGAIN = 0.02  # seconds

@@ -5,10 +5,10 @@ import signal
 
 from seqkit import device, meeting, processes, stdout
 from seqkit.api.prepare_training import Training, opened
-from seqkit.api.run_training import run_training
+from seqkit.api.run_training import BEGIN_AGAIN, advice, run_training
 from seqkit.api.samples import closing_file, closing_sample, draw_closing_sample
 from seqkit.commands import outputs, sample_output
-from seqkit.commands.interrupts import Interrupts, ended_by_signals
+from seqkit.commands.interrupts import NOT_BEGUN, Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.data.codecs import Quantiser
@@ -18,22 +18,21 @@ from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
 from seqkit.sweeps.pruning import Pruning
 
-_ADVICE = "The run's last checkpoint is whole: resume=auto goes on from it"
-
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Train, and print a sample of the best checkpoint to stdout.
 
     With torchrun this is one of several processes that train together.
     """
-    with (
-        meeting.joined(processes.place(), _ADVICE, console.progress) as joined,
-        contextlib.ExitStack() as held,
-    ):
-        with console.progress("setting up"):
-            training = held.enter_context(
-                opened(config, catalogue, console.notice, console.progress, joined)
+    with contextlib.ExitStack() as held:
+        with ended_by_signals(NOT_BEGUN):
+            joined = held.enter_context(
+                meeting.joined(processes.place(), BEGIN_AGAIN, console.progress)
             )
+            with console.progress("setting up"):
+                training = held.enter_context(
+                    opened(config, catalogue, console.notice, console.progress, joined)
+                )
         if training is None:
             return
         ended = _train(training, console)
@@ -66,7 +65,7 @@ def _train(training: Training, console: Console) -> bool:
             if interrupts.received is None:  # it came while the training was set up
                 raise
             again = f"another signal after {reason()} ended the training at once"
-            raise _stopped(interrupts, f"{again}; the last checkpoint is whole") from error
+            raise _stopped(interrupts, f"{again}. {advice(training)}") from error
         if interrupts.received is not None:  # after the last step
             raise _stopped(interrupts, f"stopped by {reason()}; the run is finished and saved")
         return True

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.command_line import command_line
+from seqkit.processes import Place
 from seqkit.progress_line import Reading, counted, duration, rounded
 from seqkit.training import events as training
 from seqkit.training.events import (
@@ -34,6 +35,8 @@ __all__ = [
     "go_on_with",
     "readings",
 ]
+
+_ALONE = Place()
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class Stopped:
     run_dir: Path
     plugins: tuple[str, ...] = ()
     """The modules that have to be given again."""
+    place: Place = _ALONE
+    """Of this process among those that train together."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ def describe(event: Event) -> str | None:
         case Stopped():
             return (
                 f"stopped by {event.reason} at step {event.step}; the state is saved: go on with: "
-                + go_on_with(event.run_dir, event.plugins)
+                + go_on_with(event.run_dir, event.plugins, event.place)
             )
         case Diverged():
             return event.reason
@@ -175,9 +180,9 @@ def share(scored: int, total: int) -> str:
     return "" if scored >= total else f", on {100 * scored / total:.2g} % of the validation part"
 
 
-def go_on_with(run_dir: Path, plugins: tuple[str, ...]) -> str:
-    """The command line that goes on with a run."""
-    return command_line(f"run_dir={run_dir}", "resume=auto", *_given(plugins))
+def go_on_with(run_dir: Path, plugins: tuple[str, ...], place: Place) -> str:
+    """The command line that goes on with a run, in as many processes."""
+    return command_line(f"run_dir={run_dir}", "resume=auto", *_given(plugins), place=place)
 
 
 def _given(plugins: tuple[str, ...]) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.errors import ConfigError, StoppedError
-from tests.conftest import Write, environment, start, wait_for_steps
+from tests.conftest import TINY, Run, Write, environment, start, wait_for_steps
 
 pytestmark = pytest.mark.faults
 
@@ -159,8 +159,11 @@ import pathlib, time
 from seqkit.runs.folder import RunFolder
 
 DATASETS = {}
+save = RunFolder.save
 
 def never(self, saved):
+    if saved.metrics["step"] <= 10:
+        return save(self, saved)
     pathlib.Path(self.path, "begun").touch()
     while True:
         time.sleep(1)
@@ -169,10 +172,18 @@ RunFolder.save = never
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+@pytest.mark.parametrize(
+    ("number", "code", "every", "told"),
+    [
+        (signal.SIGINT, 130, 0, "No checkpoint was saved yet. To begin anew"),
+        (signal.SIGTERM, 75, 10, "The run's last checkpoint is whole. To go on"),
+    ],
+)
 def test_a_second_signal_ends_a_training_whose_disk_does_not_answer(
     number: signal.Signals,
     code: int,
+    every: int,
+    told: str,
     text_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -180,7 +191,8 @@ def test_a_second_signal_ends_a_training_whose_disk_does_not_answer(
     (tmp_path / "no_disk.py").write_text(NO_DISK)
     monkeypatch.chdir(tmp_path)
     run = tmp_path / "a"
-    training = start(run, text_file, "train.max_steps=100000", "plugins=no_disk")
+    words = ("train.max_steps=100000", f"train.checkpoint_every={every}", "plugins=no_disk")
+    training = start(run, text_file, *words)
     wait_for_steps(run, 20)
     training.send_signal(number)
     while training.poll() is None and not (run / "begun").exists():
@@ -189,7 +201,8 @@ def test_a_second_signal_ends_a_training_whose_disk_does_not_answer(
     training.send_signal(number)
     _, said = training.communicate(timeout=60)
     assert training.returncode == code
-    assert said.splitlines()[-1].endswith("the last checkpoint is whole")
+    again = f"python -m seqkit run_dir={run} resume=auto plugins=no_disk"
+    assert said.splitlines()[-1].endswith(f"{told}: {again}")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
@@ -209,11 +222,27 @@ def test_a_signal_before_the_work_begins_is_one_line(
     )
     assert done.returncode == code
     assert done.stderr.startswith("seqkit: error: ")
+    assert done.stderr.endswith(": it had not begun; the same command begins it\n")
     assert done.stderr.count("\n") == 1
     assert [file.name for file in tmp_path.iterdir() if file.suffix != ".py"] in (
         [],
         ["__pycache__"],
     )
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+def test_a_signal_while_a_training_is_set_up_says_that_nothing_is_lost(
+    number: signal.Signals, code: int, run: Run, write: Write, tmp_path: Path
+) -> None:
+    signalling = f"import signal\n        signal.raise_signal(signal.{number.name})\n"
+    code_of_data = f"class Data:\n    def locate(self, folders):\n        {signalling}"
+    write("signalling.py", f"{code_of_data}\nDATASETS = {{'mine': Data()}}\n")
+    words = ("plugins=signalling", "data.dataset=mine", f"run_dir={tmp_path / 'a'}")
+    stopped = run(*TINY, *words)
+    assert stopped.code == code
+    told = ": it had not begun; the same command begins it\n"
+    assert stopped.err.endswith(told)
+    assert not (tmp_path / "a").exists()
 
 
 def test_handlers_are_put_back_and_ignored_signals_stay_ignored() -> None:

@@ -80,7 +80,8 @@ def test_two_processes_stop_together_and_one_goes_on(
     wait_for_steps(folder, 20)
     several.terminate()
     _, said = several.communicate(timeout=600)
-    assert said.count("the state is saved") == 1
+    again = f"torchrun --standalone --nproc-per-node=2 -m seqkit run_dir={folder} resume=auto\n"
+    assert said.count(f"the state is saved: go on with: {again}") == 1
     step = checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue()).metrics["step"]
     gone_on = run(f"run_dir={folder}", "resume=auto", f"train.max_steps={step + 5}")
     assert gone_on.code == 0, gone_on.err
@@ -121,7 +122,8 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     _, said = several.communicate(timeout=600)
     assert several.returncode == 1
     assert said.count("seqkit: error: another process has ended") == 2
-    again = f"start with torchrun: python -m seqkit run_dir={folder} resume=auto\n"
+    launcher = "torchrun --standalone --nproc-per-node=2"
+    again = f"is whole. To go on: {launcher} -m seqkit run_dir={folder} resume=auto\n"
     assert said.count(again) == 2
     assert "going on at step" in said
     cause = said.partition("Root Cause")[2]
@@ -234,10 +236,9 @@ def test_a_process_killed_while_the_first_writes_a_checkpoint_leaves_it_whole(
     assert done.returncode == 1
     assert "exitcode  : -9" in done.stderr.partition("Root Cause")[2]
     assert done.stderr.count("seqkit: error: another process has ended") == 1
-    again = (
-        f"start with torchrun: python -m seqkit run_dir={folder} resume=auto plugins=own_words\n"
-    )
-    assert again in done.stderr
+    launcher = "torchrun --standalone --nproc-per-node=2"
+    words = f"run_dir={folder} resume=auto plugins=own_words"
+    assert f"is whole. To go on: {launcher} -m seqkit {words}\n" in done.stderr
     last = checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue())
     assert last.training
     assert last.metrics["step"] % 10 == 0
