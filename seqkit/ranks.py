@@ -50,7 +50,7 @@ class Ranks:
         """
         self.place = place
         self._store = store
-        self._advice = lambda: advice
+        self._advice: Callable[[], str] = lambda: advice
 
     @property
     def alone(self) -> bool:

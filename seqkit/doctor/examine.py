@@ -9,10 +9,11 @@ import numpy as np
 
 from seqkit.config import Config
 from seqkit.console import Progress
-from seqkit.data.codecs import Characters, Quantiser
+from seqkit.data.codecs import Characters, Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened
 from seqkit.data.shards.symbols import StoredSymbols
+from seqkit.data.text_reading import encoding_with_mark
 from seqkit.doctor import baselines, files, sound, sound_faults, text, text_faults
 from seqkit.doctor.enough import require_enough
 from seqkit.doctor.fault import Fault
@@ -58,7 +59,7 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
     if codec.kind == "audio":
         about, faults = _of_sound(config, corpus, codec, paths, progress)
     else:
-        about, faults = _of_text(corpus, progress)
+        about, faults = _of_text(config, corpus, progress)
     training, validation, _ = parts
     judged = validation if len(validation) else corpus.whole  # as the run's report does
     with progress("baselines", min(len(judged), baselines.PACKED), unit="symbols") as bar:
@@ -105,7 +106,9 @@ def _parts(config: Config, corpus: Corpus) -> tuple[Part, Part, Part]:
     return parts
 
 
-def _of_text(corpus: Corpus, progress: Progress) -> tuple[dict[str, Any], list[Fault]]:
+def _of_text(
+    config: Config, corpus: Corpus, progress: Progress
+) -> tuple[dict[str, Any], list[Fault]]:
     part, codec = corpus.whole, corpus.codec
     if isinstance(part.symbols, StoredSymbols) and len(part) > _MOST:
         part = Part(part.symbols.cut(0, _MOST), part.starts[part.starts < _MOST])
@@ -134,7 +137,22 @@ def _of_text(corpus: Corpus, progress: Progress) -> tuple[dict[str, Any], list[F
         },
         "repeated": {"share": found.repeated, "sample": found.sampled},
     }
-    return {"text": facts}, [*text_faults.of(found, odd, len(part), codec.kind)]
+    without_mark = encoding_with_mark(config.data.encoding)
+    marked = 0 if config.data.of_rows else _marked(part, codec, without_mark)
+    faults = text_faults.of(found, odd, len(part), codec.kind, marked, without_mark)
+    return {"text": facts}, [*faults]
+
+
+def _marked(part: Part, codec: Codec, encoding: str) -> int:
+    """How many documents begin with a byte order mark that this encoding would leave out.
+
+    UTF-16 and UTF-32 need one in all of them. Shards are read as they were made.
+    """
+    mark = codec.vocabulary.find("\ufeff") if isinstance(codec, Characters) else -1
+    if mark < 0 or isinstance(part.symbols, StoredSymbols):
+        return 0
+    marked = int((part.symbols[part.starts] == mark).sum())
+    return marked if encoding == "utf-8-sig" or marked == len(part.starts) else 0
 
 
 def _of_sound(

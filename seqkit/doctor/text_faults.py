@@ -12,17 +12,28 @@ CONSTANT = "the content is one symbol, again and again: there is nothing to lear
 _SHORT = 50_000  # symbols from which a model learns more than words
 _LONG_LINE = 10_000  # symbols
 _REPEATED = 0.2
-RETURN = "U+000D"
-"""The code point of CR, which has a fault of its own."""
+RETURN, MARK = "U+000D", "U+FEFF"
+"""The code points of CR and of the byte order mark, which have faults of their own."""
 _RARE = 0.5  # of the vocabulary
 
 
 def of(
-    found: TextFacts, odd: Sequence[dict[str, Any]], symbols: int, kind: str = "text"
+    found: TextFacts,
+    odd: Sequence[dict[str, Any]],
+    symbols: int,
+    kind: str = "text",
+    marked: int = 0,
+    without_mark: str = "utf-8-sig",
 ) -> Iterator[Fault]:
-    """The faults of so many symbols of a kind, text or bytes, the worst first.
+    """The faults of a text, the worst first.
 
-    `odd` is what `text.odd_characters` found.
+    Args:
+        found: what `text.facts` found.
+        odd: what `text.odd_characters` found.
+        symbols: how many there are.
+        kind: text or bytes.
+        marked: how many documents begin with a byte order mark.
+        without_mark: the encoding that leaves it out.
     """
     noun = "text" if kind == "text" else "content"
     occurring = int((found.counts > 0).sum())
@@ -40,12 +51,18 @@ def of(
             "make the validation look better than it is"
         )
     returns = [entry for entry in odd if entry["code_point"] == RETURN]
-    odd = [entry for entry in odd if entry not in returns]
+    odd = [entry for entry in _without_marks(odd, marked) if entry not in returns]
     for entry in returns:
         yield Fault(
             f"{entry['count']:,} line ends have a CR, as on Windows or old Macs, which the model "
             "would learn as a character: give data.newline=lf",
             {"newline": "lf"},
+        )
+    if marked:
+        yield Fault(
+            f"{counted(marked, 'file')} with a byte order mark ({MARK}) at the beginning, which "
+            f"the model would learn as a character: give data.encoding={without_mark}",
+            {"encoding": without_mark},
         )
     if odd:
         first = odd[0]
@@ -67,3 +84,10 @@ def of(
         yield Fault(
             f"the longest line has {found.line_longest:,} symbols: are the line ends missing?"
         )
+
+
+def _without_marks(odd: Sequence[dict[str, Any]], marked: int) -> list[dict[str, Any]]:
+    """The odd characters but for so many byte order marks."""
+    counts = [entry["count"] - marked * (entry["code_point"] == MARK) for entry in odd]
+    both = zip(odd, counts, strict=True)
+    return [{**entry, "count": count} for entry, count in both if count]

@@ -11,8 +11,11 @@ import soundfile
 
 from seqkit.compose import compose
 from seqkit.config import DataConfig
+from seqkit.data.codecs import Characters
+from seqkit.data.load import load_corpus
 from seqkit.doctor import recommendation, speed
 from seqkit.doctor.fit import expected_loss
+from seqkit.plugins import Catalogue
 from tests.commands.test_doctor import NOISE, PROSE
 from tests.conftest import Result, Run
 
@@ -51,6 +54,31 @@ def test_line_ends_of_windows_are_advised_against_and_mended(run: Run, tmp_path:
     assert "U+000D" not in shown  # the fault says more
     lf, _, _ = examined(run, f"data.path={text}", "data.newline=lf")
     assert baseline(found) == pytest.approx(baseline(lf))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "without", "others"),
+    [("utf-8", "utf-8-sig", ""), ("utf-16-le", "utf-16", "\ufeff")],
+)
+def test_a_byte_order_mark_is_advised_against_and_left_out(
+    encoding: str, without: str, others: str, run: Run, tmp_path: Path
+) -> None:
+    for name, mark in (("a", "\ufeff"), ("b", others)):
+        (tmp_path / f"{name}.txt").write_text(f"{mark}{PROSE}", encoding=encoding)
+    found, data, _ = examined(run, f"data.path={tmp_path}", f"data.encoding={encoding}")
+    (fault,) = (fault for fault in found["faults"] if "U+FEFF" in fault)
+    assert fault.startswith(f"{1 + len(others)} file")
+    assert fault.endswith(f"give data.encoding={without}")
+    assert data.encoding == without
+    corpus = load_corpus(data, catalogue=Catalogue(), notice=print)
+    assert isinstance(corpus.codec, Characters)
+    assert "\ufeff" not in corpus.codec.vocabulary
+
+
+def test_a_byte_order_mark_within_a_text_stays_odd(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"\ufeff{PROSE}word\ufeffjoiner")
+    found, _, _ = examined(run, f"data.path={tmp_path / 'a.txt'}")
+    assert any("1 odd character, 1 in all, such as U+FEFF" in fault for fault in found["faults"])
 
 
 @pytest.mark.parametrize(

@@ -237,8 +237,8 @@ def test_a_process_killed_while_the_first_writes_a_checkpoint_leaves_it_whole(
     assert "exitcode  : -9" in done.stderr.partition("Root Cause")[2]
     assert done.stderr.count("seqkit: error: another process has ended") == 1
     launcher = "torchrun --standalone --nproc-per-node=2"
-    words = f"run_dir={folder} resume=auto plugins=own_words"
-    assert f"is whole. To go on: {launcher} -m seqkit {words}\n" in done.stderr
+    again = f"{launcher} -m seqkit run_dir={folder} resume=auto plugins=own_words\n"
+    assert f"is whole. To go on: {again}" in done.stderr
     last = checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue())
     assert last.training
     assert last.metrics["step"] % 10 == 0
