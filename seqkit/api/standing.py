@@ -1,7 +1,8 @@
-"""Where a training on sound predicts worse than what needs no training, seqkit says so, and why."""
+"""Where a training predicts worse than what needs no training, seqkit says so, and why."""
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from seqkit.api.prepare_training import Training
 from seqkit.data.codecs import Quantiser
@@ -15,21 +16,54 @@ _BY_HEART = 0.8  # of the validation loss: a training loss below knows the train
 _HIGH_RATE = 16_000  # hertz, above which half of them may do
 
 
-def standing_of(training: Training, notice: Callable[[str], None]) -> list[Observer]:
-    """The observer of a training on sound with a validation part; none of others."""
-    codec = training.corpus.codec
-    if not isinstance(codec, Quantiser) or not len(training.validation):
-        return []
-    seconds = len(training.corpus.whole) / codec.symbol_rate
-    return [
-        Standing(
-            lambda: training.baselines,
-            seconds,
-            codec.sample_rate,
-            notice,
-            baseline_names.noun(codec.kind, codec.symbols_per_sample),
+@dataclass(frozen=True)
+class Words:
+    """What some data are called.
+
+    noun: a symbol.
+    amount: how much there is.
+    constant: what they are like where they are the same throughout.
+    more_data: what helps a model that knows them by heart.
+    more_training: what helps one that has learnt too little.
+    """
+
+    noun: str
+    amount: str
+    constant: str
+    more_data: str
+    more_training: str
+
+    @classmethod
+    def of_sound(cls, seconds: float, sample_rate: int, noun: str = "sample") -> "Words":
+        """Those of so many seconds of sound."""
+        lower = " or a lower data.sample_rate" if sample_rate > _HIGH_RATE else ""
+        return cls(
+            noun,
+            f"{duration(seconds)} of sound",
+            "nearly constant, as silence is",
+            "more sound, more data.copies",
+            f"more time (train.max_minutes){lower}",
         )
-    ]
+
+    @classmethod
+    def of_text(cls, symbols: int, noun: str, by_the_clock: bool) -> "Words":
+        """Those of so many symbols of text or bytes."""
+        more = "more time (train.max_minutes)" if by_the_clock else "more steps (train.max_steps)"
+        return cls(noun, f"{symbols:,} {noun}s", "nearly constant", "more data", more)
+
+
+def standing_of(training: Training, notice: Callable[[str], None]) -> list[Observer]:
+    """The observer of a training with a validation part; none of others."""
+    codec, symbols = training.corpus.codec, len(training.corpus.whole)
+    if not len(training.validation):
+        return []
+    if isinstance(codec, Quantiser):
+        noun = baseline_names.noun(codec.kind, codec.symbols_per_sample)
+        words = Words.of_sound(symbols / codec.symbol_rate, codec.sample_rate, noun)
+    else:
+        by_the_clock = training.config.train.max_minutes > 0
+        words = Words.of_text(symbols, baseline_names.noun(codec.kind), by_the_clock)
+    return [Standing(lambda: training.baselines, words, notice)]
 
 
 class Standing:
@@ -38,23 +72,18 @@ class Standing:
     def __init__(
         self,
         baselines: Callable[[], dict[str, float]],
-        seconds: float,
-        sample_rate: int,
+        words: Words,
         notice: Callable[[str], None],
-        noun: str = "sample",
     ) -> None:
         """Args:
         baselines: bits a symbol, as in about.json; asked for at the first validation.
-        seconds: of sound that there are.
-        sample_rate: in hertz.
+        words: what the data are called.
         notice: told where the model stands, if it stands badly.
-        noun: what a symbol is.
         """
         self._baselines = baselines
         self._best: tuple[float, str] | None = None  # bits of the best baseline, and its name
-        self._seconds = seconds
-        self._rate = sample_rate
-        self._noun = noun
+        self._blind = math.inf  # bits of blind guessing
+        self._words = words
         self._notice = notice
         self._training = 0.0  # the loss of the last report, in nats
         self._last = 0.0  # validation loss, in bits
@@ -78,17 +107,16 @@ class Standing:
             return
         try:
             found = self._baselines()
-            names = baseline_names.names(self._noun)
+            names = baseline_names.names(self._words.noun)
             self._best = min((bits, names[key].whole) for key, bits in found.items())
+            self._blind = found["uniform_bits"]
         except Exception as error:
             self._told = True
             self._notice(f"nothing to compare the model with: {error}")
             return
         if found["histogram_bits"] < baseline_names.CONSTANT_BITS:
             self._told = True
-            self._notice(
-                "the validation part is nearly constant, as silence is: its loss tells nothing"
-            )
+            self._notice(f"the validation part is {self._words.constant}: its loss tells nothing")
 
     def _judge(self, bits: float) -> None:
         """Tell, if the best validation so far had more bits than a baseline."""
@@ -96,18 +124,20 @@ class Standing:
             return
         self._told = True
         best, name = self._best
+        if bits > self._blind:
+            best, name = self._blind, "blind guessing"
         self._notice(
             f"on the validation part the model is worse than {name}, which needs no "
-            f"training: {bits:.2f} bits a {self._noun}, and {best:.2f}. "
-            f"{self._reason()}"
+            f"training: {bits:.2f} bits a {self._words.noun}, and {best:.2f}. "
+            f"{self._reason(bits)}"
         )
 
-    def _reason(self) -> str:
-        learnt = self._training / math.log(2)
+    def _reason(self, bits: float) -> str:
+        learnt, words = self._training / math.log(2), self._words
         if learnt < _BY_HEART * self._last:
             return (
-                f"It knows its {duration(self._seconds)} of sound by heart ({learnt:.2f} bits in "
-                "training): give it more sound, more data.copies or a larger model.dropout"
+                f"It knows its {words.amount} by heart ({learnt:.2f} bits in training): give it "
+                f"{words.more_data} or a larger model.dropout"
             )
-        lower = " or a lower data.sample_rate" if self._rate > _HIGH_RATE else ""
-        return f"It has not learnt enough yet: give it more time (train.max_minutes){lower}"
+        lower = ", or a smaller optimizer.lr" if bits > self._blind else ""
+        return f"It has not learnt enough yet: give it {words.more_training}{lower}"

@@ -106,3 +106,15 @@ def test_keys_of_the_data_are_told_of_those_that_they_concern(
     for heading in headings:
         assert ("data.newline=" in heading) == ("data.kind=text" in heading)
         assert ("data.sample_rate=" in heading) == ("data.kind=audio" in heading)
+
+
+@pytest.mark.parametrize(("steps", "rate", "badly"), [(1, 0.5, True), (150, 0.02, False)])
+def test_a_model_of_text_that_has_not_learnt_is_told_so(
+    steps: int, rate: float, badly: bool, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    words = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.average=0")
+    done = run(*words, f"train.max_steps={steps}", f"optimizer.lr={rate}")
+    assert done.code == 0, done.err
+    assert ("on the validation part the model is worse than " in done.err) == badly
+    advice = "It has not learnt enough yet: give it more steps (train.max_steps)"
+    assert (advice in done.err) == badly
