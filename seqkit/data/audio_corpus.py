@@ -103,7 +103,7 @@ def load(
             corpus,
             skipped=corpus.skipped + len(search.bad.errors),
             unreadable_files=corpus.unreadable_files + len(search.bad.errors),
-            notes=(*corpus.notes, search.note(len(source.files))),
+            notes=tuple(search.added_to(corpus.notes, len(source.files))),
         )
     return corpus
 

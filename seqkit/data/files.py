@@ -135,6 +135,15 @@ class Search:
             told.append(f"{len(self.bad.errors)} cannot be read: {self.bad}")
         return "; ".join(filter(None, told))
 
+    def added_to(self, notes: Sequence[str], taken: int) -> list[str]:
+        """Notes that end with how many files were read, and in the same line what was left out."""
+        if not notes:
+            return [self.note(taken)]
+        told = [notes[-1], self._left_out().replace(" left out", " more left out", 1)]
+        if self.bad.errors:
+            told.append(f"{len(self.bad.errors)} more cannot be read: {self.bad}")
+        return [*notes[:-1], "; ".join(filter(None, told))]
+
     def _left_out(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
         return f"{self.left_out.total()} left out: {reasons}" if reasons else ""

@@ -264,14 +264,14 @@ class Recordings:
         )
 
     def notes(self, documents: int) -> Iterator[str]:
-        """What the user is told about so many documents."""
-        if self.bad.errors:
-            count = len(self.bad.errors)
-            yield f"{count} of {len(self.source.files)} files cannot be read: {self.bad}"
-        told = [f"{documents} of {counted(len(self.source.files), 'file')} of sound read"]
+        """What the user is told about so many documents, in a line; nothing if all is as usual."""
+        total = len(self.source.files)
+        told = [f"{documents} of {counted(total, 'file')} of sound read"]
         told += [f"{count} {what}" for what, count in self.converted.items()]
         told += [f"{count} left out ({what})" for what, count in self.left_out.items()]
         if self.clipped:
             told.append(f"{counted(self.clipped, 'sample')} over 1 clipped")
+        if self.bad.errors:
+            told.append(f"{len(self.bad.errors)} of {total} files cannot be read: {self.bad}")
         if len(told) > 1:
             yield "; ".join(told)

@@ -103,6 +103,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     soundfile.write(folder / "short.wav", wave[:40], RATE, "FLOAT")
     soundfile.write(folder / "silent.wav", 0 * wave, RATE, "FLOAT")
     soundfile.write(folder / "loud.wav", 4 * wave, RATE, "FLOAT")
+    (folder / "notes.txt").write_text("not sound")
     corpus = load(folder, tmp_path / "cache", sample_rate=RATE)
     assert len(corpus.whole.starts) == 4
     assert len(corpus.whole) == 4 * wave.size
@@ -115,7 +116,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
         "1 mixed from 2 channels",
         "1 left out (shorter than 20 ms)",
         "1 left out (silent)",
-        f"{clipped} samples over 1 clipped",
+        f"{clipped} samples over 1 clipped; 1 more left out: 1 not sound",
     ):
         assert said in told
     assert load(folder, tmp_path / "cache", sample_rate=RATE).notes == corpus.notes  # cached
@@ -181,7 +182,9 @@ def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None
         corpus = load(folder, tmp_path / "cache", None, "nan.wav", gain=gain, on_bad_file="skip")
         assert len(corpus.whole) == sum(noise(0.2 + n / 50).size for n in range(12))
         assert (len(corpus.whole.starts), corpus.skipped) == (12, 2)
-        assert "2 of 14 files cannot be read" in corpus.notes[0]
+        (told,) = corpus.notes
+        assert told.startswith("12 of 14 files of sound read; 2 of 14 files cannot be read: ")
+        assert told.endswith("; 1 more left out: 1 not sound")
         assert "nan.wav (sample 20000 is not finite (nan))" in corpus.notes[0]
         assert "text.wav (cannot be read as sound" in corpus.notes[0]
 

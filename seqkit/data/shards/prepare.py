@@ -163,7 +163,10 @@ def _index(
         citation=located.citation,
     )
     if len(names) > 1 or search.left_out or search.bad.errors:
-        notes.append(search.note(len(begins)))
+        if isinstance(found, Recordings):
+            notes = search.added_to(notes, len(begins))
+        else:
+            notes.append(search.note(len(begins)))
     return index, notes
 
 
