@@ -1,4 +1,4 @@
-"""How many threads PyTorch computes with on a CPU: no more than there are cores free.
+"""How many threads PyTorch computes with on a CPU, and how they wait for each other.
 
 OpenMP's threads share out every operation and wait for each other at its end by spinning. Where
 another program takes the core of one of them, all others wait for a thread that does not run: with
@@ -8,7 +8,9 @@ four of 16 cores busy, a training step in 16 threads takes 280 times as long as 
 import contextlib
 import math
 import os
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, NamedTuple, Self
@@ -21,45 +23,41 @@ _EVERY = 0.25  # seconds between looks at the machine
 _LOOKS, _BETWEEN = 5, 0.02  # at the machine, and the seconds from one to the next
 _CROWDED = 0.3  # threads that wait for a core, on average: one is too many
 _FREE = 0.8  # of a core that idles: one more thread is worth it
-_OPENMP = (
-    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_DYNAMIC", "MKL_DYNAMIC"),
-    *("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"),
-)
-"""Variables by which the user says how OpenMP is to run."""
+_SPARE = 0.4  # of a core that idles although threads do not spin: other programs have ended
+_NUMBER = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_DYNAMIC", "MKL_DYNAMIC")
+_WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+"""Variables by which the user says how many threads OpenMP takes, and how they wait."""
 
 
 class SharedCores:
-    """Keeps PyTorch, while a loop runs, to the cores that other programs leave free.
+    """Keeps PyTorch, while a loop runs, from waiting for cores that other programs have.
 
         with SharedCores(device) as cores:
             for batch in batches:
                 cores.adapt()
                 compute(batch)
 
-    It never takes more threads than PyTorch had before, which it has again after the last of the
-    blocks that run at the same time. It does nothing on a GPU, where the environment says how
-    OpenMP is to run, where PyTorch is to repeat to the bit (the last digits of sums depend on the
-    number of threads), or where the system does not tell how its cores are used: only Linux does.
-    """
+    As long as they have some, it takes fewer threads. Where their number has to stay, because
+    PyTorch is to repeat to the bit (the last digits of sums depend on it) or because the
+    environment says how many there are, threads that wait for each other block soon in place of
+    spinning. After the loop all is as before.
 
-    _users: ClassVar[int] = 0  # loops that are under way
-    _most: ClassVar[int] = 1  # threads that they may take
+    It does nothing on a GPU, where the environment says how OpenMP's threads wait, or where the
+    system does not tell how its cores are used: only Linux does.
+    """
 
     def __init__(self, device: torch.device, fixed: bool = False) -> None:
         """`device` is where the loop computes; `fixed`: the number of threads has to stay."""
-        fixed = fixed or torch.are_deterministic_algorithms_enabled()
-        self._on = device.type == "cpu" and not fixed and not are_told()
+        fixed = fixed or torch.are_deterministic_algorithms_enabled() or _is_set(_NUMBER)
+        self._on = device.type == "cpu" and not _is_set(_WAITING)
+        self._way: _FewerThreads | _ShortWaits = _ShortWaits() if fixed else _FewerThreads()
         self._last: _Usage | None = None
 
     def __enter__(self) -> Self:
         self._last = _Usage.now() if self._on else None
         self._on = self._last is not None
         if self._on:
-            if not SharedCores._users:
-                SharedCores._most = torch.get_num_threads()
-            SharedCores._users += 1
-            free = _cores_left_free()
-            torch.set_num_threads(self._allowed(torch.get_num_threads() if free is None else free))
+            self._way.begin(_cores_left_free())
         return self
 
     def __exit__(
@@ -69,12 +67,10 @@ class SharedCores:
         trace: TracebackType | None,
     ) -> None:
         if self._on:
-            SharedCores._users -= 1
-            if not SharedCores._users:
-                torch.set_num_threads(SharedCores._most)
+            self._way.end()
 
     def adapt(self) -> None:
-        """Take another number of threads if the last quarter of a second says so.
+        """Do what the last quarter of a second asks for.
 
         Call it between two steps of the loop, in the thread that computes.
         """
@@ -84,16 +80,102 @@ class SharedCores:
         if self._last is not None:
             seconds = self._last.clock - before.clock
             shares = [(now - then) / seconds for now, then in zip(self._last, before, strict=True)]
-            threads = fitting_threads(torch.get_num_threads(), *shares[1:])
-            torch.set_num_threads(self._allowed(threads))
+            self._way.adapt(*shares[1:])
 
-    def _allowed(self, threads: int) -> int:
-        return max(1, min(threads, SharedCores._most, cores_granted()))
+
+class _FewerThreads:
+    """Takes as many threads as there are cores free, and no more than PyTorch had before.
+
+    It has them again after the last of the loops that run at the same time.
+    """
+
+    _users: ClassVar[int] = 0  # loops that are under way
+    _most: ClassVar[int] = 1  # threads that they may take
+
+    def begin(self, free: int | None) -> None:
+        """`free`: so many cores, if that is known."""
+        if not _FewerThreads._users:
+            _FewerThreads._most = torch.get_num_threads()
+        _FewerThreads._users += 1
+        self._take(torch.get_num_threads() if free is None else free)
+
+    def adapt(self, computed: float, waited: float, idle: float) -> None:
+        """The arguments are those of `fitting_threads`."""
+        self._take(fitting_threads(torch.get_num_threads(), computed, waited, idle))
+
+    def end(self) -> None:
+        """Give PyTorch its threads back."""
+        _FewerThreads._users -= 1
+        if not _FewerThreads._users:
+            torch.set_num_threads(_FewerThreads._most)
+
+    def _take(self, threads: int) -> None:
+        torch.set_num_threads(max(1, min(threads, _FewerThreads._most, cores_granted())))
+
+
+class _ShortWaits:
+    """Lets threads that wait for each other block soon, as long as other programs compute, too.
+
+    GNU's OpenMP, which PyTorch brings along on Linux, spins 300,000 times before it blocks, but
+    100 times while there are more threads than cores (GOMP_SPINCOUNT in its manual). So this adds
+    threads that sleep. With nothing else running, short waits would cost up to half of the speed.
+    """
+
+    def __init__(self) -> None:
+        self._sleeper: threading.Thread | None = None
+        self._over = threading.Event()
+
+    def begin(self, free: int | None) -> None:
+        """`free`: so many cores, if that is known."""
+        if free is not None and free < torch.get_num_threads():
+            self._shorten()
+
+    def adapt(self, computed: float, waited: float, idle: float) -> None:
+        """The arguments are those of `fitting_threads`."""
+        if self._sleeper is None and waited > _CROWDED:
+            self._shorten()
+        elif waited < _CROWDED and idle > _SPARE:
+            self.end()
+
+    def end(self) -> None:
+        """Let them spin as before."""
+        if self._sleeper is not None:
+            self._over.set()
+            self._sleeper.join()
+            self._sleeper = None
+
+    def _shorten(self) -> None:
+        threads = torch.get_num_threads()
+        if threads == 1:
+            return
+        # With `threads` these are one more than the cores: OpenMP does not count the sleeper.
+        added = max(2, len(os.sched_getaffinity(0)) - threads + 2)
+        begun = threading.Event()
+        self._over.clear()
+
+        def sleep() -> None:
+            try:
+                torch.set_num_threads(added)
+                torch.zeros(added << 15)  # just large enough to be shared out among all
+                torch.set_num_threads(threads)  # for threads that begin later
+            finally:
+                begun.set()
+            self._over.wait()
+
+        sleeper = threading.Thread(target=sleep, name="sleeper", daemon=True)
+        with contextlib.suppress(RuntimeError):  # there may be no more threads
+            sleeper.start()
+            self._sleeper = sleeper
+            begun.wait()
 
 
 def are_told() -> bool:
     """Whether the environment says how OpenMP is to run."""
-    return any(name in os.environ for name in _OPENMP)
+    return _is_set(_NUMBER) or _is_set(_WAITING)
+
+
+def _is_set(names: Sequence[str]) -> bool:
+    return any(name in os.environ for name in names)
 
 
 def own_cores() -> int:

@@ -3,15 +3,39 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from seqkit import threads
 from seqkit.threads import SharedCores, fitting_threads
 
+_WAITS = """
+import os, time
+import torch
+from seqkit import threads
+from seqkit.threads import SharedCores
+
+torch.set_num_threads(max(len(os.sched_getaffinity(0)), 2))
+threads._cores_left_free = lambda: 0
+shared_out = torch.ones(1 << 17)
+
+def spent():
+    begun = time.process_time()
+    for _ in range(100):
+        shared_out.add_(1)
+        time.sleep(0.002)  # meanwhile the other threads wait for the next operation
+    return time.process_time() - begun
+
+before = spent()
+with SharedCores(torch.device("cpu"), fixed=True):
+    between = spent()
+print(between < before / 3, between < spent() / 3)
+"""
 _LOOP = """
 import os, subprocess, sys
 import torch
@@ -87,6 +111,23 @@ def test_busy_programs_get_their_cores(given: str, variables: dict[str, str], fe
     assert done.stdout.split() == [str(fewer), "True"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how its cores are used")
+@pytest.mark.parametrize(("set_by_user", "short"), [(None, True), ("GOMP_SPINCOUNT", False)])
+def test_threads_whose_number_stays_block_beside_other_programs(
+    set_by_user: str | None, short: bool
+) -> None:
+    environment = {**os.environ, **({set_by_user: "300000"} if set_by_user else {})}
+    environment.pop("OMP_NUM_THREADS", None)
+    done = subprocess.run(
+        [sys.executable, "-c", _WAITS],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [str(short)] * 2
+
+
 @pytest.fixture
 def threads_to_spare(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A PyTorch with four threads, on a machine with one core free."""
@@ -106,6 +147,33 @@ def test_loops_that_run_at_the_same_time_leave_all_threads_behind(threads_to_spa
     outer.__exit__(None, None, None)  # as generators end that are read in turns
     inner.__exit__(None, None, None)
     assert torch.get_num_threads() == threads_to_spare
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how its cores are used")
+@pytest.mark.parametrize("variable", [None, "OMP_NUM_THREADS"])
+def test_waits_are_short_as_long_as_other_programs_compute(
+    variable: str | None, threads_to_spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if variable:
+        monkeypatch.setenv(variable, str(threads_to_spare))
+    monkeypatch.setattr(threads, "_cores_left_free", lambda: threads_to_spare)
+    told = [
+        (3.9, 0.1, 0.0, False),  # alone
+        (2.9, 1.1, 0.0, True),  # beside a busy program
+        (2.1, 1.4, 0.1, True),
+        (2.9, 0.1, 0.1, True),  # it left the threads their cores, and is there
+        (2.4, 0.1, 1.4, False),  # it has ended
+    ]
+    usages = [threads._Usage(0.0, 0.0, 0.0, 0.0)]
+    for *shares, _ in told:
+        usages.append(threads._Usage(*np.add(usages[-1], [1.0, *shares]).tolist()))
+    following = iter(usages)
+    monkeypatch.setattr(threads._Usage, "now", lambda: next(following))
+    with SharedCores(torch.device("cpu"), fixed=variable is None) as cores:
+        for *_, short in told:
+            cores.adapt()
+            assert torch.get_num_threads() == threads_to_spare
+            assert any(one.name == "sleeper" for one in threading.enumerate()) == short
 
 
 def test_a_system_that_tells_nothing_keeps_its_threads(

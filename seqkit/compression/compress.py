@@ -20,7 +20,7 @@ from seqkit.device import DTYPES, choose_precision, settings_of_training
 from seqkit.errors import CheckpointError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Symbols
-from seqkit.threads import lasting_threads
+from seqkit.threads import SharedCores, lasting_threads
 
 _MOST_LANES = {"cpu": 128, "cuda": 512}
 _ENOUGH_LANES = 32  # to be worth more than one thread
@@ -64,12 +64,12 @@ def compress(
         DataError: the codec of a plug-in failed.
     """
     header = _header(model, codec, size, learn)
-    with _arithmetic(header, model):
+    with _arithmetic(header, model) as cores:
         coder = _coder(model, codec, header)
         writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
         checksum, done, left = hashlib.sha256(), 0, 0
         for block in _cut(codec, _hashed(pieces, checksum)):
-            coded = _coded(coder, block, _within(watch, done, block.size))
+            coded = _coded(coder, block, _within(cores, watch, done, block.size))
             if codec.kind != "audio" and coded.size > _POOR * block.size:
                 run = contents.one_run(_joined(codec, block.symbols, block.beside))
                 whole = CodedBlock(0, _NO_STATES, _NO_WORDS, run.beside)
@@ -107,7 +107,7 @@ def decompress(
         f"{name}: compressed on {header.machine}, whose arithmetic differs from this one's "
         f"({here}): decompress it there"
     )
-    with _arithmetic(header, model):
+    with _arithmetic(header, model) as cores:
         coder = _coder(model, codec, header)
         if _probe(coder) != header.probe:
             raise other
@@ -115,7 +115,7 @@ def decompress(
         for block in packed.blocks(coder.ways):
             symbols = np.zeros(0, np.uint8)
             if block.length:
-                inside = _within(watch, done, block.length)
+                inside = _within(cores, watch, done, block.length)
                 symbols = coder.decode(block.length, block.states, block.words, inside)
             else:
                 coder.forget()
@@ -199,9 +199,14 @@ def _probe(coder: Coder) -> str:
     return hashlib.sha256(coder.probe()).hexdigest()[:16]
 
 
-def _within(watch: Callable[[int], None], done: int, size: int) -> Watch:
+def _within(cores: SharedCores, watch: Callable[[int], None], done: int, size: int) -> Watch:
     """Tells the progress within a block that follows `done`."""
-    return lambda share: watch(done + int(share * size))
+
+    def told(share: float) -> None:
+        cores.adapt()
+        watch(done + int(share * size))
+
+    return told
 
 
 def _cut(codec: Codec, pieces: Iterator[Any]) -> Iterator[Block]:
@@ -230,13 +235,16 @@ def _hashed(pieces: Iterable[Any], checksum: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _arithmetic(header: Header, model: CharRNN) -> Iterator[None]:
+def _arithmetic(header: Header, model: CharRNN) -> Iterator[SharedCores]:
     """Compute in the block as the header says, and with operations that repeat to the bit."""
     where, before = model.head.weight.device, torch.get_num_threads()
-    torch.set_num_threads(header.threads)
     learns = header.learn is not None
+    torch.set_num_threads(header.threads)
     try:
-        with settings_of_training(where, learns) if learns else contextlib.nullcontext():
-            yield
+        with (
+            settings_of_training(where, learns) if learns else contextlib.nullcontext(),
+            SharedCores(where, fixed=True) as cores,
+        ):
+            yield cores
     finally:
         torch.set_num_threads(before)
