@@ -110,7 +110,7 @@ def _run(
             raise StoppedError(save_and_stop(reason))
 
     def watch(scored: int) -> None:
-        followers.tell(Validating(trainer.progress.step, scored, trainer.scored))
+        followers.tell(Validating(trainer.progress.step, scored, trainer.progress.scored or 0))
         stop_if_asked()
 
     # Processes ask each other where they wait for each other anyway; a CPU always does.
@@ -140,7 +140,7 @@ def _run(
             step=progress.step,
             seconds=trainer.elapsed,
             best_loss=progress.best_loss,
-            scored=trainer.scored,
+            scored=progress.scored or len(training.validation),
             total=len(training.validation),
             run_dir=folder.path,
             plugins=training.catalogue.modules,

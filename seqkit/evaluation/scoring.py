@@ -74,11 +74,14 @@ def evaluate(
     """
     tally = Tally(part)
     for chunk in shared_chunks(
-        model, part, start=start, segments=segments, precision=precision, ranks=ranks
+        *(model, part),
+        start=start,
+        segments=segments,
+        precision=precision,
+        watch=watch,
+        ranks=ranks,
     ):
-        if chunk is not None:
-            tally.add(*chunk.counted_nats())
-        watch(min(tally.counted * ranks.place.size, len(part)))
+        tally.add(*chunk.counted_nats())
     tally.add_up(ranks)
     return tally.score()
 
@@ -135,25 +138,30 @@ def shared_chunks(
     segments: Integers,
     precision: str,
     begin_states: Mapping[int, State] = MappingProxyType({}),
+    watch: Callable[[int], None] = lambda done: None,
     ranks: Ranks = ALONE,
-) -> Iterator[Chunk | None]:
+) -> Iterator[Chunk]:
     """The chunks of this process's share of the segments; otherwise as `chunks`.
 
-    All processes have to take chunks until there are no more: None comes where this one is done
-    and another is not.
+    All processes have to take chunks until there are no more. `watch` is called in all of them at
+    the same time, as often as the one with the most chunks has any.
     """
     own = _longest_first(segments)[ranks.place.rank :: ranks.place.size]
-    return ranks.rounds(
+    wanted, done = int((segments[:, 2] - segments[:, 1]).sum()), 0
+    for chunk in ranks.rounds(
         chunks(
-            model,
-            part,
+            *(model, part),
             start=start,
             segments=segments,
             precision=precision,
             begin_states=begin_states,
             rows=own,
         )
-    )
+    ):
+        if chunk is not None:
+            yield chunk
+            done += int(chunk.counted.sum())
+        watch(min(done * ranks.place.size, wanted))
 
 
 @torch.inference_mode()

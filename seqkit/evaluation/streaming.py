@@ -125,10 +125,9 @@ class _Reading:
             begin_states=begin_states,
             ranks=ranks,
         ):
-            if chunk is not None:
-                take(chunk)
-                self._assumed |= _states_at(chunk, begin)
-                self._final |= _states_at(chunk, end)
+            take(chunk)
+            self._assumed |= _states_at(chunk, begin)
+            self._final |= _states_at(chunk, end)
         self._assumed, self._final = ranks.merged(self._assumed), ranks.merged(self._final)
 
     @torch.inference_mode()

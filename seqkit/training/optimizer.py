@@ -122,8 +122,10 @@ class Updater:
 
     def tensors(self) -> dict[str, Tensor]:
         """All that an update changes beside the parameters."""
-        scale = {"scale": self.scale, "growth": self._growth}
-        return self.moments() | scale | {"left_out": self.left_out}
+        return self.moments() | self._scaling() | {"left_out": self.left_out}
+
+    def _scaling(self) -> dict[str, Tensor]:
+        return {"scale": self.scale, "growth": self._growth}
 
     def moments(self) -> dict[str, Tensor]:
         """What the update rule remembers of earlier gradients."""
@@ -136,9 +138,9 @@ class Updater:
 
     def state(self) -> dict[str, Tensor]:
         """What a checkpoint keeps: `tensors`, but no scale of 1, and no count of 0."""
-        kept = self.tensors() if self._scaled else self.moments()
-        kept.pop("left_out", None)
-        return kept | ({"left_out": self.left_out} if self.left_out else {})
+        scaling = self._scaling() if self._scaled else {}
+        left_out = {"left_out": self.left_out} if self.left_out else {}
+        return self.moments() | scaling | left_out
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned; other tensors are passed over.

@@ -103,11 +103,6 @@ class Trainer:
         return self._limit or 0
 
     @property
-    def scored(self) -> int:
-        """How many symbols a validation scores: all of its part, if there is time for that."""
-        return self._validator.scored
-
-    @property
     def elapsed(self) -> float:
         """Seconds of wall time from the first step on, with all that was done between steps."""
         return self._time.spent.seconds

@@ -136,21 +136,19 @@ class Validation:
         tried, done = _TEMPERATURES if self._calibrate else [1.0], 0
         totals = dict.fromkeys(tried, 0.0)
         for chunk in scoring.shared_chunks(
-            model,
-            self._part,
+            *(model, self._part),
             start=self._start,
             segments=self._segments,
             precision=self._precision,
+            watch=watch,
             ranks=self._ranks,
         ):
-            if chunk is not None:
-                for t, value in zip(tried, _sums(chunk, tried), strict=True):
-                    totals[t] += value
-                done += int(chunk.counted.sum())
+            for t, value in zip(tried, _sums(chunk, tried), strict=True):
+                totals[t] += value
+            done += int(chunk.counted.sum())
             # Once: what was left out has no whole total. Several processes would have to agree.
             if tried is _TEMPERATURES and done >= _SAMPLE and self._ranks.alone:
                 tried = _near(min(tried, key=totals.__getitem__))
-            watch(min(done * self._ranks.place.size, self.scored))
         found = self._ranks.totals([totals[t] for t in tried])
         return {t: total / self.scored for t, total in zip(tried, found, strict=True)}
 

@@ -48,11 +48,6 @@ class Validator:
         self._chosen = ("average" if train.average else "raw", 1.0)  # weights and temperature
         self._symbol_seconds: float | None = None  # of a symbol that is run
 
-    @property
-    def scored(self) -> int:
-        """How many symbols a validation scores."""
-        return self._validation.scored
-
     def model(self) -> CharRNN:
         """What the last validation chose; before any, the average if there is one."""
         weights, temperature = self._chosen
@@ -92,6 +87,10 @@ class Validator:
         Raises:
             DivergedError: the loss is not finite.
         """
+        scored = self._validation.scored
+        if scored != (progress.scored or len(self._validation)):
+            progress.forget_best()
+        progress.scored = scored
         begun = self._clock()
         found = self._validation.choose(self._weights.models(), watch)
         self._symbol_seconds = (self._clock() - begun) / self._validation.cost
@@ -101,9 +100,6 @@ class Validator:
                 "try a smaller optimizer.lr or train.clip_norm"
             )
         self._chosen = found.weights, found.temperature
-        if self.scored != (progress.scored or len(self._validation)):
-            progress.forget_best()
-        progress.scored = self.scored
         improved = progress.validated(found.loss, *self._chosen)
         return Validated(
             step=progress.step,
@@ -116,7 +112,7 @@ class Validator:
             average_loss=found.losses.get("average"),
             improved=improved,
             best_loss=min(found.loss, progress.best_loss or found.loss),
-            scored=self.scored,
+            scored=scored,
             total=len(self._validation),
         )
 
