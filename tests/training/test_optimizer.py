@@ -1,5 +1,9 @@
 """An update clips what it is told to, skips what overflowed, and goes on from a saved state."""
 
+import copy
+import inspect
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +11,7 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.training.optimizer import Updater
+from seqkit.training.optimizer import Updater, make_optimizer
 from seqkit.training.weights import TrainingWeights
 
 LAYERWISE = Execution("layerwise", "fp32", 4)
@@ -158,3 +162,60 @@ def test_a_restored_updater_goes_on_to_the_last_bit(kind: str) -> None:
         made.update()
     for own, other in zip(weights.parameters, others.parameters, strict=True):
         assert torch.equal(own, other)
+
+
+CHANGED = "PyTorch has changed its optimizers: see whether _uncompiled in optimizer.py still holds"
+SIGNATURES = {
+    "add_param_group": ["self", "param_group"],
+    "load_state_dict": ["self", "state_dict"],
+    "state_dict": ["self"],
+    "step": ["self", "closure"],
+}
+
+
+def wrappers(function: Callable[..., object] | None) -> set[str]:
+    """What PyTorch has put around a function, but for what each optimizer puts on by itself."""
+    found = set()
+    while (inner := getattr(function, "__wrapped__", None)) is not None:
+        found.add(function.__code__.co_qualname)  # type: ignore[union-attr]
+        function = inner
+    return found - {"Optimizer.profile_hook_step.<locals>.wrapper"}
+
+
+@pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.SGD])
+def test_pytorch_wraps_its_optimizers_as_it_did(kind: type[torch.optim.Optimizer]) -> None:
+    around = {"step": {"_use_grad_for_differentiable.<locals>._use_grad"}}
+    for name, parameters in SIGNATURES.items():
+        function = getattr(kind, name)
+        assert wrappers(function) == around.get(name, {"_disable_dynamo.<locals>.inner"}), CHANGED
+        found = inspect.signature(inspect.unwrap(function)).parameters
+        assert [*found] == parameters, CHANGED
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+@pytest.mark.parametrize("skipped", [0.0, 1.0])
+def test_an_optimizer_without_wrappers_does_what_pytorchs_own_does(
+    kind: str, skipped: float
+) -> None:
+    values = [torch.linspace(-1, 1, 12).reshape(3, 4), torch.linspace(-1, 1, 3)]
+    config = OptimizerConfig(kind=kind, weight_decay=0.1)
+    parameters = [[own.clone().requires_grad_() for own in values] for _ in range(2)]
+    unwrapped = make_optimizer(config, parameters[0])
+    groups = [{**group, "params": []} for group in unwrapped.param_groups]
+    groups[0]["params"], groups[1]["params"] = ([own] for own in parameters[1])
+    own_kind = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[kind]
+    wrapped = own_kind(groups)
+    if kind == "sgd":
+        wrapped.load_state_dict(copy.deepcopy(unwrapped.state_dict()))
+    for step in range(4):
+        for optimizer, own in zip((unwrapped, wrapped), parameters, strict=True):
+            optimizer.grad_scale = torch.tensor(3.0)  # type: ignore[attr-defined]
+            optimizer.found_inf = torch.tensor(skipped if step == 2 else 0.0)  # type: ignore[attr-defined]
+            for number, parameter in enumerate(own):
+                parameter.grad = torch.full_like(parameter, 0.3 * step - number)
+            with torch.no_grad():
+                optimizer.step()
+        kept = [optimizer.state_dict() for optimizer in (unwrapped, wrapped)]
+        assert str(kept[0]) == str(kept[1]), CHANGED
+        for one, other in zip(*parameters, strict=True):
+            assert torch.equal(one, other), CHANGED
