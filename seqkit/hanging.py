@@ -2,10 +2,14 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import TypeVar
 
 T = TypeVar("T")
+
+
+class HangingError(Exception):
+    """A call did not return in time; a TimeoutError is one that the call itself raised."""
 
 
 def within(patience: float | None, call: Callable[[], T]) -> T:
@@ -13,7 +17,7 @@ def within(patience: float | None, call: Callable[[], T]) -> T:
 
     Signals are heard meanwhile, also where the call is one of C++. None waits for ever.
 
-    Raises TimeoutError, and what the call raises.
+    Raises HangingError, and what the call raises.
     """
     answer: Future[T] = Future()
 
@@ -24,4 +28,6 @@ def within(patience: float | None, call: Callable[[], T]) -> T:
             answer.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    return answer.result(patience)
+    if not wait([answer], patience).done:
+        raise HangingError
+    return answer.result()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from seqkit.errors import ConfigError, DataError, SeqkitError
-from seqkit.hanging import within
+from seqkit.hanging import HangingError, within
 
 PATIENCE = 30.0
 """Seconds that a store may take for the next bytes, or for a listing."""
@@ -98,7 +98,7 @@ def asked(call: Callable[[], T], patience: float, explain: Callable[[Exception |
     """
     try:
         return within(patience, call)
-    except TimeoutError as error:
+    except HangingError as error:
         raise DataError(explain(None)) from error
     except SeqkitError:
         raise
@@ -158,5 +158,5 @@ def _explained(error: Exception) -> tuple[str, str]:
         return "no such file, folder or bucket", "check the URL"
     if status in (401, 403) or isinstance(cause, PermissionError):
         return "access is denied", "give the store's credentials, as its own programs take them"
-    said = " ".join(f"{type(cause).__name__}: {cause}".split())
+    said = " ".join(f"{type(cause).__name__}: {cause}".split()).removesuffix(":")
     return f"cannot be read ({said})", _AGAIN

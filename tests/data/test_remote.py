@@ -149,6 +149,16 @@ def test_a_source_that_stalls_is_given_up(
     assert not left_of(tmp_path)
 
 
+@pytest.mark.parametrize("said", ["", "no answer from the proxy"])
+def test_a_time_limit_of_the_stores_own_is_not_taken_for_a_stall(said: str) -> None:
+    def call() -> None:
+        raise TimeoutError(said)
+
+    words = f"TimeoutError: {said}" if said else "TimeoutError"
+    with pytest.raises(DataError, match=rf"cannot be read \({words}\)"):
+        stores._ask("s3://bucket/a", call)
+
+
 def test_a_source_that_changes_meanwhile_is_refused(served: Site, tmp_path: Path) -> None:
     served.during = lambda: served.files.update({"/novel.txt": CONTENT[::-1]})
     url = f"{served.url}/novel.txt"
