@@ -52,7 +52,9 @@ def result_file(config: Config) -> Path | None:
 
 
 def _check_not_read(file: Path, config: Config) -> None:
-    """Refuse a file that the command reads, and any among the checkpoints of a run that it reads.
+    """Refuse a file that the command reads, or may read the next time.
+
+    That is any in a folder of data, and any among the checkpoints of a run.
 
     Raises:
         OutputError: it is one of these; `overwrite` does not help.
@@ -62,6 +64,11 @@ def _check_not_read(file: Path, config: Config) -> None:
     for read in (*places, *(Path(name) for name in named if name)):
         if _is_same(file, read):
             raise OutputError(f"out={file} is what is read: give another name")
+    for folder in map(Path, config.data.path):
+        if _lies_in(file, folder):
+            raise OutputError(
+                f"out={file} lies in data.path={folder}, all of which is read: give another folder"
+            )
     for run in map(layout.run_of, places):
         if layout.is_run(run) and _is_same(file.parent, layout.RunFiles(run).checkpoints):
             raise OutputError(f"out={file} is among the run's checkpoints: give another folder")
@@ -70,6 +77,17 @@ def _check_not_read(file: Path, config: Config) -> None:
 def _is_same(one: Path, other: Path) -> bool:
     with contextlib.suppress(OSError, ValueError):  # one is not there, or a name that cannot be
         return one.samefile(other)
+    return False
+
+
+def _lies_in(file: Path, folder: Path) -> bool:
+    """Whether a folder of data has a file, or would have it; of a run in it nothing is read."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # a name that cannot be
+        for parent in file.resolve().parents:
+            if layout.is_run(parent):
+                return False
+            if _is_same(parent, folder):
+                return True
     return False
 
 

@@ -10,6 +10,8 @@ import pytest
 import soundfile
 import yaml
 
+from seqkit.commands import outputs
+from seqkit.config import Config, DataConfig
 from tests.conftest import SENTENCE, SMALL, TINY, Run
 
 pytestmark = pytest.mark.faults
@@ -75,6 +77,8 @@ READ_AS_OUT = {
     "a checkpoint": ("generate", "checkpoint={best}", "out={best}"),
     "a run's checkpoint": ("export", "checkpoint={run}", "out={best}"),
     "another of its checkpoints": ("evaluate", "checkpoint={best}", "out={last}"),
+    "a file of a folder": ("score", "checkpoint={run}", "data.path={here}", "out={text}"),
+    "a new file in it": ("score", "checkpoint={run}", "data.path={here}", "out={here}/new.jsonl"),
     "one of several": ("generate", "checkpoint={run}", "streams=2", "out={dir}/best.safetensors"),
 }
 
@@ -88,11 +92,19 @@ def test_what_is_read_is_never_replaced(
     link = tmp_path / "link.txt"
     link.symlink_to(text_file)
     folder = copy / "checkpoints"
-    places = {"run": copy, "text": text_file, "link": link, "dir": folder}
+    places = {"run": copy, "text": text_file, "link": link, "dir": folder, "here": tmp_path}
     places |= {name: folder / f"{name}.safetensors" for name in ("best", "last")}
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     words = [word.format(**places) for word in READ_AS_OUT[what]]
     refused = run(*words, "overwrite=true")
     assert refused.code == 6, refused.err
-    assert "is what is read: give" in refused.err or "the run's checkpoints: give" in refused.err
+    told = ("is what is read: give", "the run's checkpoints: give", "all of which is read: give")
+    assert any(words in refused.err for words in told)
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+
+def test_out_may_lie_in_a_run_in_a_folder_of_data(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    out = tmp_path / "run" / "samples" / "new.json"
+    data = DataConfig(path=[str(tmp_path)])
+    assert outputs.free_files(Config(out=str(out), data=data)) == [out]
