@@ -8,19 +8,30 @@ from seqkit.commands import tables
 from seqkit.console import Console
 from seqkit.progress_line import duration
 from seqkit.runs import record
+from seqkit.runs.record import Record
 from seqkit.sweeps.jobs import Job
 
 _NOT_AGAIN = ("run_dir", "resume", "overwrite")
 _HEADINGS = ("run", "best loss", "time", "outcome", "keys")
+_NOT_ALIKE = (
+    "losses on different shares of the validation part cannot be compared: train.max_minutes left "
+    "some runs less time for it than others; evaluate scores all of it"
+)
 
 
 def show_table(jobs: Sequence[Job], console: Console) -> None:
     """A line for each job."""
+    found = [_found(job) for job in jobs]
+    shares = {left.metrics.share for left in found if left and left.best}
     rows = [_HEADINGS]
-    rows += [(job.name, *_loss_and_time(job), job.outcome, job.own or "-") for job in jobs]
+    for job, left in zip(jobs, found, strict=True):
+        told = _loss_and_time(left, shown=len(shares) > 1)
+        rows.append((job.name, *told, job.outcome, job.own or "-"))
     console.notice("\n=== multirun: the whole sweep ===")
     for line in tables.aligned(rows):
         console.notice(line)
+    if len(shares) > 1:
+        console.notice(_NOT_ALIKE)
 
 
 def show_going_on(again: Sequence[str], folder: Path, console: Console) -> None:
@@ -30,10 +41,18 @@ def show_going_on(again: Sequence[str], folder: Path, console: Console) -> None:
     console.notice(f"go on with the whole sweep: {line}")
 
 
-def _loss_and_time(job: Job) -> tuple[str, str]:
-    """The best validation loss, and the time that a job took, as far as it came."""
-    if job.outcome.startswith("failed"):
-        return "-", "-"  # what is in its folder may be another run's
-    left = record.read(job.files.path)
+def _found(job: Job) -> Record | None:
+    """What a job left; None if it failed, since what is in its folder may be another run's."""
+    return None if job.outcome.startswith("failed") else record.read(job.files.path)
+
+
+def _loss_and_time(left: Record | None, *, shown: bool) -> tuple[str, str]:
+    """The best validation loss, and the time that a job took, as far as it came.
+
+    With `shown`, the loss says of which share of the validation part it is.
+    """
+    if left is None:
+        return "-", "-"
     best = f"{left.best[1]:.4f}" if left.best else "-"
+    best += f" on {100 * left.metrics.share:.3g} %" if left.best and shown else ""
     return best, "-" if left.seconds is None else duration(left.seconds)

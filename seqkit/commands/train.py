@@ -55,7 +55,9 @@ def _train(training: Training, console: Console) -> bool:
 
         follower = ProgressBar(console, shown, slow_precision=slow)
         try:
-            run_training(training, [follower, pruning], console.notice, stop=reason)
+            run_training(
+                training, [follower, pruning], console.notice, stop=reason, agree=pruning.scored
+            )
         except StoppedError as error:
             if interrupts.received is None and pruning.due:
                 console.notice(str(error))

@@ -18,6 +18,9 @@ STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
 TRIAL = "SEQKIT_TRIAL"
 """The variable that tells a job's process the number of its trial in a search."""
 
+PRUNES = "SEQKIT_PRUNES"
+"""The variable that is there if the search may end the job early."""
+
 
 @dataclass
 class Job:

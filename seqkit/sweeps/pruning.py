@@ -1,4 +1,7 @@
-"""What a job's own process does for the search: it tells each validation, and may be ended."""
+"""What a job's own process does for the search that it is a trial of.
+
+It scores what the other trials score, tells each validation, and may be ended.
+"""
 
 import os
 from collections.abc import Callable
@@ -6,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seqkit.runs.events import Event
-from seqkit.sweeps.jobs import TRIAL
-from seqkit.sweeps.study import failures, opened
+from seqkit.sweeps.jobs import PRUNES, TRIAL
+from seqkit.sweeps.study import failures, opened, scored_by_all
 from seqkit.training.events import Validated
 
 if TYPE_CHECKING:
@@ -23,18 +26,33 @@ class Pruning:
         """Whether the training is worse than the median of the others."""
         self._folder = run_dir.parent
         self._notice = notice
-        self._number = os.environ.get(TRIAL, "")
+        number = os.environ.get(TRIAL, "")
+        self._number = number if number.isdecimal() else ""
+        self._prunes = PRUNES in os.environ
         self._trial: Trial | None = None
 
     def __call__(self, event: Event) -> None:
         """Tell the search of a validation, and ask whether to go on."""
-        if not self._number.isdecimal() or not isinstance(event, Validated):
+        if not (self._number and self._prunes and isinstance(event, Validated)):
             return
         try:
             self.due = self._is_due(event)
         except Exception as error:
-            self._number = ""
-            self._notice(f"the search hears nothing of this run: {error}")
+            self._give_up(error)
+
+    def scored(self, scored: int) -> int:
+        """How many symbols a validation scores, of a part for so many of which there is time."""
+        if not self._number:
+            return scored
+        try:
+            return scored_by_all(self._folder, self._number, scored)
+        except Exception as error:
+            self._give_up(error)
+            return scored
+
+    def _give_up(self, error: Exception) -> None:
+        self._number = ""
+        self._notice(f"the search hears nothing of this run: {error}")
 
     def _is_due(self, event: Validated) -> bool:
         with failures(self._folder):

@@ -12,7 +12,7 @@ from seqkit.errors import SeqkitError
 from seqkit.progress_line import Reading, counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
-from seqkit.sweeps.jobs import STOPPED, TRIAL, Job, Source
+from seqkit.sweeps.jobs import PRUNES, STOPPED, Job, Source
 from seqkit.sweeps.local import Ended, Launcher, Running
 
 _LOOK = 0.1  # seconds between two looks at the jobs
@@ -99,7 +99,7 @@ class Sweep:
         if job.is_finished:
             self._close(job, "finished before", 0)
             return
-        if TRIAL in job.environment and job.was_pruned:
+        if PRUNES in job.environment and job.was_pruned:
             self._close(job, PRUNED, 0)
             return
         going = _Going(job, None)

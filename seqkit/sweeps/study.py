@@ -14,7 +14,7 @@ from seqkit import disk
 from seqkit.compose import Choices, Composed, Domain, Space
 from seqkit.errors import ConfigError, DivergedError, OutputError
 from seqkit.runs import record
-from seqkit.sweeps.jobs import TRIAL, Job
+from seqkit.sweeps.jobs import PRUNES, TRIAL, Job
 from seqkit.sweeps.running import FINISHED, PRUNED
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ FILE = "search.jsonl"
 """The study, in the sweep's folder."""
 _NAME = "seqkit"
 _ASKED = "asked"
+_SCORED = "scored"
 _NOT_ASKED = (
     *("run_dir", "runs", "resume", "overwrite", "quiet"),
     *("device", "length", "seconds", "prompt"),
@@ -70,6 +71,29 @@ def opened(folder: Path, *, new: bool) -> "Study":
                 storage=storage, study_name=_NAME, pruner=pruner, load_if_exists=True
             )
         return optuna.load_study(storage=storage, study_name=_NAME, pruner=pruner)
+
+
+def scored_by_all(folder: Path, trial: str, scored: int) -> int:
+    """How many symbols of the validation part every trial scores: as many as the first that asked.
+
+    train.max_minutes leaves a large network time for fewer than a small one, and losses on
+    different symbols cannot be compared. Trials that ask at the same time get the same answer.
+
+    Args:
+        folder: of the sweep.
+        trial: its number.
+        scored: how many symbols that trial has time for.
+
+    Raises:
+        ConfigError, OutputError: the study is damaged, or cannot be written.
+    """
+    study = opened(folder, new=False)
+    with failures(folder):
+        asked = study.user_attrs  # in the order in which they came to the file
+        if not any(name.startswith(_SCORED) for name in asked):
+            study.set_user_attr(f"{_SCORED} {trial}", scored)
+            asked = study.user_attrs
+    return next(int(value) for name, value in asked.items() if name.startswith(_SCORED))
 
 
 class Search:
@@ -161,7 +185,7 @@ class Search:
         words = [f"{key}={_written(params[key])}" for key in self._space.domains]
         line = [*words, *self._space.words]
         job = Job.at(self._folder / str(number), self._compose(line), line, " ".join(words))
-        job.environment = {TRIAL: str(number)} if self._prune else {}
+        job.environment = {TRIAL: str(number)} | ({PRUNES: "true"} if self._prune else {})
         return job
 
     def _check_asked(self) -> None:

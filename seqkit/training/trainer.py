@@ -118,18 +118,23 @@ class Trainer:
     def _at_limit(self) -> bool:
         return self._limit is not None and self.progress.step >= self._limit
 
-    def run(self, watch: Callable[[int], None] = lambda scored: None) -> Iterator[Event]:
+    def run(
+        self,
+        watch: Callable[[int], None] = lambda scored: None,
+        agree: Callable[[int], int] = lambda scored: scored,
+    ) -> Iterator[Event]:
         """Train to the end, yielding events; the caller may stop after any `Stepped`.
 
         `watch` is told how many symbols a validation has scored. It may raise to stop there: a
-        training that goes on begins with that validation.
+        training that goes on begins with that validation. `agree` is asked once, on rank 0, how
+        many symbols a validation scores, given how many train.max_minutes leaves time for.
 
         Raises:
             DivergedError: the loss is no longer finite, or every gradient explodes.
             GaveUpError: the persistent kernel gave up. `state` is that before the step in which it
                 did.
         """
-        progress = self.progress
+        progress, self._validator.agree = self.progress, agree
         self._time.start()
         if progress.validating:
             yield from self._validate(watch)

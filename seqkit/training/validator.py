@@ -47,6 +47,8 @@ class Validator:
         self._ranks = ranks
         self._chosen = ("average" if train.average else "raw", 1.0)  # weights and temperature
         self._symbol_seconds: float | None = None  # of a symbol that is run
+        self.agree: Callable[[int], int] = lambda scored: scored
+        """How many symbols a validation scores, given how many there is time for."""
 
     def model(self) -> CharRNN:
         """What the last validation chose; before any, the average if there is one."""
@@ -71,6 +73,9 @@ class Validator:
         validation.score_only(len(validation))
         validations = max(time.total_steps(step) / every, VALIDATIONS) if every else 1.0
         validation.run_only(time.affordable(validation.cost, each, validations))
+        agreed = self._ranks.shared(lambda: self.agree(validation.scored))
+        if agreed != validation.scored:
+            validation.score_only(agreed)
         time.plan_validations(validation.scored, each * validation.cost)
         if validation.scored == len(validation):
             return None

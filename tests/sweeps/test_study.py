@@ -14,11 +14,18 @@ RATES = "optimizer.lr=tag(log,interval(1e-4,1e-1))"
 WORDS = ["recipe=shakespeare", RATES, "model.num_layers=1,2,3"]
 
 
-def search(folder: Path, words: list[str] = WORDS, *, trials: int = 12, seed: int = 0) -> Search:
+def search(
+    folder: Path,
+    words: list[str] = WORDS,
+    *,
+    trials: int = 12,
+    seed: int = 0,
+    prune: bool = True,
+) -> Search:
     folder.mkdir(exist_ok=True)
     space = compose.space(words, [])
     return Search(
-        folder, space, lambda line: compose.compose(line, []), trials=trials, prune=True, seed=seed
+        folder, space, lambda line: compose.compose(line, []), trials=trials, prune=prune, seed=seed
     )
 
 

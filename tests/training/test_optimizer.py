@@ -209,8 +209,8 @@ def test_an_optimizer_without_wrappers_does_what_pytorchs_own_does(
         wrapped.load_state_dict(copy.deepcopy(unwrapped.state_dict()))
     for step in range(4):
         for optimizer, own in zip((unwrapped, wrapped), parameters, strict=True):
-            optimizer.grad_scale = torch.tensor(3.0)  # type: ignore[attr-defined]
-            optimizer.found_inf = torch.tensor(skipped if step == 2 else 0.0)  # type: ignore[attr-defined]
+            optimizer.grad_scale = torch.tensor(3.0)
+            optimizer.found_inf = torch.tensor(skipped if step == 2 else 0.0)
             for number, parameter in enumerate(own):
                 parameter.grad = torch.full_like(parameter, 0.3 * step - number)
             with torch.no_grad():

@@ -71,6 +71,24 @@ def test_a_part_that_takes_too_long_is_scored_in_part() -> None:
     assert told.scored < scored(list(longer.run()))[0][0]
 
 
+def test_trainings_that_are_compared_score_what_is_agreed() -> None:
+    asked: list[int] = []
+
+    def agree(time_for: int) -> int:
+        asked.append(time_for)
+        return 4096
+
+    first = brief(0.2, validate_every=30)
+    for event in first.run(agree=agree):
+        if event == Stepped(30):
+            break
+    assert first.progress.scored == 4096
+    assert len(asked) == 1
+    assert 4096 < asked[0] < MANY
+    second = restored(brief(0.2, validate_every=30), first, kept(first))
+    assert scored(until(second, 60))[0][0] == 4096
+
+
 def test_what_is_scored_stays_the_same_after_a_stop() -> None:
     first = brief(0.2, validate_every=30)
     before = until(first, 30)
