@@ -19,6 +19,16 @@ from seqkit.errors import OutputError
 _SETTLED = 2.0  # seconds after which a file's time stamps tell of every later change
 
 
+def stamp(file: Path) -> list[int]:
+    """What is another for a file that changed: size, two times in ns, and inode. Raises OSError.
+
+    `cp -p` and rsync put the first time back (mtime). The second, of the last change of any kind
+    (ctime), no program can.
+    """
+    status = file.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+
+
 def of(
     located: Located, files: Mapping[str, Path], cache: Path, meter: Meter
 ) -> tuple[dict[str, str], int]:
@@ -39,19 +49,13 @@ def of(
     stamps: dict[str, list[Any]] = {}
     for name, file in files.items():
         try:
-            status = file.stat()
+            stamps[name] = stamp(file)
         except OSError as error:
             raise BadFileError.of(file, error) from error
-        stamps[name] = [
-            status.st_size,
-            status.st_mtime_ns,
-            status.st_ctime_ns,  # unlike the one before, no program can put it back
-            status.st_ino,
-        ]
     entries = {
         name: known[name]
-        for name, stamp in stamps.items()
-        if isinstance(known.get(name), list) and known[name][:-1] == stamp
+        for name, own in stamps.items()
+        if isinstance(known.get(name), list) and known[name][:-1] == own
     }
     new = [name for name in files if name not in entries]
     with meter.shown("hashing", sum(stamps[name][0] for name in new)):
@@ -66,7 +70,7 @@ def of(
     if settled != known:
         with contextlib.suppress(OutputError), disk.atomic_write(memory) as stream:
             stream.write(json.dumps(settled).encode())
-    size = sum(stamp[0] for stamp in stamps.values())
+    size = sum(own[0] for own in stamps.values())
     return {name: entries[name][-1] for name in files}, size
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.data import stores
+from seqkit.data.file_hashes import stamp
 from seqkit.data.meter import Meter
 from seqkit.data.rows import line_of
 from seqkit.errors import ConfigError, DataError
@@ -48,15 +49,17 @@ def fetched(
     copy = copy_of(name, data, cache)
     record = copy.parent.with_suffix(".json")
     known = _record(record)
-    whole = copy.exists() and known.get("copy") == _stamp(copy)
+    whole = copy.exists() and known.get("copy") == stamp(copy)
     try:
         with meter.shown(f"looking for {copy.name}", 0):
-            rows, identity = _asked(name, lambda: _opened(name, data))
+            stamps = _stamps(Path(name))
+            rows, fingerprint = _asked(name, lambda: _opened(name, data))
     except (DataError, ConfigError) as error:  # without a network, or without the library
         if not whole:
             raise
         notice(f"{error}; read from its copy, {copy}")
         return copy
+    identity = [fingerprint, *stamps]
     if whole and known.get("from") == identity:
         notice(f"{name}: read from its copy, {copy}")
         return copy
@@ -73,7 +76,7 @@ def fetched(
         if not found:
             raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
     with disk.atomic_write(record) as stream:
-        stream.write(json.dumps({"from": identity, "copy": _stamp(copy)}).encode())
+        stream.write(json.dumps({"from": identity, "copy": stamp(copy)}).encode())
     left_out = f", {empty:,} empty ones left out" if empty else ""
     notice(f"{name}: {counted(found, 'row')}{left_out}, each a document, kept as {copy}")
     return copy
@@ -193,6 +196,12 @@ def _record(path: Path) -> dict[str, Any]:
     return {}
 
 
-def _stamp(copy: Path) -> list[int]:
-    status = copy.stat()
-    return [status.st_size, status.st_mtime_ns]
+def _stamps(path: Path) -> list[list[int]]:
+    """Of a file, or of all files in a folder; none of a name on the hub, which has fingerprints.
+
+    The library's own fingerprint of files on the disk knows of nothing but their time stamps.
+    """
+    with contextlib.suppress(OSError, ValueError):  # what is wrong is told by who reads it
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        return [stamp(file) for file in files if file.is_file()]
+    return []

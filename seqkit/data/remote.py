@@ -17,6 +17,7 @@ from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.console import Progress, unseen
 from seqkit.data import hub, pipes
+from seqkit.data.file_hashes import stamp
 from seqkit.data.files import Choice
 from seqkit.data.meter import Meter
 from seqkit.data.stores import Entry, Store
@@ -153,7 +154,9 @@ def _fetch(url: str, pattern: str, cache: Path, notice: Notice, meter: Meter) ->
         if _chosen(store.files(), pattern) != chosen:
             raise DataError(f"{url}: changed while it was fetched: give the same command again")
     _forget_others(target, _chosen(found, ""))
-    notice(f"{url}: read from its copy, {target}")
+    unsure = not all(entry.tells_changes for entry in chosen)
+    advice = "; its server does not say whether it changed: remove the copy if it did"
+    notice(f"{url}: read from its copy, {target}{advice if unsure and not new else ''}")
     return target
 
 
@@ -184,7 +187,7 @@ def _copy(store: Store, entry: Entry, place: Path, journal: Path, meter: Meter) 
         for block in store.blocks(entry):
             stream.write(block)
             meter.add(len(block))
-    line = {"file": entry.name, "stamp": entry.stamp, "copy": _stamp(place)}
+    line = {"file": entry.name, "stamp": entry.stamp, "copy": stamp(place)}
     disk.append(journal, f"\n{json.dumps(line)}\n")  # after what a killed process left of a line
 
 
@@ -195,14 +198,9 @@ def _is_whole(place: Path, known: Mapping[str, Any], entry: Entry) -> bool:
         return bool(entry.stamp) and line == {
             "file": entry.name,
             "stamp": entry.stamp,
-            "copy": _stamp(place),
+            "copy": stamp(place),
         }
     return False
-
-
-def _stamp(place: Path) -> list[int]:
-    status = place.stat()
-    return [status.st_size, status.st_mtime_ns]
 
 
 def _read(journal: Path) -> dict[str, Any]:

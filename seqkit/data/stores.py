@@ -15,9 +15,10 @@ PATIENCE = 30.0
 """Seconds that a store may take for the next bytes, or for a listing."""
 _BLOCK = 1 << 22  # bytes; a slow line has to bring them within PATIENCE
 _STAMPS = (
-    *("size", "etag", "ETag", "Content-MD5", "Digest", "md5Hash", "generation", "blob_id"),
+    *("size", "etag", "ETag", "Content-MD5", "Digest", "md5Hash", "crc32c", "generation"),
+    *("VersionId", "version_id", "blob_id", "xet_hash", "sha", "content_hash", "ino"),
     *("mtime", "created", "updated", "last_modified", "LastModified", "Last-Modified"),
-)  # what stores call that which changes with the content of a file
+)  # what stores call that which changes with a file's content; `ukey` of HTTP is the URL alone
 _AGAIN = "give the same command again; files that came whole are kept"
 T = TypeVar("T")
 
@@ -36,6 +37,11 @@ class Entry:
     place: str
     size: int | None
     stamp: dict[str, str]
+
+    @property
+    def tells_changes(self) -> bool:
+        """Whether the stamp has more than the size."""
+        return bool(self.stamp.keys() - {"size"})
 
 
 class Store:

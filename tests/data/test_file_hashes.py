@@ -1,7 +1,6 @@
 """The hash of a file is remembered until the file is another."""
 
 import hashlib
-import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from seqkit.data import file_hashes
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
+from tests.data.replacing import put_back
 
 
 @pytest.fixture(autouse=True)
@@ -21,13 +21,6 @@ def sha256(file: Path) -> str:
     files = {file.name: file}
     located = Located(file, file.name)
     return file_hashes.of(located, files, file.parent / "cache", Meter())[0][file.name]
-
-
-def put_back(file: Path, status: os.stat_result) -> None:
-    """Give a file the times of another, not within the same tick of the clock."""
-    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    while file.stat().st_ctime_ns == status.st_ctime_ns:
-        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def test_an_unchanged_file_is_not_read_again(

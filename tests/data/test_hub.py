@@ -13,6 +13,7 @@ from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from tests.conftest import fill_disk
 from tests.data.hf_store import COLUMN, damage, datasets, store, with_sound
+from tests.data.replacing import replaced
 
 TEXTS = ["one", "two\nlines", "☃"]
 
@@ -93,8 +94,17 @@ def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
     assert told == [f"{path}: read from its copy, {file}"]
     file.write_bytes(b"altered in the cache")
     assert documents(fetch(path, cache)) == TEXTS
+    replaced(file, file.read_bytes()[::-1])
+    assert documents(fetch(path, cache)) == TEXTS
     store(tmp_path / "set", TEXTS[:1])
     assert documents(fetch(path, cache)) == TEXTS[:1]
+
+
+def test_a_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
+    path = store(tmp_path / "set", ["one"], "jsonl")
+    assert documents(fetch(path, tmp_path / "cache")) == ["one"]
+    replaced(path, path.read_bytes().replace(b"one", b"two"))
+    assert documents(fetch(path, tmp_path / "cache")) == ["two"]
 
 
 def test_the_copy_is_found_without_asking(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from seqkit.console import Bar, unseen
 from seqkit.data import remote, stores
 from seqkit.errors import ConfigError, DataError, OutputError
 from tests.conftest import fill_disk
+from tests.data.replacing import replaced
 from tests.data.stores import CONTENT, Site, site
 
 
@@ -46,6 +47,26 @@ def test_a_file_is_fetched_once_and_again_when_it_changed(served: Site, tmp_path
     path.write_bytes(b"altered in the cache")
     assert fetch(url, tmp_path).read_bytes() == CONTENT[::-1]
     assert len(served.got) == 3
+    replaced(path, CONTENT)
+    assert fetch(url, tmp_path).read_bytes() == CONTENT[::-1]
+
+
+def test_a_server_that_tells_the_size_alone_is_told_of(served: Site, tmp_path: Path) -> None:
+    url, told = f"{served.url}/novel.txt", list[str]()
+    served.tag = False
+    path = fetch(url, tmp_path, told=told)
+    fetch(url, tmp_path, told=told)
+    unsure = "; its server does not say whether it changed: remove the copy if it did"
+    read = f"{url}: read from its copy, {path}"
+    assert told[1:] == [read, f"{read}{unsure}"]
+
+
+def test_a_url_of_this_machine_is_read_again_when_its_file_was_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one")
+    assert fetch(f"file://{file}", tmp_path / "cache").read_text() == "one"
+    replaced(file, b"two")
+    assert fetch(f"file://{file}", tmp_path / "cache").read_text() == "two"
 
 
 def test_paths_that_are_no_urls_stay(tmp_path: Path) -> None:

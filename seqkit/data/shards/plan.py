@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.data import pipes
+from seqkit.data import file_hashes, pipes
 from seqkit.data.bad_files import BadFileError
 from seqkit.errors import DataError
 
@@ -26,14 +26,14 @@ class Extent:
     """Some bytes of a file: from `begin` to before `end`, None for its end.
 
     document: the number of the file among all that are read.
-    stamp: the file's size in bytes and its time stamp in ns, when it was planned.
+    stamp: of the file when it was planned, see `stamp_of`.
     """
 
     document: int
     file: Path
     begin: int
     end: int | None
-    stamp: tuple[int, int]
+    stamp: tuple[int, ...]
 
     @property
     def size(self) -> int:
@@ -55,13 +55,16 @@ Work = Sequence[Extent]
 """What makes one shard."""
 
 
-def stamp_of(file: Path) -> tuple[int, int]:
-    """The size of a file in bytes, and its time stamp in ns. Raises BadFileError."""
+def stamp_of(file: Path) -> tuple[int, ...]:
+    """The size of a file in bytes, and its two times in ns. Raises BadFileError.
+
+    Its inode may be another when a bucket is mounted anew, and a preparation goes on after that.
+    """
     try:
-        status = file.stat()
+        size, changed, of_any_kind, _ = file_hashes.stamp(file)
     except OSError as error:
         raise BadFileError.of(file, error) from error
-    return status.st_size, status.st_mtime_ns
+    return size, changed, of_any_kind
 
 
 def plan(files: Sequence[Path], *, cut: Cut | None, without: Collection[int] = ()) -> list[Work]:
@@ -102,10 +105,10 @@ def identity(files: Mapping[str, Path], settings: Mapping[str, Any]) -> str:
     """What changes with the files and the settings, as JSON values, that shards are made of."""
     stamps: dict[str, list[Any]] = {}
     for name, file in files.items():
-        size, time = stamp_of(file)
+        size, *times = stamp_of(file)
         # The path of what came out of a stream tells its content: it may have been read again.
         kept = pipes.is_kept(str(file), disk.cache_dir())
-        stamps[name] = [str(file), size, None if kept else time]
+        stamps[name] = [str(file), size, *([] if kept else times)]
     values = {"files": stamps, "settings": settings, "shard": SHARD}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 

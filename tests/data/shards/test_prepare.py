@@ -17,6 +17,7 @@ from seqkit.data.shards.prepare import prepare
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from tests.conftest import SENTENCE, fill_disk
+from tests.data.replacing import replaced
 from tests.data.shards.conftest import Prepare, encoded, read, starts_in
 
 Small = Callable[[int], None]
@@ -153,6 +154,20 @@ def test_a_preparation_goes_on_and_checks_what_stands(
     after = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.bin")}
     assert {name for name in before if before[name] != after[name]} == {"000001.bin"}
     assert not (folder / "prepare.jsonl").exists()
+
+
+def test_a_preparation_does_not_go_on_with_a_file_that_was_replaced(
+    letters: Path, prepared: Prepare, small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small(40)
+    with monkeypatch.context() as full:
+        fill_disk(full, files=".000005.bin.*")
+        with pytest.raises(OutputError, match="no space left"):
+            prepared(path=[str(letters)])
+    file = letters / "0.txt"
+    replaced(file, file.read_bytes()[::-1])
+    with pytest.raises(OutputError, match="holds what is done of preparing other files"):
+        prepared(path=[str(letters)])
 
 
 def test_a_folder_with_something_else_is_refused(
