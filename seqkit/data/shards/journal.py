@@ -18,7 +18,7 @@ from seqkit.data.shards.tasks import Written
 from seqkit.errors import DataError, OutputError
 
 _NAME = "prepare.jsonl"
-_SHARD = re.compile(r"\d{6,}\.bin")
+_SHARD = re.compile(r"\d{6,}\.(bin|sizes)")
 
 
 class Journal:
@@ -53,8 +53,10 @@ class Journal:
         for line in lines:
             with contextlib.suppress(KeyError, TypeError):  # damaged: made anew
                 shard = line["shard"] and Shard(**line["shard"])
-                documents = [(number, size) for number, size in line["documents"]]
-                self.written[int(line["task"])] = Written(shard, documents, line["findings"])
+                files = [(number, count) for number, count in line["files"]]
+                self.written[int(line["task"])] = Written(
+                    shard, files, line["sizes_sha256"], line["findings"]
+                )
 
     def begin(self, settings: Mapping[str, Any]) -> None:
         """Write the first line. Raises OutputError."""
@@ -63,11 +65,15 @@ class Journal:
 
     def add(self, number: int, written: Written) -> None:
         """A shard stands. Raises OutputError."""
+        self.written[number] = written
         line = {"task": number, **dataclasses.asdict(written)}
         disk.append(self._path, json.dumps(line) + "\n")
 
     def end(self) -> None:
-        """Everything is done. Raises OutputError."""
+        """Everything is done: what a preparation needs to go on is removed. Raises OutputError."""
+        for one in self.written.values():
+            if one.shard is not None:
+                disk.remove(starts.sizes_file(self._path.with_name(one.shard.file)))
         disk.remove(self._path)
 
 

@@ -1,6 +1,7 @@
 """Files of text, bytes or sound become shards, which several processes write."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from seqkit.data.shards.tasks import Job, ToWrite, Written
 from seqkit.data.texts import Texts
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
-from seqkit.symbols import Integers, symbol_dtype
+from seqkit.symbols import symbol_dtype
 
 
 def prepare(
@@ -102,17 +103,15 @@ def _write(
     assert job.codec is not None
     work = plan(files, cut=cut_of(job.codec.kind, job.config), without=bad)
     to_write = [ToWrite(n, extents, done.written.get(n)) for n, extents in enumerate(work)]
-    written = dict(done.written)
     each = crew.each("encoding", tasks.write, job, to_write, size_of(work))
     with contextlib.closing(each) as results:
         for number, one in results:
-            if written.get(number) != one:
+            if done.written.get(number) != one:
                 done.add(number, one)
-                written[number] = one
     for extents in work:
         for extent in extents:
             extent.check_unchanged()
-    return [written[number] for number in range(len(work))]
+    return [done.written[number] for number in range(len(work))]
 
 
 def _index(
@@ -121,7 +120,6 @@ def _index(
     """The index of what was written, and what the user is told; the starts are written."""
     codec, located, names = job.codec, job.located, [*source.files]
     assert codec is not None
-    numbers, begins = _documents(written, of_rows=job.config.of_rows)
     found: Recordings | Texts
     if isinstance(codec, Quantiser):
         found = Recordings(job.config, source)
@@ -130,32 +128,32 @@ def _index(
         found.bad.errors += [BadFileError(source.files[names[n]], why) for n, why in bad.items()]
     for one in written:
         found.include(one.findings)
+    if not any(one.shard for one in written):
+        if isinstance(found, Recordings):
+            raise DataError(found.nothing_left())
+        raise DataError(f"{located}: nothing is left of the text: all of it was skipped")
+    counts, first, starts_sha256 = _documents(job.folder, written, of_rows=job.config.of_rows)
+    total = sum(counts.values())
     unreadable = len(found.bad.errors) + len(search.bad.errors)
     if isinstance(found, Recordings):
-        skipped, notes = unreadable + found.left_out.total(), [*found.notes(len(begins))]
-        nothing = found.nothing_left()
+        skipped, notes = unreadable + found.left_out.total(), [*found.notes(total)]
     else:
         skipped, notes = found.skipped, [*found.notes()]
-        nothing = f"{located}: nothing is left of the text: all of it was skipped"
-    if not len(begins):
-        raise DataError(nothing)
-    files, first, documents = np.unique(numbers, return_index=True, return_counts=True)
-    read = [names[number] for number in files]
     parts = dict[int, int]()
-    for name, begin in zip(read, begins[first].tolist(), strict=True):
-        parts.setdefault(located.part_of(name), begin)
+    for number, begin in first.items():
+        parts.setdefault(located.part_of(names[number]), begin)
     index = Index(
         name=located.name,
         codec=codec.to_spec(),
         settings=settings_of(job.config, codec),
         dtype=symbol_dtype(codec.size).name,
         shards=[one.shard for one in written if one.shard is not None],
-        names=read,
-        documents=documents.tolist(),
-        starts_sha256=starts.save(job.folder, begins),
+        names=[names[number] for number in counts],
+        documents=[*counts.values()],
+        starts_sha256=starts_sha256,
         skipped=skipped,
         unreadable_files=unreadable,
-        whole_documents=isinstance(codec, Quantiser) and len(begins) > 1,
+        whole_documents=isinstance(codec, Quantiser) and total > 1,
         validation_start=parts.get(1),
         test_start=parts.get(2),
         snr=found.snr if isinstance(found, Recordings) else None,
@@ -164,18 +162,38 @@ def _index(
     )
     if len(names) > 1 or search.left_out or search.bad.errors:
         if isinstance(found, Recordings):
-            notes = search.added_to(notes, len(begins))
+            notes = search.added_to(notes, total)
         else:
-            notes.append(search.note(len(begins)))
+            notes.append(search.note(total))
     return index, notes
 
 
-def _documents(written: Sequence[Written], *, of_rows: bool) -> tuple[Integers, Integers]:
-    """Of every document (D,) the number of its file, and where it starts."""
-    found = [document for one in written for document in one.documents]
-    numbers, sizes = np.array(found, np.int64).reshape(-1, 2).T
-    begins = np.cumsum(sizes) - sizes
-    if of_rows:
-        return numbers, begins
-    whole = np.diff(numbers, prepend=-1) != 0  # else it goes on from the shard before
-    return numbers[whole], begins[whole]
+def _documents(
+    folder: Path, written: Sequence[Written], *, of_rows: bool
+) -> tuple[dict[int, int], dict[int, int], str]:
+    """Write where documents start, shard by shard.
+
+    Returns:
+        How many documents each file has, by its number; where its first one starts; and the sha256
+        of what was written.
+    """
+    counts, first = Counter[int](), dict[int, int]()
+    most = sum(count for one in written for _, count in one.files)
+    before = 0
+    with starts.writer(folder, most) as out:
+        for one in written:
+            if one.shard is None:
+                continue
+            sizes = starts.read_sizes(folder / one.shard.file, one.sizes_sha256)
+            begins = before + np.cumsum(sizes) - sizes
+            whole = np.ones(len(begins), np.bool_)
+            place = 0
+            for number, count in one.files:
+                if number in counts and not of_rows:  # it goes on from the shard before
+                    whole[place] = False
+                counts[number] += int(whole[place : place + count].sum())
+                first.setdefault(number, int(begins[place]))
+                place += count
+            out.add(begins[whole])
+            before += one.shard.symbols
+    return counts, first, out.sha256

@@ -1,9 +1,12 @@
 """Where the documents in shards start: a file of 64-bit integers beside them.
 
-There may be a document for every row of a data set, millions of them.
+There may be a document for every row of a data set, more than memory holds. So while shards are
+prepared, each has a file of its own beside it, with the sizes of its documents.
 """
 
+import contextlib
 import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +20,61 @@ FILE = "starts.int64"
 _DTYPE = "<i8"
 
 
-def save(folder: Path, starts: Integers) -> str:
-    """Write the starts (D,) of all documents. Returns the file's sha256; raises OutputError."""
-    content = starts.astype(_DTYPE).tobytes()
-    with disk.atomic_write(folder / FILE, size=len(content)) as stream:
+def sizes_file(shard: Path) -> Path:
+    """Where the sizes of a shard's documents are while shards are prepared."""
+    return shard.with_suffix(".sizes")
+
+
+def save_sizes(shard: Path, sizes: Sequence[int]) -> str:
+    """Write how many symbols of each document a shard has, and return the file's sha256.
+
+    Raises OutputError.
+    """
+    content = np.array(sizes, _DTYPE).tobytes()
+    with disk.atomic_write(sizes_file(shard), size=len(content)) as stream:
         stream.write(content)
     return hashlib.sha256(content).hexdigest()
+
+
+def read_sizes(shard: Path, sha256: str) -> Integers:
+    """What `save_sizes` wrote (n,). Raises DataError if that is not there any more."""
+    file = sizes_file(shard)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {disk.describe(error)}") from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise DataError(f"{file}: altered while shards were prepared: start again")
+    return np.frombuffer(content, _DTYPE).astype(np.int64)
+
+
+class Writer:
+    """Writes the starts of all documents, some at a time."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write = write
+        self._digest = hashlib.sha256()
+
+    def add(self, starts: Integers) -> None:
+        """The next starts (n,)."""
+        content = starts.astype(_DTYPE).tobytes()
+        self._digest.update(content)
+        self._write(content)
+
+    @property
+    def sha256(self) -> str:
+        """Of the file as far as it is written."""
+        return self._digest.hexdigest()
+
+
+@contextlib.contextmanager
+def writer(folder: Path, most: int) -> Iterator[Writer]:
+    """Write the starts of at most so many documents; the file is whole when the block ends well.
+
+    Raises OutputError.
+    """
+    with disk.atomic_write(folder / FILE, size=most * np.dtype(_DTYPE).itemsize) as stream:
+        yield Writer(stream.write)
 
 
 def read(folder: Path, index: Index) -> Integers:

@@ -16,6 +16,7 @@ from seqkit.data.corpus_cache import Source
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
 from seqkit.data.recordings import Loudness, Recordings
+from seqkit.data.shards import starts
 from seqkit.data.shards.index import Shard, digests
 from seqkit.data.shards.plan import Work
 from seqkit.data.texts import Texts, pieces_of
@@ -56,12 +57,14 @@ class Job:
 class Written:
     """A shard that stands in its folder, None where nothing was left of its files.
 
-    documents: each with the number of its symbols in this shard.
+    files: the number of each file that it has something of, and of how many documents; their sizes
+        are in a file (`starts`), whose sha256 is `sizes_sha256`.
     findings: of `Texts` or `Recordings`.
     """
 
     shard: Shard | None
-    documents: list[tuple[int, int]]
+    files: list[tuple[int, int]]
+    sizes_sha256: str
     findings: dict[str, Any]
 
 
@@ -156,35 +159,40 @@ def write(job: Job, task: ToWrite, watch: Watch) -> Written:
     else:
         encoder = Texts(job.config, source, codec)
     encoder.bad = job.bad()
-    documents = []
+    files, sizes = list[tuple[int, int]](), list[int]()
     told = room.told(job.most, "all shards take")
     with told, disk.atomic_write(path) as stream:
         for extent in task.work:
             if isinstance(encoder, Recordings):
                 assert isinstance(codec, Quantiser)
-                sizes = [encoder.write(extent.file, codec, stream)]
+                found = [encoder.write(extent.file, codec, stream)]
             else:
-                sizes = encoder.write(extent.file, stream, extent.begin, extent.end)
+                found = encoder.write(extent.file, stream, extent.begin, extent.end)
             extent.check_unchanged()
-            documents += [(extent.document, size) for size in sizes if size]
-    total = sum(size for _, size in documents)
+            if own := [size for size in found if size]:
+                files.append((extent.document, len(own)))
+                sizes += own
+    total = sum(sizes)
     if not total:
         disk.remove(path)
-        return Written(None, [], encoder.findings())
+        return Written(None, [], "", encoder.findings())
     whole, blocks = _digests(path)
     expected = total * symbol_dtype(codec.size).itemsize
     if path.stat().st_size != expected:
         raise DataError(f"{path}: changed while it was written: start again")
-    return Written(Shard(task.file, total, whole, blocks), documents, encoder.findings())
+    shard = Shard(task.file, total, whole, blocks)
+    return Written(shard, files, starts.save_sizes(path, sizes), encoder.findings())
 
 
 def _stands(folder: Path, known: Written) -> bool:
-    """Whether a shard is there as it was written."""
+    """Whether a shard and the sizes of its documents are there as they were written."""
     if known.shard is None:
         return True
+    path = folder / known.shard.file
     try:
-        return digests(folder / known.shard.file)[0] == known.shard.sha256
-    except OSError:
+        starts.read_sizes(path, known.sizes_sha256)
+        return digests(path)[0] == known.shard.sha256
+    except (OSError, DataError):
         return False
 
 

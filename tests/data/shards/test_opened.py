@@ -203,7 +203,9 @@ def test_an_index_that_is_damaged_altered_or_newer(shards: Path) -> None:
 def test_starts_that_are_damaged_altered_or_missing(
     shards: Path, values: list[int], said: str
 ) -> None:
-    rewritten(shards, starts_sha256=starts.save(shards, np.array(values, np.int64)))
+    with starts.writer(shards, len(values)) as out:
+        out.add(np.array(values, np.int64))
+    rewritten(shards, starts_sha256=out.sha256)
     with pytest.raises(DataError, match=rf"starts\.int64: {said}"):
         load(shards)
     (shards / "starts.int64").write_bytes(b"\0")

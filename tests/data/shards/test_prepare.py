@@ -143,17 +143,21 @@ def test_a_preparation_goes_on_and_checks_what_stands(
         ):
             prepared(path=[str(letters)], overwrite=True)
     assert sorted(file.name for file in folder.iterdir()) == [
-        *(f"00000{number}.bin" for number in range(5)),
+        *(f"00000{number}.{kind}" for number in range(5) for kind in ("bin", "sizes")),
         "prepare.jsonl",
     ]
     before = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.bin")}
     (folder / "000001.bin").write_bytes(b"altered")
+    (folder / "000003.sizes").write_bytes(b"altered")
     with (folder / "prepare.jsonl").open("ab") as journal:
         journal.write(b'{"task": 3, "shar')  # it was killed while it wrote this
     assert prepared(path=[str(letters)]) == whole
     after = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.bin")}
-    assert {name for name in before if before[name] != after[name]} == {"000001.bin"}
+    assert {name for name in before if before[name] != after[name]} == {
+        *("000001.bin", "000003.bin")
+    }
     assert not (folder / "prepare.jsonl").exists()
+    assert not list(folder.glob("*.sizes"))
 
 
 def test_a_preparation_does_not_go_on_with_a_file_that_was_replaced(
