@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from seqkit import disk, room
-from seqkit.data import codecs, file_hashes
+from seqkit.data import codecs, file_hashes, remembered
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
@@ -25,7 +25,7 @@ from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
-_FORMAT = 5  # of the cached files; a change of the format changes their key
+_FORMAT = 6  # of the cached files; a change of the format changes their key
 
 
 @dataclass(frozen=True)
@@ -137,19 +137,18 @@ def find_codec(
         DataError: the files changed meanwhile, the codec is faulty, and what `derive` raises.
     """
     memory = source.cache / "codecs" / f"{source.key(settings)}.json"
-    if spec := file_hashes.remembered(memory):
-        with contextlib.suppress(ValueError, ConfigError):  # damaged: derived anew
+    if spec := remembered.read(memory):
+        with contextlib.suppress(ValueError, ConfigError):  # of a plug-in that changed
             return codecs.from_spec(spec, catalogue)
     codec = derive()
     with codecs.failures(type(codec), "to_spec"):
-        content = json.dumps(codec.to_spec()).encode()
+        spec = json.loads(json.dumps(codec.to_spec()))  # as it is read again
     if not 0 <= codec.start < codec.size:
         raise DataError(
             f"the codec {codec.name}: its start, {codec.start}, is none of its {codec.size} symbols"
         )
     source.check_unchanged()
-    with disk.atomic_write(memory) as stream:
-        stream.write(content)
+    remembered.write(memory, spec)
     return codec
 
 
@@ -193,8 +192,7 @@ def load(
         meta["sha256"] = _digest(base, meta, source.meter)
     except OSError as error:
         raise DataError(f"{base}.bin: {disk.describe(error)}: start again") from error
-    with disk.atomic_write(base.with_suffix(".json")) as stream:
-        stream.write(json.dumps(meta).encode())
+    remembered.write(base.with_suffix(".json"), meta)
     corpus = _opened(base, meta, source, codec)
     if corpus is None:
         raise DataError(f"{base}.bin: the encoded data changed: start again")
@@ -231,7 +229,7 @@ def _digest(base: Path, meta: Mapping[str, Any], meter: Meter) -> str:
 
 def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
     """The corpus from the cache; None if it is not there whole, or damaged."""
-    meta = file_hashes.remembered(base.with_suffix(".json"))
+    meta = remembered.read(base.with_suffix(".json"))
     try:
         # The digest first: another process may put a new file in the place of a damaged one.
         if meta is None or meta.get("sha256") != _digest(base, meta, source.meter):

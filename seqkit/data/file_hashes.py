@@ -2,14 +2,13 @@
 
 import contextlib
 import hashlib
-import json
 import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk
+from seqkit.data import remembered
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.datasets import Located
 from seqkit.data.files import blocks
@@ -45,7 +44,7 @@ def of(
     """
     place = b"\0".join(os.fsencode(root.resolve()) for root in located.paths)
     memory = cache / "hashes" / (hashlib.sha256(place).hexdigest()[:32] + ".json")
-    known = remembered(memory) or {}
+    known = remembered.read(memory) or {}
     stamps: dict[str, list[Any]] = {}
     for name, file in files.items():
         try:
@@ -68,16 +67,7 @@ def of(
     before = (time.time() - _SETTLED) * 1e9
     settled = {name: entry for name, entry in entries.items() if max(entry[1:3]) < before}
     if settled != known:
-        with contextlib.suppress(OutputError), disk.atomic_write(memory) as stream:
-            stream.write(json.dumps(settled).encode())
+        with contextlib.suppress(OutputError):
+            remembered.write(memory, settled)
     size = sum(own[0] for own in stamps.values())
     return {name: entries[name][-1] for name in files}, size
-
-
-def remembered(path: Path) -> dict[str, Any] | None:
-    """What a file of the cache holds as JSON; None if it is not there, or damaged."""
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None

@@ -6,6 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seqkit.config import DataConfig
+from seqkit.data import file_hashes
+from seqkit.data.load import load_corpus
+from seqkit.plugins import Catalogue
 from tests.conftest import TINY, Run
 
 Damage = Callable[[bytes], bytes]
@@ -52,3 +56,30 @@ def test_a_damaged_copy_is_told_and_made_again(
     told, found = train("c")
     assert "was damaged" not in told
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("folder", "other"),
+    [
+        ("codecs", lambda whole: whole.replace(b"[10, 32,", b"[10, 33,")),
+        ("hashes", lambda whole: whole.replace(b'"]}', b'0"]}')),
+    ],
+)
+def test_a_damaged_memory_is_made_again(
+    folder: str, other: Damage, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(file_hashes, "_SETTLED", -1.0)  # also of a file that changed just now
+
+    def read() -> tuple[str, object]:
+        data = DataConfig(path=[str(text_file)])
+        corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+        return corpus.sha256, corpus.codec.to_spec()
+
+    expected = read()
+    (memory,) = (tmp_path / "cache" / folder).iterdir()
+    whole = memory.read_bytes()
+    memory.write_bytes(other(whole))
+    assert memory.read_bytes() != whole
+    assert read() == expected
+    assert memory.read_bytes() == whole

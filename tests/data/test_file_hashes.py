@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.data import file_hashes
+from seqkit.data import file_hashes, remembered
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
 from tests.data.replacing import put_back
@@ -56,6 +56,7 @@ def test_what_an_earlier_version_remembered_is_not_believed(tmp_path: Path) -> N
     status = file.stat()
     memory.write_text(f'{{"a.txt": [{status.st_size}, {status.st_mtime_ns}, "{"0" * 64}"]}}')
     assert sha256(file) == first
-    for damage in ('{"a.txt": []}', '{"a.txt": [1]}', '{"a.txt": 3}', "{"):
-        memory.write_text(damage)
+    damages: tuple[dict[str, object], ...] = ({"a.txt": []}, {"a.txt": [1]}, {"a.txt": 3})
+    for damage in damages:
+        remembered.write(memory, damage)
         assert sha256(file) == first
