@@ -24,6 +24,7 @@ _LONGEST = 60  # characters of each
 _BREAKS = {*"\x85\u2028\u2029"}  # line ends that PyYAML writes as they are and reads as spaces
 _KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
 """Keys of which one replaces the others."""
+_FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # where PyYAML was built with libyaml
 _OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
 """Keys that hold for one command line, and not for the next."""
 
@@ -106,8 +107,10 @@ def _mapping(content: bytes, file: str) -> Mapping[str, Any]:
     """The mapping of keys to plain values in a file. Raises ConfigError."""
     try:
         text = content.decode()
-        _check_plain(text, file)
-        values = yaml.safe_load(text)
+        try:
+            values = _plain(text, file, _FAST)
+        except yaml.YAMLError:  # of which the other one tells more
+            values = _plain(text, file, yaml.SafeLoader)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file}: not UTF-8") from error
     except yaml.YAMLError as error:
@@ -119,14 +122,18 @@ def _mapping(content: bytes, file: str) -> Mapping[str, Any]:
     return values
 
 
-def _check_plain(text: str, file: str) -> None:
-    """Raise ConfigError for aliases and deep nesting, of which a little may mean years of work."""
+def _plain(text: str, file: str, loader: Any) -> Any:
+    """What YAML means. Raises YAMLError, and ConfigError for aliases and deep nesting.
+
+    Of these a little may mean years of work.
+    """
     depth = 0
-    for event in yaml.parse(text, yaml.SafeLoader):
+    for event in yaml.parse(text, loader):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if isinstance(event, yaml.AliasEvent) or depth > _DEEPEST:
             raise ConfigError(f"{file}: it holds more than keys and plain values")
+    return yaml.load(text, loader)
 
 
 def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
