@@ -33,6 +33,7 @@ from seqkit import disk
 from seqkit.cli import main
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
+from tests import selection, warm_python
 from tests.warm_python import module_path, python
 
 atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
@@ -261,19 +262,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return 0 if torch.cuda.is_available() else min((os.cpu_count() or 1) + 1, 4)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the processes in which tests run share one server of warm Pythons."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        os.environ[warm_python.SHARED] = warm_python.start()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out `every` without `-m faults`, `thorough` without `-m` in files not named."""
-    chosen = config.option.markexpr
-    named = {(config.invocation_params.dir / word.split("::")[0]).resolve() for word in config.args}
-    left = [
-        item
-        for item in items
-        if (item.get_closest_marker("every") and "faults" not in chosen)
-        or (item.get_closest_marker("thorough") and not chosen and item.path not in named)
-    ]
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left]
+    """Leave out what is not asked for, and skip what needs a GPU where there is none."""
+    selection.leave_out(config, items)
     missing = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU")
     for item in items:
         if item.get_closest_marker("gpu"):

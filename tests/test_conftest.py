@@ -46,7 +46,9 @@ def test_a_file_that_is_named_is_run_whole(
 ) -> None:
     folder = tmp_path / "tests"
     folder.mkdir()
-    (folder / "conftest.py").write_text("from tests.conftest import pytest_collection_modifyitems")
+    (folder / "conftest.py").write_text(
+        "from tests.selection import leave_out as pytest_collection_modifyitems"
+    )
     for name in "ab":
         (folder / f"test_{name}.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = thorough\n  faults\n  every\n")

@@ -27,6 +27,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+SHARED = "SEQKIT_TESTS_WARM_PYTHON"
+"""The variable that names the stand-in of a server that several processes of tests share."""
 _PASSED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 _CLIENT = """\
 import fcntl, json, os, resource, signal, socket, sys
@@ -82,19 +84,25 @@ def module_path() -> str:
 @functools.cache
 def python() -> str:
     """The path of the stand-in, whose server runs until this process ends."""
+    return os.environ.get(SHARED) or start()
+
+
+def start() -> str:
+    """Start a server, which imports while this process goes on; the path of its stand-in."""
     if not sys.platform.startswith("linux"):
         return sys.executable
     folder = Path(tempfile.mkdtemp(prefix="seqkit_"))
-    server = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm_python", str(folder / "socket")],
-        env={**os.environ, "PYTHONPATH": module_path()},
-        stdin=subprocess.PIPE,  # closed when this process ends, however it does
-        stdout=subprocess.PIPE,
-    )
-    assert server.stdin and server.stdout
-    if server.stdout.readline() != b"ready\n":
-        server.communicate()
-        raise RuntimeError("the server of warm Pythons ended; see its traceback on stderr")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "socket"))
+        listening.listen(64)  # who comes while it imports waits
+        server = subprocess.Popen(
+            [sys.executable, "-m", "tests.warm_python", str(listening.fileno())],
+            env={**os.environ, "PYTHONPATH": module_path()},
+            stdin=subprocess.PIPE,  # closed when this process ends, however it does
+            pass_fds=[listening.fileno()],
+        )
+    assert server.stdin
+    stdin = server.stdin
     (folder / "client.py").write_text(_CLIENT)
     numbers = ",".join(str(int(getattr(signal, name))) for name in _PASSED)
     stand_in = folder / "python"
@@ -105,8 +113,7 @@ def python() -> str:
     stand_in.chmod(0o700)
 
     def end() -> None:
-        for stream in (server.stdin, server.stdout):
-            stream.close()  # type: ignore[union-attr]
+        stdin.close()
         server.wait()
         shutil.rmtree(folder)
 
@@ -114,12 +121,9 @@ def python() -> str:
     return str(stand_in)
 
 
-def _serve(place: str) -> list[str]:
+def _serve(handle: int) -> list[str]:
     """Wait for programs; returns, in a fork for each, with the words after `python`."""
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(place)
-        listening.listen(64)
-        os.write(1, b"ready\n")
+    with socket.socket(fileno=handle) as listening:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers need no wait
         while True:
             ready, _, _ = select.select([listening.fileno(), 0], [], [])
@@ -241,4 +245,4 @@ if __name__ == "__main__":
     ):
         importlib.import_module(name)
     gc.freeze()  # what is imported is not looked through again at the end of each program
-    _end(_code(_serve(sys.argv[1])))
+    _end(_code(_serve(int(sys.argv[1]))))
