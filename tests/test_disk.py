@@ -4,7 +4,6 @@ import errno
 import io
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -14,6 +13,7 @@ import pytest
 from seqkit import disk
 from seqkit.errors import OutputError
 from tests.conftest import SENTENCE, SMALL, TINY, environment
+from tests.warm_python import python
 
 
 class Full(io.BytesIO):
@@ -206,7 +206,7 @@ def test_every_write_of_the_program_goes_through_the_door(tmp_path: Path) -> Non
         [*TINY, "data.path=text.txt", "run_dir=a", "train.max_steps=2", "overwrite=true"],
     ]
     done = subprocess.run(
-        [sys.executable, "-c", f"LINES = {lines!r}\n{AUDITED}"], cwd=tmp_path,
+        [python(), "-c", f"LINES = {lines!r}\n{AUDITED}"], cwd=tmp_path,
         env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip

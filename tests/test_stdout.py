@@ -2,7 +2,6 @@
 
 import contextlib
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -106,7 +105,7 @@ def test_who_prints_in_long_stretches_ends_when_nobody_reads_on(
     text_file.write_text(text_file.read_text() * 500)  # a call scores 8192 of its 900,000 symbols
     words = ["score", f"checkpoint={trained}", f"data.path={text_file}", "device=cpu"]
     with subprocess.Popen(
-        [sys.executable, "-c", _COUNTED, *words],
+        [python(), "-c", _COUNTED, *words],
         env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as scoring:  # fmt: skip
         assert scoring.stdout and scoring.stderr

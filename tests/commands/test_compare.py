@@ -28,7 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["better", "train.max_steps=40", "optimizer.lr=0.02", f"data.path={text}"],
         ["$other", "train.max_steps=4", f"data.path={other}"],
     ):
-        assert main([*TINY, *words, "train.validate_every=2", f"run_dir={folder / name}"]) == 0
+        assert main([*TINY, *words, "train.validate_every=4", f"run_dir={folder / name}"]) == 0
     (folder / "_empty").mkdir()
     return folder
 

@@ -13,18 +13,11 @@ import soundfile
 
 from seqkit.compose import compose
 from seqkit.config import DataConfig
-from seqkit.doctor import speed
 from tests.conftest import EARLIER_RUNS, SMALL, TINY, Run
 
 WORDS = [*("the", "rain", "in", "spain", "stays", "mainly", "on", "a", "plain"), "or\n"]
 PROSE = " ".join(np.random.default_rng(0).choice(WORDS, 5000))[:20_000]
 NOISE = np.random.default_rng(0).laplace(0, 0.03, 12 * 8000).clip(-0.5, 0.5)  # mu-law likes it
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The speed is measured for a moment: how well has tests of its own."""
-    monkeypatch.setattr(speed, "_SECONDS", 0.05)
 
 
 def examined(run: Run, *words: str | Path) -> dict[str, Any]:

@@ -13,16 +13,11 @@ from seqkit.compose import compose
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.load import load_corpus
-from seqkit.doctor import recommendation, speed
+from seqkit.doctor import recommendation
 from seqkit.doctor.fit import expected_loss
 from seqkit.plugins import Catalogue
 from tests.commands.test_doctor import NOISE, PROSE
 from tests.conftest import Result, Run
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "_SECONDS", 0.05)
 
 
 def examined(run: Run, *words: str) -> tuple[dict[str, Any], DataConfig, Result]:

@@ -72,7 +72,9 @@ def test_a_run_goes_on_as_with_its_whole_command_line(
     assert "this run is finished, at step 9" in again.err
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "sent", [pytest.param(signal.SIGTERM, marks=pytest.mark.thorough), signal.SIGINT]
+)
 def test_the_line_that_a_stop_tells_goes_on(
     sent: signal.Signals, text_file: Path, tmp_path: Path
 ) -> None:

@@ -80,7 +80,9 @@ def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_
     assert len(list((tmp_path / "it's").glob("*/summary.json"))) == 3
 
 
-@pytest.mark.parametrize("how", [[], ["launcher=local", "jobs=1"]])
+@pytest.mark.parametrize(
+    "how", [[], pytest.param(["launcher=local", "jobs=1"], marks=pytest.mark.thorough)]
+)
 def test_a_sweep_that_replaces_another_and_is_stopped_mixes_nothing(
     how: list[str], texts: list[str], tmp_path: Path, run: Run
 ) -> None:
@@ -138,7 +140,7 @@ def test_a_run_whose_sample_is_interrupted_is_finished(texts: list[str], tmp_pat
         ),
         (["run_dir=s", "resume=auto", "seed=1,2"], "no recipe: a sweep needs one"),
         (["seed=1,2"], "no recipe: a sweep needs one"),
-        (["recipe=shakespeare", "seed=1,2,3,4,5,6,7,8,9,x"], "seed=x"),
+        (["recipe=shakespeare", "seed=1,2,x"], "seed=x"),
         (["recipe=shakespeare", "model.dropout=0.1,0.2,7"], "at most 0.95"),
         (["recipe=shakespeare,shakespear"], "did you mean shakespeare?"),
     ],

@@ -28,7 +28,12 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]
 
 
 @pytest.mark.parametrize(
-    ("sent", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
+    ("sent", "code"),
+    [
+        (signal.SIGTERM, 75),
+        pytest.param(signal.SIGINT, 130, marks=pytest.mark.thorough),
+        pytest.param(signal.SIGKILL, -9, marks=pytest.mark.thorough),
+    ],
 )
 def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
     sent: signal.Signals, code: int, straight: tuple[Path, Path, str], tmp_path: Path

@@ -49,7 +49,7 @@ def test_the_pitches_of_the_etude_are_heard(learnt: Path, run: Run, tmp_path: Pa
 
 def test_a_run_leaves_sounds_and_pictures(learnt: Path) -> None:
     names = sorted(file.name for file in (learnt / "run" / "samples").iterdir())
-    stems = ("final", "step_0000400", "step_0000800")
+    stems = ("final", "step_0000200", "step_0000400")
     pairs = [f"{stem}{suffix}" for stem in stems for suffix in (".png", ".wav")]
     assert names == ["data.wav", *pairs]
     assert soundfile.info(learnt / "run" / "samples" / "data.wav").frames == RATE

@@ -1,5 +1,6 @@
 """A terminal shows something from the first moment on, and a command is over with its last line."""
 
+import json
 import re
 import signal
 import socket
@@ -18,6 +19,18 @@ import sys
 sys.modules["torch"] = None
 from seqkit.cli import main
 sys.exit(main(sys.argv[1:]))
+"""
+_SEVERAL_WITHOUT_TORCH = """
+import contextlib, io, json, sys
+sys.modules["torch"] = None
+from seqkit.cli import main
+outcomes = []
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            code = main(words.split())
+    outcomes.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(outcomes))
 """
 _AT_THE_END = """
 import atexit, gc, sys
@@ -43,46 +56,57 @@ def test_something_is_shown_before_pytorch_is_imported(
     assert "torch" in rows[-1]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "told"),
-    [
-        ("generate", 2, "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE"),
-        ("generate checkpoint=none", 4, "none: no such checkpoint"),
-        ("generate checkpoint=a prompt_file=none", 3, "prompt_file=none: cannot be read: no such"),
-        ("evaluate checkpoint=a data.path=none", 3, "none: cannot be read: no such file"),
-        ("score checkpoint=/dev/null", 4, "/dev/null: not a regular file, so no checkpoint"),
-        ("compress checkpoint=none out=b", 4, "none: no such checkpoint"),
-        ("inspect checkpoint=.", 4, ".: no checkpoint in this folder"),
-        ("compare runs=none", 2, "runs=none: no run there"),
-        ("generate checkpoint=a out=a", 6, "out=a is what is read: give another name"),
-        ("generate checkpoint=a out=c", 6, "c exists: give another out"),
-        ("bench shape=toy out=none/b", 6, "there is no folder none"),
-        ("report run_dir=none", 4, "run_dir=none: no such folder"),
-        ("doctor data.path=none", 3, "none: cannot be read: no such file"),
-        ("prepare data.path=none out=b", 3, "none: cannot be read: no such file"),
-        ("generate checkpoint=a prompt_file=/dev/zero", 3, "prompt_file=/dev/zero is neither a"),
-        ("recipe=shakespeare data.path=none", 3, "none: cannot be read: no such file"),
-        ("recipe=shakespeare data.path=a,a", 3, "for several, give data.path=a data.path=a"),
-        ("recipe=shakespeare init_from=none", 4, "none: no such checkpoint"),
-        ("recipe=my_sound prompt_audio=none", 3, "none: cannot be read: no such file"),
-    ],
-)
-def test_what_is_not_there_is_told_without_pytorch(
-    words: str, code: int, told: str, tmp_path: Path
-) -> None:
-    (tmp_path / "a").touch()
-    (tmp_path / "c").touch()
+ABSENT = [
+    ("generate", 2, "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE"),
+    ("generate checkpoint=none", 4, "none: no such checkpoint"),
+    ("generate checkpoint=a prompt_file=none", 3, "prompt_file=none: cannot be read: no such"),
+    ("evaluate checkpoint=a data.path=none", 3, "none: cannot be read: no such file"),
+    ("score checkpoint=/dev/null", 4, "/dev/null: not a regular file, so no checkpoint"),
+    ("compress checkpoint=none out=b", 4, "none: no such checkpoint"),
+    ("inspect checkpoint=.", 4, ".: no checkpoint in this folder"),
+    ("compare runs=none", 2, "runs=none: no run there"),
+    ("generate checkpoint=a out=a", 6, "out=a is what is read: give another name"),
+    ("generate checkpoint=a out=c", 6, "c exists: give another out"),
+    ("bench shape=toy out=none/b", 6, "there is no folder none"),
+    ("report run_dir=none", 4, "run_dir=none: no such folder"),
+    ("doctor data.path=none", 3, "none: cannot be read: no such file"),
+    ("prepare data.path=none out=b", 3, "none: cannot be read: no such file"),
+    ("generate checkpoint=a prompt_file=/dev/zero", 3, "prompt_file=/dev/zero is neither a"),
+    ("recipe=shakespeare data.path=none", 3, "none: cannot be read: no such file"),
+    ("recipe=shakespeare data.path=a,a", 3, "for several, give data.path=a data.path=a"),
+    ("recipe=shakespeare init_from=none", 4, "none: no such checkpoint"),
+    ("recipe=my_sound prompt_audio=none", 3, "none: cannot be read: no such file"),
+]
+"""Command lines that name what is not there: their exit code, and what is told."""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, str]]:
+    """What each of these lines comes to in a process that has no PyTorch."""
+    folder = tmp_path_factory.mktemp("absent")
+    (folder / "a").touch()
+    (folder / "c").touch()
+    lines = [words for words, _, _ in ABSENT]
     done = subprocess.run(
-        [sys.executable, "-c", _WITHOUT_TORCH, *words.split()],
-        cwd=tmp_path,
+        [sys.executable, "-c", _SEVERAL_WITHOUT_TORCH, json.dumps(lines)],
+        cwd=folder,
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (code, ""), done.stderr
-    assert done.stderr.startswith("seqkit: error:")
-    assert told in done.stderr
+    assert done.returncode == 0, done.stderr
+    return dict(zip(lines, json.loads(done.stdout), strict=True))
+
+
+@pytest.mark.parametrize(("words", "code", "told"), ABSENT)
+def test_what_is_not_there_is_told_without_pytorch(
+    words: str, code: int, told: str, outcomes: dict[str, tuple[int, str, str]]
+) -> None:
+    found, out, err = outcomes[words]
+    assert (found, out) == (code, ""), err
+    assert err.startswith("seqkit: error:")
+    assert told in err
 
 
 def test_a_run_that_goes_on_needs_none_of_it(run: Run, trained: Path) -> None:

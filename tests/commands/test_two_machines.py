@@ -14,9 +14,17 @@ from tests.conftest import TINY, Run, environment, saved, wait_for_steps
 from tests.warm_python import python
 
 
-def launched(port: int, *words: str) -> "list[subprocess.Popen[str]]":
+def launched(
+    port: int, *words: str, interpreter: str | None = None
+) -> "list[subprocess.Popen[str]]":
     """A training in two processes, each with a launcher of its own."""
-    line = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1"]
+    line = [
+        interpreter or python(),
+        "-m",
+        "torch.distributed.run",
+        "--nnodes=2",
+        "--nproc-per-node=1",
+    ]
     line += ["--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{port}", "--rdzv-id=test"]
     line += ["--local-addr=localhost", "--no-python", python(), "-m", "seqkit", *TINY, *words]
     return [
@@ -54,7 +62,8 @@ def test_a_process_killed_on_one_machine_ends_the_other_machine(
     text_file: Path, tmp_path: Path, port: int
 ) -> None:
     folder = tmp_path / "run"
-    both = launched(port, *ENDLESS, f"data.path={text_file}", f"run_dir={folder}")
+    words = (*ENDLESS, f"data.path={text_file}", f"run_dir={folder}")
+    both = launched(port, *words, interpreter=sys.executable)  # whose children are told below
     wait_for_steps(folder, 20)
     found = [workers(one.pid) for one in both]
     (second,) = (number for number, own in enumerate(found) if 1 in own)

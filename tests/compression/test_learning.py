@@ -68,7 +68,7 @@ def test_learning_goes_on_from_block_to_block_that_the_model_codes(
     model: "seqkit.Model[str]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contents, "BLOCK", 500)
-    play = SENTENCE.encode().replace(b"rain", b"tin") * 50
+    play = SENTENCE.encode().replace(b"rain", b"tin") * 36
     noise = b"QZQXKJ" * 84 + b"....."  # LZMA takes these blocks
     for content in (play, noise[:500] + play, play[:1000] + noise[:500] + play):
         packed = model.compress(content, learn=LEARN)
