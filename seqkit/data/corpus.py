@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.data.codecs import Codec
-from seqkit.data.shards.symbols import StoredSymbols
+from seqkit.data.stored import StoredSymbols
 from seqkit.errors import ConfigError
 from seqkit.symbols import Integers, Symbols
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqkit.checking import check_type, check_whole_number
 from seqkit.data.corpus import Part
-from seqkit.data.shards.symbols import StoredSymbols
+from seqkit.data.stored import StoredSymbols
 from seqkit.errors import ConfigError, DataError
 from seqkit.randomness import uniforms
 from seqkit.symbols import IGNORED, Symbols

@@ -12,7 +12,7 @@ from seqkit.console import Progress
 from seqkit.data.codecs import Characters, Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened
-from seqkit.data.shards.symbols import StoredSymbols
+from seqkit.data.stored import StoredSymbols
 from seqkit.data.text_reading import encoding_with_mark
 from seqkit.doctor import baselines, files, sound, sound_faults, text, text_faults
 from seqkit.doctor.enough import require_enough

@@ -13,8 +13,8 @@ import numpy as np
 from seqkit import disk, half_files
 from seqkit.data.shards import starts
 from seqkit.data.shards.index import INDEX, Shard, is_shards, read_index
-from seqkit.data.shards.symbols import StoredSymbols
 from seqkit.data.shards.tasks import Written
+from seqkit.data.stored import StoredSymbols
 from seqkit.errors import DataError, OutputError
 
 _NAME = "prepare.jsonl"

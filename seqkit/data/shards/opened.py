@@ -11,7 +11,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import starts
 from seqkit.data.shards.index import INDEX, REMEDY, Index, is_shards, read_index
 from seqkit.data.shards.settings import as_prepared
-from seqkit.data.shards.symbols import StoredSymbols
+from seqkit.data.stored import StoredSymbols
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype

@@ -52,8 +52,8 @@ def shards(
 ) -> Path:
     """Shards of those files, some dozens, which are checked 16 bytes at a time."""
     small(60)
-    for module in ("index", "symbols"):
-        monkeypatch.setattr(f"seqkit.data.shards.{module}.BLOCK", 16)
+    for module in ("shards.index", "stored"):
+        monkeypatch.setattr(f"seqkit.data.{module}.BLOCK", 16)
     assert len(prepared(path=[str(texts)]).shards) > 9
     return tmp_path / "shards"
 
