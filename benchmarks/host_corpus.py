@@ -2,7 +2,7 @@
 
     python benchmarks/host_corpus.py shape=text
 
-The keys are those of `bench`. `host` is a training whose corpus, a file of a gigabyte, is mapped
+The keys are those of `bench`. `host` is a training whose corpus, a file of a gigabyte, stays there
 because the GPU's free memory does not suffice (something else fills it while the training is set
 up); `gpu` one that has the same corpus on the GPU. Both are timed in turn. `cold_mean_ms` is a step
 of `host` after the system was told to forget the file, the mean of a thousand beside that before;
@@ -26,6 +26,7 @@ from seqkit import compose, device, disk
 from seqkit.config import Config
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
+from seqkit.data.stored import StoredFile, StoredSymbols, digests
 from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -104,29 +105,28 @@ def mean_step(training: Trainer, chosen: torch.device, steps: int) -> float:
 def measured(config: Config, folder: Path, size: int = SIZE, calls: int = 200) -> dict[str, Any]:
     """Milliseconds of a step: medians, 90th percentiles, means; and megabytes a second."""
     chosen, file = device.choose_device(config.device), folder / "symbols"
-    write_symbols(file, size, config.model.vocabulary_size)
+    vocabulary = config.model.vocabulary_size
+    write_symbols(file, size, vocabulary)
+    stored = StoredFile(file, size, digests(file))
 
     def lanes() -> Lanes:
-        part = Part(np.memmap(file, np.uint8, "r"), np.zeros(1, np.int64))
+        part = Part(StoredSymbols.of([stored], vocabulary, "start again"), np.zeros(1, np.int64))
         return Lanes(part, 0, config.train.batch_size, config.train.sequence_length)
 
     precisions = device.candidate_precisions(config.train.precision, chosen)
     model = CharRNN(config.model, torch.Generator().manual_seed(0)).to(chosen)
     choice = choose_execution(model, lanes(), precisions=precisions, cache=disk.cache_dir())
     on_gpu = trainer(config, lanes(), choice.execution, chosen)
-    mapped = lanes()
     with little_memory(chosen, _ROOM * size):
-        on_host = trainer(config, mapped, choice.execution, chosen)
+        on_host = trainer(config, lanes(), choice.execution, chosen)
     graphs = [on_gpu.prepare(), on_host.prepare()]
     rows = {"gpu": lambda: on_gpu.update, "host": lambda: on_host.update}
     timings = interleave(rows, chosen, calls=calls)
     means = {}
     for name in ("host", "cold"):
         if name == "cold":
-            mapped.release()
             forget(file)
         means[f"{name}_mean_ms"] = round(mean_step(on_host, chosen, 5 * calls), 3)
-    mapped.release()
     forget(file)
     return {
         "device": device.describe(chosen),

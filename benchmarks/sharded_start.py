@@ -19,7 +19,8 @@ import numpy as np
 
 from seqkit.data.codecs import Characters
 from seqkit.data.shards import starts
-from seqkit.data.shards.index import BLOCK, Index, Shard
+from seqkit.data.shards.index import Index, Shard
+from seqkit.data.stored import BLOCK
 
 _SHARD = 1 << 26  # symbols
 _LETTERS = "\n abcdefghijklmnopqrstuvwxyz"

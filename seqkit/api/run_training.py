@@ -12,7 +12,7 @@ from seqkit.api.likeness import judge_of
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.samples import sample
 from seqkit.api.standing import standing_of
-from seqkit.errors import DeviceError, DivergedError, GaveUpError, StoppedError
+from seqkit.errors import DataError, DeviceError, DivergedError, GaveUpError, StoppedError
 from seqkit.generation.request import request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report.observer import Report
@@ -134,6 +134,10 @@ def _run(
             raise
         except GaveUpError as error:
             raise DeviceError(f"{error}\n{save_and_stop('an error of the GPU')}") from error
+        except DataError as error:
+            if not ranks.alone:  # the others do not know of it, and cannot save with it
+                raise
+            raise DataError(f"{error}\n{save_and_stop('an error of the data')}") from error
     saver.wait()
     if ranks.leads:
         folder.write_summary(_summary(training))

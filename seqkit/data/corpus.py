@@ -1,6 +1,5 @@
 """A corpus is a row of symbols cut into documents, and its parts."""
 
-import mmap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from seqkit.symbols import Integers, Symbols
 _BLOCK = 1 << 20  # symbols read at a time
 _LOOKED_AT = 1 << 24  # symbols of shards
 Row = Symbols | StoredSymbols
-"""Symbols (N,) in memory, or in a file that is mapped into it, or in shards: all can be sliced."""
+"""Symbols (N,) in memory or in files: both can be sliced."""
 
 
 @dataclass(frozen=True)
@@ -64,19 +63,14 @@ class Part:
     @property
     def is_constant(self) -> bool:
         """Whether it is the same symbol again and again; of shards a beginning is looked at."""
-        stored = isinstance(self.symbols, StoredSymbols)
-        blocks = range(0, min(len(self), _LOOKED_AT) if stored else len(self), _BLOCK)
+        blocks = range(0, min(len(self), _LOOKED_AT) if self.in_shards else len(self), _BLOCK)
         first = self.symbols[:1]
         return all(bool((self.symbols[at : at + _BLOCK] == first).all()) for at in blocks)
 
-    def release(self) -> None:
-        """Give back the memory of what was read of a file so far; it is read again when needed."""
-        if isinstance(self.symbols, StoredSymbols):
-            self.symbols.release()
-            return
-        mapped = getattr(self.symbols, "_mmap", None)
-        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-            mapped.madvise(mmap.MADV_DONTNEED)
+    @property
+    def in_shards(self) -> bool:
+        """Whether nothing of it was read at the start, because there may be very much of it."""
+        return isinstance(self.symbols, StoredSymbols) and self.symbols.in_shards
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Encoded files in the cache: read once, known again by their content, opened as a memory map."""
+"""Encoded files in the cache: read once, known again by their content."""
 
 import contextlib
 import dataclasses
@@ -13,19 +13,18 @@ from typing import Any
 import numpy as np
 
 from seqkit import disk, room
-from seqkit.data import codecs, file_hashes, remembered
-from seqkit.data.bad_files import BadFileError
+from seqkit.data import codecs, file_hashes, remembered, stored
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
-from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
+from seqkit.data.stored import StoredFile, StoredSymbols
 from seqkit.disk import OutputFile
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
-_FORMAT = 6  # of the cached files; a change of the format changes their key
+_FORMAT = 7  # of the cached files; a change of the format changes their key
 
 
 @dataclass(frozen=True)
@@ -182,20 +181,17 @@ def load(
     most = None if sound else source.bytes * symbol_dtype(codec.size).itemsize
     with shown, room.told(most), disk.atomic_write(base.with_suffix(".bin")) as stream:
         encoded = encode(stream)
-        size = stream.tell() // symbol_dtype(codec.size).itemsize
+        written = stream.tell()
+    size = written // symbol_dtype(codec.size).itemsize
     ends = [*encoded.starts[1:], size]
     starts = [start for start, end in zip(encoded.starts, ends, strict=True) if end > start]
     notes = [_without_places(note, source) for note in encoded.notes]
     meta = {**vars(encoded), "starts": starts, "symbols": size, "notes": notes}
     source.check_unchanged()
-    try:
-        meta["sha256"] = _digest(base, meta, source.meter)
-    except OSError as error:
-        raise DataError(f"{base}.bin: {disk.describe(error)}: start again") from error
+    with source.meter.shown("checking the cache", written):
+        meta["blocks"] = stored.digests(base.with_suffix(".bin"), source.meter.add)
     remembered.write(base.with_suffix(".json"), meta)
     corpus = _opened(base, meta, source, codec)
-    if corpus is None:
-        raise DataError(f"{base}.bin: the encoded data changed: start again")
     if complete:
         told = f"the cached copy of {source.located} was damaged: it was made again"
         return dataclasses.replace(corpus, notes=(told, *corpus.notes))
@@ -216,54 +212,45 @@ def _with_places(note: str, source: Source) -> str:
     return re.sub("\0(\\d+)\0", lambda found: paths[int(found[1])], note)
 
 
-def _digest(base: Path, meta: Mapping[str, Any], meter: Meter) -> str:
-    """The sha256 of the cached symbols and of what is written down of them."""
-    rest = json.loads(json.dumps({key: meta[key] for key in meta if key != "sha256"}))
-    digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
-    data = base.with_suffix(".bin")
-    with meter.shown("checking the cache", data.stat().st_size):
-        for block in blocks(data, meter.add):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
     """The corpus from the cache; None if it is not there whole, or damaged."""
     meta = remembered.read(base.with_suffix(".json"))
     try:
-        # The digest first: another process may put a new file in the place of a damaged one.
-        if meta is None or meta.get("sha256") != _digest(base, meta, source.meter):
-            return None
-    except (BadFileError, OSError):
+        corpus = meta and _opened(base, meta, source, codec)
+        if corpus and isinstance(corpus.whole.symbols, StoredSymbols):
+            with source.meter.shown("checking the cache", corpus.whole.symbols.nbytes):
+                corpus.whole.symbols.check(source.meter.add)
+    except (DataError, KeyError, IndexError, TypeError, ValueError):
         return None
-    return _opened(base, meta, source, codec)
+    return corpus or None
 
 
-def _opened(base: Path, meta: Mapping[str, Any], source: Source, codec: Codec) -> Corpus | None:
-    """The corpus of cached symbols and what is written down of them; None if they do not fit."""
-    data = base.with_suffix(".bin")
+def _opened(base: Path, meta: Mapping[str, Any], source: Source, codec: Codec) -> Corpus:
+    """The corpus of cached symbols and what is written down of them.
+
+    Raises:
+        DataError: the symbols are not there, or more or fewer.
+        KeyError, IndexError, TypeError, ValueError: what is written down is something else.
+    """
     located = source.located
-    try:
-        dtype = symbol_dtype(codec.size)
-        if data.stat().st_size != meta["symbols"] * dtype.itemsize:
-            return None
-        symbols = np.memmap(data, dtype=dtype, mode="r")
-        return Corpus(
-            whole=Part(symbols, np.asarray(meta["starts"], dtype=np.int64)),
-            codec=codec,
-            name=located.name,
-            sha256=source.sha256,
-            bytes=source.bytes,
-            skipped=int(meta["skipped"]),
-            unreadable_files=int(meta["unreadable_files"]),
-            notes=tuple(_with_places(note, source) for note in meta["notes"]),
-            whole_documents=bool(meta["whole_documents"]),
-            validation_start=meta["validation_start"],
-            test_start=meta["test_start"],
-            snr=meta["snr"],
-            licence=located.licence,
-            citation=located.citation,
-            stand_in=located.path if located.stands_in else None,
-        )
-    except (KeyError, IndexError, TypeError, ValueError, OSError):
-        return None
+    file = StoredFile(base.with_suffix(".bin"), meta["symbols"], meta["blocks"])
+    return Corpus(
+        whole=Part(
+            StoredSymbols.of([file], codec.size, "start again: the data are encoded anew"),
+            np.asarray(meta["starts"], dtype=np.int64),
+        ),
+        codec=codec,
+        name=located.name,
+        sha256=source.sha256,
+        bytes=source.bytes,
+        skipped=int(meta["skipped"]),
+        unreadable_files=int(meta["unreadable_files"]),
+        notes=tuple(_with_places(note, source) for note in meta["notes"]),
+        whole_documents=bool(meta["whole_documents"]),
+        validation_start=meta["validation_start"],
+        test_start=meta["test_start"],
+        snr=meta["snr"],
+        licence=located.licence,
+        citation=located.citation,
+        stand_in=located.path if located.stands_in else None,
+    )

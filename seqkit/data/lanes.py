@@ -18,7 +18,8 @@ from seqkit.symbols import IGNORED, Symbols
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _SHIFTS = 1 << 32  # a stream of draws that no sample has
 _BLOCK = 1 << 24  # symbols copied to a device at a time
-_MOST_STORED = 1 << 30  # bytes of shards that are copied to a device
+_MOST_READ = 1 << 24  # bytes of a corpus in a file that are read at once
+_MOST_IN_SHARDS = 1 << 30  # bytes that are copied to a device
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,9 @@ class Lanes:
         self.own = self.shares[0]
         """Which of the B lanes the windows show: this process's."""
         self._part = part
-        stored = isinstance(part.symbols, StoredSymbols)
-        self._symbols = None if stored else _as_tensor(part.symbols[:])
+        row = part.symbols
+        in_files = isinstance(row, StoredSymbols) and (part.in_shards or row.nbytes > _MOST_READ)
+        self._symbols = None if in_files else _as_tensor(row[:])
         self._device = torch.device("cpu")
         self.widen(self.batch_size)
 
@@ -249,7 +251,6 @@ class Lanes:
         kept = torch.empty(len(row), dtype=_as_tensor(row[:1]).dtype, device=device)
         for begin in range(0, len(kept), _BLOCK):
             kept[begin : begin + _BLOCK] = _as_tensor(row[begin : begin + _BLOCK])
-            self.release()
         self._symbols = kept
         self.make_windows_on(device)
 
@@ -264,17 +265,13 @@ class Lanes:
         The first step would wait until all shards are read: more than a GB of them stays here.
         """
         size = self._part.symbols.nbytes
-        return size < room and (self._symbols is not None or size < _MOST_STORED)
-
-    def release(self) -> None:
-        """Give back the memory of what was read of a file so far; it is read again when needed."""
-        self._part.release()
+        return size < room and (size < _MOST_IN_SHARDS or not self._part.in_shards)
 
 
 def _as_tensor(symbols: Symbols) -> Tensor:
     """The symbols as a tensor over the same memory; unsigned ones are read as signed."""
     with warnings.catch_warnings():
-        # A memory map is read-only, and nothing here writes to it.
+        # What was read of a file is read-only, and nothing here writes to it.
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         kind = {1: np.uint8, 2: np.int16, 4: np.int32}[symbols.itemsize]
         return torch.from_numpy(symbols.view(kind))

@@ -42,7 +42,6 @@ def of(part: Part, codec: Codec, watch: Callable[[int], None]) -> dict[str, floa
             block = piece[begins : begins + _PIECE]
             packed += len(packer.compress(text_baselines.encoded(block, codec)))
             symbols += len(block)
-            part.release()
             watch(symbols)
     return {**found, "xz_bits": 8 * (packed + len(packer.flush())) / symbols}
 

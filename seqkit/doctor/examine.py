@@ -110,8 +110,9 @@ def _of_text(
     config: Config, corpus: Corpus, progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
     part, codec = corpus.whole, corpus.codec
-    if isinstance(part.symbols, StoredSymbols) and len(part) > _MOST:
-        part = Part(part.symbols.cut(0, _MOST), part.starts[part.starts < _MOST])
+    row = part.symbols
+    if isinstance(row, StoredSymbols) and row.in_shards and len(part) > _MOST:
+        part = Part(row.cut(0, _MOST), part.starts[part.starts < _MOST])
     with progress("counting", len(part), unit="symbols") as bar:
         found = text.facts(part, codec, bar.update)
     odd = text.odd_characters(found, codec)

@@ -39,7 +39,6 @@ def heard(corpus: Corpus, codec: Quantiser) -> Levels:
     for begin in range(0, len(symbols), step):
         wave = codec.decode(symbols[begin : begin + _BLOCK]) - np.float32(codec.silence)
         levels.add(wave, codec.sample_rate)
-        corpus.whole.release()
     return levels
 
 

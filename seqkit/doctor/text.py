@@ -69,7 +69,6 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
             own, times = np.unique(sizes, return_counts=True)
             lengths.update(dict(zip(own.tolist(), times.tolist(), strict=True)))
             begun = int(ended[-1]) + 1
-        part.release()
         watch(begin + len(block))
     if begun < len(part):  # the last line has no end
         lengths[len(part) - begun] += 1
@@ -162,7 +161,6 @@ def _repeated(part: Part) -> tuple[float, int]:
         for begin in range(0, len(piece) - _REPEATED + 1, _BLOCK):
             hashes = _hashes(piece[begin : begin + _BLOCK + _REPEATED - 1])
             kept.append(hashes[hashes % _KEPT == 0])
-        part.release()
     found = np.concatenate(kept)
     distinct = len(np.unique(found))
     return (1 - distinct / len(found) if len(found) else 0.0), sampled

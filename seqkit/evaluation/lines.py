@@ -54,7 +54,6 @@ class Lines:
             ends = np.flatnonzero(breaks)
             line += int(breaks.sum())
             column = len(block) - int(ends[-1]) if len(ends) else column + len(block)
-            self._part.release()
         return Position(self._part.documents_before + 1, line, column)
 
 

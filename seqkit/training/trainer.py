@@ -25,8 +25,6 @@ from seqkit.training.time_budget import Spent, TimeBudget
 from seqkit.training.validation import Validation
 from seqkit.training.validator import Validator
 
-_RELEASE_EVERY = 20  # steps after which memory-mapped data that was read is released
-
 
 class Trainer:
     """Truncated backpropagation through time over contiguous lanes, with carried state.
@@ -226,8 +224,6 @@ class Trainer:
         progress.symbols += self._step.run(progress.step, self._rate)
         progress.step += 1
         self._time.stepped()
-        if progress.step % _RELEASE_EVERY == 0:
-            self._lanes.release()
 
     def _mean_loss(self) -> float:
         """The mean loss since the last report, checked to be finite."""

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from seqkit import disk
+from seqkit.data.stored import BLOCK, StoredFile, StoredSymbols
 from seqkit.errors import DataError
 
 INDEX = "index.json"
-BLOCK = 1 << 22
-"""Bytes of a shard that are checked at a time; the last block may be shorter."""
 REMEDY = "prepare the data again, with overwrite=true"
 """What to do about shards that are damaged."""
 _FORMAT = "seqkit shards"
@@ -87,6 +86,15 @@ class Index:
     def bytes(self) -> int:
         """Of all shards."""
         return self.symbols * self.itemsize
+
+    def stored(self, folder: Path, size: int) -> StoredSymbols:
+        """All symbols of the shards in a folder, each below `size`.
+
+        Raises:
+            DataError: a shard is missing, or longer or shorter than it was.
+        """
+        files = [StoredFile(folder / s.file, s.symbols, s.blocks) for s in self.shards]
+        return StoredSymbols.of(files, size, REMEDY, in_shards=True)
 
     def save(self, folder: Path) -> None:
         """Write index.json. Raises OutputError."""

@@ -14,7 +14,6 @@ from seqkit import disk, half_files
 from seqkit.data.shards import starts
 from seqkit.data.shards.index import INDEX, Shard, is_shards, read_index
 from seqkit.data.shards.tasks import Written
-from seqkit.data.stored import StoredSymbols
 from seqkit.errors import DataError, OutputError
 
 _NAME = "prepare.jsonl"
@@ -136,7 +135,7 @@ def _what_is_there(folder: Path) -> str:
     """Whether shards that are there look whole, and what to do; they are not read for it."""
     try:
         index, _ = read_index(folder)
-        StoredSymbols.of(folder, index, np.iinfo(index.dtype).max)
+        index.stored(folder, np.iinfo(index.dtype).max)
         starts.read(folder, index)
     except DataError as error:
         return f"{folder} holds shards that are damaged: {error}"

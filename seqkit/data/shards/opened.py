@@ -11,7 +11,6 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import starts
 from seqkit.data.shards.index import INDEX, REMEDY, Index, is_shards, read_index
 from seqkit.data.shards.settings import as_prepared
-from seqkit.data.stored import StoredSymbols
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
@@ -77,7 +76,7 @@ def load(
             f"{folder}: the shards were made with {_described(own, codec)} than the checkpoint's: "
             "give the files that they were made of as data.path"
         )
-    symbols = StoredSymbols.of(folder, index, own.size)
+    symbols = index.stored(folder, own.size)
     return _corpus(index, sha256, own, Part(symbols, starts.read(folder, index)))
 
 

@@ -78,22 +78,21 @@ def writer(folder: Path, most: int) -> Iterator[Writer]:
 
 
 def read(folder: Path, index: Index) -> Integers:
-    """The starts (D,) of all documents, mapped into memory.
+    """The starts (D,) of all documents.
 
     Raises:
         DataError: they cannot be read, or are not those that the index was written with.
     """
     path = folder / FILE
     try:
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        if digest != index.starts_sha256:
-            raise DataError(f"{path}: altered: it is not as prepare wrote it: {REMEDY}")
-        starts = np.asarray(np.memmap(path, _DTYPE, "r"))
+        content = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
-    except ValueError as error:  # empty
-        raise DataError(f"{path}: damaged ({error}): {REMEDY}") from error
+    if hashlib.sha256(content).hexdigest() != index.starts_sha256:
+        raise DataError(f"{path}: altered: it is not as prepare wrote it: {REMEDY}")
+    if not content or len(content) % np.dtype(_DTYPE).itemsize:
+        raise DataError(f"{path}: damaged: {REMEDY}")
+    starts = np.frombuffer(content, _DTYPE)
     rising = not starts[0] and starts[-1] < index.symbols and (starts[1:] > starts[:-1]).all()
     if not rising or len(starts) != index.document_count:
         raise DataError(f"{path}: damaged: starts of documents that do not rise: {REMEDY}")

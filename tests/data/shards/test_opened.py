@@ -68,8 +68,6 @@ def test_slices_and_places_are_those_of_the_files(texts: Path, shards: Path) -> 
         assert stored.symbols[begin:end].tolist() == values[begin:end].tolist()
     places = np.random.default_rng(0).integers(0, len(plain), (17, 5))
     assert stored.symbols[places].tolist() == values[places].tolist()
-    stored.release()
-    assert stored.symbols[places].tolist() == values[places].tolist()
 
 
 @pytest.mark.parametrize("shift_seed", [None, 3])
