@@ -16,7 +16,7 @@ from seqkit.runs import checkpoint
 from tests.commands.by_hand import begun_by_hand, by_hand, outcomes
 from tests.commands.dying import MARK
 from tests.commands.giving_up import STEP
-from tests.commands.test_train import PERSISTENT
+from tests.commands.test_persistent_runs import PERSISTENT
 from tests.conftest import SMALL, TINY, Run, environment, same, torchrun, wait_for_steps
 
 ENDLESS = ("train.max_steps=100000", "train.checkpoint_every=10", "train.validate_every=0")

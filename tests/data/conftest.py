@@ -1,10 +1,14 @@
-"""Where data sets look, and what they tell."""
+"""Small data, and where data sets look."""
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
 from seqkit.data.datasets import Folders
+
+WORDS = "sing a song of sixpence\n"
 
 
 @pytest.fixture
@@ -19,3 +23,28 @@ def folders(tmp_path: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "data").mkdir()
     monkeypatch.setenv("SEQKIT_DATA_DIR", str(tmp_path / "data"))
     return Folders(tmp_path / "cache", notices.append)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own."""
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """A file of text."""
+    (tmp_path / "song.txt").write_text(WORDS * 5)
+    return tmp_path / "song.txt"
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    """A folder of three recordings."""
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    for seed in range(3):
+        wave = np.random.default_rng(seed).uniform(-0.5, 0.5, 900).astype(np.float32)
+        soundfile.write(folder / f"{seed}.wav", wave, 4000, "FLOAT")
+    return folder

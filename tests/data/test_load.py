@@ -1,6 +1,5 @@
-"""A corpus is found, read as what it is, encoded once; a foreign path is not opened."""
+"""A corpus is found, read as what it is, encoded once."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,30 +17,9 @@ from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import Symbols
 from tests.conftest import Write
+from tests.data.conftest import WORDS
 
-WORDS = "sing a song of sixpence\n"
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    (tmp_path / "song.txt").write_text(WORDS * 5)
-    return tmp_path / "song.txt"
-
-
-@pytest.fixture
-def sound(tmp_path: Path) -> Path:
-    folder = tmp_path / "clips"
-    folder.mkdir()
-    for seed in range(3):
-        wave = np.random.default_rng(seed).uniform(-0.5, 0.5, 900).astype(np.float32)
-        soundfile.write(folder / f"{seed}.wav", wave, 4000, "FLOAT")
-    return folder
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def load(
@@ -143,28 +121,6 @@ def test_a_damaged_memory_of_codecs_is_made_anew(text: Path, cache: Path) -> Non
         assert load(text).codec.to_spec() == trained.codec.to_spec()
 
 
-def test_a_recorded_file_is_opened_only_as_it_was(text: Path) -> None:
-    corpus = load(text)
-    codec, record = corpus.codec, corpus.record()
-    assert record["bytes"] == len(WORDS) * 5
-    assert problem([text], codec, record) is None
-    said = problem([text], codec, {"sha256": record["sha256"]})  # of 0.1.0
-    assert said == f"the checkpoint does not say how large {text} was"
-    pipe = text.with_name("pipe")
-    os.mkfifo(pipe)
-    for place in (pipe, Path("/dev/zero")):
-        said = problem([place], codec, record)
-        assert said == f"{place} is neither a file nor a folder"
-    missing = problem([Path("/no/such")], codec, record)
-    assert "cannot be read: no such" in str(missing)
-    assert "cannot be read" in str(problem([Path("a\0b")], codec, record))
-    empty = text.with_name("empty")
-    empty.touch()
-    assert "is empty" in str(problem([empty], codec, {"bytes": 0}))
-    text.write_text("x" * (len(WORDS) * 5 + 1))
-    assert "does not have the 120 bytes" in str(problem([text], codec, record))
-
-
 def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
     folder = tmp_path / "songs"
     folder.mkdir()
@@ -222,30 +178,6 @@ def test_text_and_sound_are_not_learnt_together(text: Path, sound: Path) -> None
         load([text, sound])
     (sound / "README.md").write_text("three clips\n")
     assert load(sound).notes[-1] == "3 files of sound taken; 1 left out: 1 not sound"
-
-
-def test_a_recorded_source_tree_is_opened_only_as_it_was(tmp_path: Path) -> None:
-    folder = tmp_path / "tree"
-    folder.mkdir()
-    for name, content in {"a.c": b"int a;\n", "b.py": b"b = 1\n", "c.o": b"\x7fELF\0"}.items():
-        (folder / name).write_bytes(content)
-    corpus = load(folder)
-    codec, record = corpus.codec, corpus.record()
-    (folder / "d.o").write_bytes(b"\0" * 100)
-    (folder / ".d").write_text("hidden")
-    assert problem([folder], codec, record) is None
-    (folder / "d.c").write_text("more")
-    assert "does not have the 13 bytes" in str(problem([folder], codec, record))
-
-
-def test_a_recorded_folder_is_opened_only_as_it_was(sound: Path) -> None:
-    corpus = load(sound)
-    codec, record = corpus.codec, corpus.record()
-    (sound / "notes.txt").write_text("not sound")
-    assert problem([sound], codec, record) is None
-    assert "does not have" in str(problem([sound], Bytes(), record))
-    (sound / "more.wav").write_bytes(b"RIFF")
-    assert "does not have" in str(problem([sound], codec, record))
 
 
 CODEC = """

@@ -20,7 +20,8 @@ from seqkit.meeting import joined
 from seqkit.ranks import Ranks
 from seqkit.training.events import Stepped, Trained, Validated
 from seqkit.training.trainer import Trainer
-from tests.training.test_trainer import ALL, trainer
+from tests.training.test_restoring import ALL
+from tests.training.test_trainer import trainer
 
 STOP = 27
 LANES = 6

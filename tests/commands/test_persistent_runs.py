@@ -1,0 +1,86 @@
+"""Trainings that run by the persistent kernel, from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seqkit.model.persistent import launch
+from seqkit.training.step import TrainingStep
+from tests.conftest import (
+    TINY,
+    Run,
+    same,
+    saved,
+)
+
+PERSISTENT = (
+    *(*TINY, "device=cuda", "train.precision=auto", "model.hidden_size=64"),
+    *("train.deterministic=true", "train.max_steps=60", "train.validate_every=30"),
+)
+"""Overrides of a deterministic run by the persistent kernel."""
+
+
+@pytest.mark.gpu
+def test_a_deterministic_run_repeats_to_the_bit_with_the_persistent_kernel(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    metrics = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        result = run(*PERSISTENT, f"data.path={text_file}", f"run_dir={folder}")
+        assert result.code == 0, result.err
+        rows = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+        timed = ("seconds", "symbols_per_second")
+        metrics.append([{k: v for k, v in row.items() if k not in timed} for row in rows])
+        state = saved(folder).training
+        assert state is not None
+        assert state["execution"]["kernel"] == "persistent"
+    assert metrics[0] == metrics[1]
+    assert same(tmp_path / "a", tmp_path / "b")
+
+
+@pytest.mark.gpu
+def test_a_kernel_that_gives_up_ends_the_run_with_5_and_its_state_saved(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    straight, broken = tmp_path / "straight", tmp_path / "broken"
+    given = [*PERSISTENT, f"data.path={text_file}"]
+    assert run(*given, f"run_dir={straight}").code == 0
+    make = TrainingStep.run
+
+    def give_up(stepper: TrainingStep, step: int, rate: float) -> int:
+        if step == 24:
+            launch.error_word(stepper.weights.flat_gradient.device).fill_(1)
+        return make(stepper, step, rate)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingStep, "run", give_up)
+        result = run(*given, f"run_dir={broken}")
+    assert result.code == 5
+    assert "in vain" in result.err
+    assert "at step 24; the state is saved: go on with" in result.err
+    assert "Traceback" not in result.err
+    about = json.loads((broken / "about.json").read_text())
+    assert about["ended"] == {"how": "stopped", "step": 24}
+    resumed = run(*given, f"run_dir={broken}", "resume=auto")
+    assert resumed.code == 0, resumed.err
+    assert "going on at step 24" in resumed.err
+    assert same(straight, broken)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["model.hidden_size=64"], 5, "needs a GPU of capability 9.0"),
+        (["model.hidden_size=100"], 2, "a multiple of 64 up to 512, not lstm with 100"),
+    ],
+)
+def test_the_persistent_kernel_by_name_is_refused_before_anything_is_written(
+    words: list[str], code: int, said: str, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    folder = f"run_dir={tmp_path / 'a'}"
+    given = [*TINY, f"data.path={text_file}", folder, "device=cpu", "model.backend=persistent"]
+    refused = run(*given, *words)
+    assert refused.code == code
+    assert said in refused.err
+    assert not (tmp_path / "a" / "config.yaml").exists()

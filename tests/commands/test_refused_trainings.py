@@ -1,0 +1,104 @@
+"""Trainings that cannot begin, or diverge, end in a line with their exit code."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.conftest import (
+    TINY,
+    Run,
+    weights,
+)
+
+
+@pytest.mark.parametrize("more", [(), ("resume=auto",), ("overwrite=true",)])
+def test_a_run_does_not_move_into_a_folder_of_other_things(
+    more: tuple[str, ...],
+    run: Run,
+    text_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run(*TINY, f"data.path={text_file}", "run_dir=.", "train.max_steps=1", *more)
+    assert refused.code == 6
+    assert "run_dir=.: this folder holds other things (text.txt): give a new or an" in refused.err
+    assert [*tmp_path.iterdir()] == [text_file]
+
+
+def test_a_folder_that_holds_a_run_is_not_overwritten(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4"]
+    assert run(*arguments).code == 0
+    before = weights(tmp_path / "a")["head.weight"]
+    refused = run(*arguments, "seed=5")
+    assert refused.code == 6
+    assert "resume=auto" in refused.err
+    assert torch.equal(weights(tmp_path / "a")["head.weight"], before)
+    assert run(*arguments, "seed=5", "overwrite=true").code == 0
+    assert not torch.equal(weights(tmp_path / "a")["head.weight"], before)
+
+
+def test_bad_data_exits_with_3_and_leaves_no_run(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "short.txt").write_text("abcdefgh" * 2)
+    (tmp_path / "binary.txt").write_bytes(b"abc\xff" * 100)
+    for name, said in [
+        ("none.txt", "no such file"),
+        ("empty.txt", "empty"),
+        ("short.txt", "give at least "),
+        ("binary.txt", "byte 3 (0xff) is not utf-8"),
+    ]:
+        result = run(*TINY, f"data.path={tmp_path / name}", f"run_dir={tmp_path / 'a'}")
+        assert result.code == 3, name
+        assert said in result.err
+        assert not (tmp_path / "a").exists()
+
+
+def test_a_divergence_exits_with_7(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "optimizer.lr=1e38",
+        "train.clip_norm=0", "train.max_steps=50",
+    )  # fmt: skip
+    assert result.code == 7
+    assert "optimizer.lr" in result.err
+    found = re.search(r"at step (\d+): the training diverged", result.err)
+    assert found
+    assert int(found[1]) <= 10
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_exits_with_5(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "device=cuda")
+    assert result.code == 5
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_run_dir_that_is_a_file_exits_with_6(run: Run, text_file: Path) -> None:
+    result = run(*TINY, f"data.path={text_file}", f"run_dir={text_file}")
+    assert result.code == 6
+    assert "is a file" in result.err
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        ("sample.engine=fused", 5),
+        ("sample.engine=cuda_graph", 5),
+        ("sample.precision=fp16", 2),
+        ("sample.engine=torch sample.precision=int8", 2),
+    ],
+)
+def test_what_could_not_sample_later_is_refused_at_once(
+    key: str, code: int, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    refused = run(
+        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3",
+        *key.split(),
+    )  # fmt: skip
+    assert refused.code == code, refused.err
+    assert refused.err.count("\n") == 1
+    assert not (tmp_path / "a").exists()

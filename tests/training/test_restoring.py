@@ -1,0 +1,104 @@
+"""A training goes on from a saved state to the last bit."""
+
+import pytest
+import torch
+
+from seqkit.errors import CheckpointError
+from seqkit.training.events import Event, Stepped
+from seqkit.training.trainer import Trainer
+from tests.training.test_trainer import trainer
+
+
+def check_resume(precision: str, step: int, device: str, **settings: object) -> None:
+    def made() -> Trainer:
+        return trainer(precision=precision, device=device, **settings)  # type: ignore[arg-type]
+
+    straight = made()
+    expected = [without_clock(event) for event in straight.run()]
+
+    stopped = made()
+    events = []
+    for event in stopped.run():
+        events.append(without_clock(event))
+        if event == Stepped(step):
+            break
+    values, tensors = stopped.state()
+    resumed = made()
+    resumed.model.load_state_dict(stopped.model.state_dict())
+    resumed.restore(values, {name: tensor.cpu().clone() for name, tensor in tensors.items()})
+    events += [without_clock(event) for event in resumed.run()]
+
+    assert events == expected
+    for name, value in straight.model.state_dict().items():
+        assert torch.equal(value, resumed.model.state_dict()[name]), name
+    after = resumed.evaluation_model().state_dict()
+    for name, value in straight.evaluation_model().state_dict().items():
+        assert torch.equal(value, after[name]), name
+    assert straight.progress.best_weights == resumed.progress.best_weights
+    assert straight.progress.best_temperature == resumed.progress.best_temperature
+
+
+ALL: dict[str, object] = {
+    "model": {
+        "input": "embedding",
+        "embedding_size": 6,
+        "input_dropout": 0.1,
+        "output_dropout": 0.3,
+        "weight_drop": 0.4,
+        "skip_connections": True,
+    },
+    "shifted": True,
+    "average": 0.9,
+    "calibrate": True,
+    "reset_state": 0.2,
+}
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_restored_training_with_all_there_is_goes_on_to_the_last_bit(precision: str) -> None:
+    check_resume(precision, 27, "cpu", **ALL)
+
+
+def without_clock(event: Event) -> dict[str, object]:
+    clocks = ("seconds", "symbols_per_second")
+    return {"event": type(event)} | {k: v for k, v in vars(event).items() if k not in clocks}
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("step", [20, 27, 60])
+def test_a_restored_training_goes_on_to_the_last_bit(precision: str, step: int) -> None:
+    check_resume(precision, step, "cpu")
+
+
+def test_a_training_that_is_stopped_in_a_validation_goes_on_with_it() -> None:
+    expected = [without_clock(event) for event in trainer().run()]
+    stopped = trainer()
+
+    def stop(scored: int) -> None:
+        assert scored > 0
+        if stopped.progress.step == 40:
+            raise KeyboardInterrupt
+
+    events = []
+    with pytest.raises(KeyboardInterrupt):
+        for event in stopped.run(stop):
+            events.append(without_clock(event))  # noqa: PERF401, what came before the stop counts
+    values, tensors = stopped.state()
+    resumed = trainer()
+    resumed.model.load_state_dict(stopped.model.state_dict())
+    resumed.restore(values, {name: tensor.clone() for name, tensor in tensors.items()})
+    events += [without_clock(event) for event in resumed.run()]
+    assert events == expected
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_restored_training_goes_on_to_the_last_bit_on_a_gpu(precision: str) -> None:
+    check_resume(precision, 27, "cuda")
+
+
+@pytest.mark.parametrize("batch", [3, 5])
+def test_a_state_of_another_shape_is_refused(batch: int) -> None:
+    values, tensors = trainer(batch=batch).state()
+    with pytest.raises(CheckpointError, match=r"\(L, B, H\)"):
+        trainer(batch=4).restore(values, tensors)
