@@ -46,6 +46,7 @@ def known_nats(model: Model[str], text: str, known: set[str]) -> float:
     return float(model.nats(text)[[character in known for character in text]].mean())
 
 
+@pytest.mark.thorough
 def test_new_characters_are_learnt_and_cost_the_known_ones_nothing(
     run: Run, tmp_path: Path
 ) -> None:

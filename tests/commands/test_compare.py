@@ -93,7 +93,7 @@ def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
         assert one["settings"].keys() == set(result["differing"])
 
 
-@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+@pytest.mark.parametrize("ending", ["svg", "png", pytest.param("pdf", marks=pytest.mark.thorough)])
 def test_the_curves_are_drawn_by_the_ending(
     ending: str, run: Run, runs: Path, tmp_path: Path
 ) -> None:

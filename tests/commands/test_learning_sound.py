@@ -113,6 +113,7 @@ def test_silence_is_left_out_of_what_is_learnt_from(learnt: Path, run: Run, tmp_
     assert "0:07 of sound to learn from: 4.0 s of silence left out" in result.err
 
 
+@pytest.mark.thorough
 def test_my_sound_learns_from_a_recording_and_ends_with_a_sample(
     learnt: Path, run: Run, tmp_path: Path
 ) -> None:

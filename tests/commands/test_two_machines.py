@@ -57,6 +57,7 @@ def test_two_launchers_leave_one_run_like_that_of_two_processes_of_one(
     assert [line[2] for line in two] == pytest.approx([line[2] for line in one], rel=1e-5)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
 def test_a_process_killed_on_one_machine_ends_the_other_machine(
     text_file: Path, tmp_path: Path, port: int

@@ -125,6 +125,7 @@ TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 PROMPTS = ("prompt", "prompt_audio", "prompt_file")  # one at a time
 
 
+@pytest.mark.thorough
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=25)
 @given(
     st.fixed_dictionaries(

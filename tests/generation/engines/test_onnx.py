@@ -54,7 +54,14 @@ def test_symbols_are_drawn_by_the_rule(precision: str, sampling: Sampling) -> No
     check_draws(OnnxEngine(model, 33, precision), model, 3, 200, sampling)
 
 
-@pytest.mark.parametrize("sampling", [Sampling(0.9), Sampling(top_k=6), Sampling(1.1, top_p=0.7)])
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        pytest.param(Sampling(0.9), marks=pytest.mark.thorough),
+        pytest.param(Sampling(top_k=6), marks=pytest.mark.thorough),
+        Sampling(1.1, top_p=0.7),
+    ],
+)
 def test_draws_follow_the_probabilities(sampling: Sampling) -> None:
     model = flat(40)
     check_frequencies(OnnxEngine(model, 40, "fp32"), model, 2000, sampling)
