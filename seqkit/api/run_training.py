@@ -139,9 +139,13 @@ def _run(
                 raise
             raise DataError(f"{error}\n{save_and_stop('an error of the data')}") from error
     saver.wait()
-    if ranks.leads:
+    _finish(training, followers)
+
+
+def _finish(training: Training, followers: Observers) -> None:
+    trainer, folder, progress = training.trainer, training.folder, training.trainer.progress
+    if training.ranks.leads:
         folder.write_summary(_summary(training))
-    progress = trainer.progress
     followers.tell(
         Finished(
             step=progress.step,
