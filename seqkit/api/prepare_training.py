@@ -17,7 +17,7 @@ from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.console import Progress, unseen
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
-from seqkit.doctor.enough import require_enough
+from seqkit.doctor.enough import require_enough, require_sound
 from seqkit.errors import ConfigError
 from seqkit.evaluation import baselines
 from seqkit.generation.engines.choose import check_engine
@@ -143,6 +143,8 @@ def _set_up(
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
+    if saved is None:
+        require_sound(config, corpus)
     training = training_data.of_sound(training, corpus, config, notice, progress)
     validation = training_data.heard(validation, corpus, config.data)
     settings = config.train

@@ -5,7 +5,10 @@ import math
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.doctor.sound_faults import LEAST
 from seqkit.errors import DataError
+
+_LEAST_SOUND = 1.0  # seconds
 
 
 def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
@@ -28,3 +31,19 @@ def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
         f"symbols, and train.sequence_length={config.train.sequence_length} needs {needed}: "
         f"give at least {least} in all, where there are {has}, or a smaller train.sequence_length"
     )
+
+
+def require_sound(config: Config, corpus: Corpus) -> None:
+    """Refuse sound so short that a training by the clock would spend its minutes on nothing.
+
+    Raises:
+        DataError: with the least that is taken, and the least that is worth while.
+    """
+    if not config.train.max_minutes or not isinstance(codec := corpus.codec, Quantiser):
+        return
+    seconds = len(corpus.whole) / codec.symbol_rate
+    if seconds < _LEAST_SOUND:
+        raise DataError(
+            f"too little data: from {seconds:.2g} s of sound nothing can be learnt: give at least "
+            f"{_LEAST_SOUND:g} s; {LEAST:g} s is the least that makes anything like it"
+        )

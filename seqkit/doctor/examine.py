@@ -15,7 +15,7 @@ from seqkit.data.shards import opened
 from seqkit.data.stored import StoredSymbols
 from seqkit.data.text_reading import encoding_with_mark
 from seqkit.doctor import baselines, files, sound, sound_faults, text, text_faults
-from seqkit.doctor.enough import require_enough
+from seqkit.doctor.enough import require_enough, require_sound
 from seqkit.doctor.fault import Fault
 from seqkit.doctor.files import FileFacts
 from seqkit.progress_line import counted
@@ -103,6 +103,7 @@ def _parts(config: Config, corpus: Corpus) -> tuple[Part, Part, Part]:
     """The parts for training, validation and test. Raises DataError where they are too small."""
     parts = corpus.split(config.data.split)
     require_enough(config, corpus, parts[0])
+    require_sound(config, corpus)
     return parts
 
 

@@ -10,7 +10,8 @@ from seqkit.data.sound.levels import Levels, decibels
 from seqkit.doctor.fault import Fault
 from seqkit.progress_line import duration
 
-_LEAST = 10.0  # seconds of sound from which a model makes anything like it
+LEAST = 10.0
+"""Seconds of sound from which a model makes anything like it."""
 _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
 _SILENCE = 0.5
 _OFFSET = 0.05  # of the swing
@@ -58,9 +59,9 @@ def of_levels(
             f"the sound is a constant, {levels.offset:.3g}: there is nothing to learn from it"
         )
         return
-    if seconds < _LEAST:
+    if seconds < LEAST:
         yield Fault(
-            f"the sound is short, {seconds:.1f} s: {_LEAST:g} s is the least that makes anything "
+            f"the sound is short, {seconds:.1f} s: {LEAST:g} s is the least that makes anything "
             "like it, and a minute is better"
         )
     if levels.swing * gain < _QUIET:

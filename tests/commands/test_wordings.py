@@ -24,6 +24,17 @@ def test_too_little_data_says_how_much_is_needed_and_there(run: Run, tmp_path: P
     assert "at least 285 symbols, 0.036 s, in all, where there are 200, 0.025 s, or" in sound.err
 
 
+def test_a_moment_of_sound_is_not_trained_on_for_minutes(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", NOISE[:4000], 8000)
+    data, folder = f"data.path={tmp_path / 'a.wav'}", tmp_path / "run"
+    for words in (["recipe=my_sound", f"run_dir={folder}"], ["doctor"]):
+        refused = run(*words, data, "device=cpu")
+        assert refused.code == 3
+        told = "from 0.5 s of sound nothing can be learnt: give at least 1 s; 10 s is the least"
+        assert told in refused.err
+    assert not folder.exists()
+
+
 def test_several_paths_in_one_are_named_as_they_were_given(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
