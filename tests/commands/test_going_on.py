@@ -126,9 +126,9 @@ def test_what_says_when_to_stop_or_how_to_show_may_be_given(
     ],
 )
 def test_what_shapes_learning_is_not_changed_unasked(
-    word: str, said: str, run: Run, text_file: Path, tmp_path: Path
+    word: str, said: str, run: Run, trained: Path, tmp_path: Path
 ) -> None:
-    begin(run, text_file, tmp_path / "a")
+    shutil.copytree(trained, tmp_path / "a")
     before = (tmp_path / "a" / "config.yaml").read_bytes()
     refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto", word)
     assert refused.code == 2, refused.err
