@@ -151,7 +151,7 @@ def _marked(part: Part, codec: Codec, encoding: str) -> int:
     UTF-16 and UTF-32 need one in all of them. Shards are read as they were made.
     """
     mark = codec.vocabulary.find("\ufeff") if isinstance(codec, Characters) else -1
-    if mark < 0 or isinstance(part.symbols, StoredSymbols):
+    if mark < 0 or part.in_shards:
         return 0
     marked = int((part.symbols[part.starts] == mark).sum())
     return marked if encoding == "utf-8-sig" or marked == len(part.starts) else 0

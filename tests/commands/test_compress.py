@@ -148,7 +148,7 @@ def test_what_exists_is_kept_unless_asked(run: Run, trained: Path, packed: Path)
         (["data.path=text"], 2, "no out"),
         (["out=x"], 2, "give one file"),
         (["data.path=text", "data.path=text.sq", "out=x"], 2, "give one file"),
-        (["data.path=.", "out=x"], 2, "a folder"),
+        (["data.path=.", "out=../x"], 2, "a folder"),
         (["data.path=missing", "out=x"], 3, "missing"),
         (["data.path=text", "out=nowhere/x"], 6, "nowhere"),
         (["data.path=text", "out=x", "device=cuda:99"], 5, "cuda:99"),
