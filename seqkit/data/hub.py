@@ -57,7 +57,9 @@ def fetched(
     except (DataError, ConfigError) as error:  # without a network, or without the library
         if not whole:
             raise
-        notice(f"{error}; read from its copy, {copy}")
+        waited = isinstance(error.__cause__, ConnectionError) and not _is_offline()
+        hint = " (HF_HUB_OFFLINE=1 does not try to)" if waited else ""
+        notice(f"{error}{hint}; read from its copy, {copy}")
         return copy
     identity = [fingerprint, *stamps]
     if whole and known.get("from") == identity:
@@ -120,13 +122,15 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, str]:
     """
     try:
         import datasets
+        import huggingface_hub
         from datasets.packaged_modules.parquet.parquet import Parquet
     except ImportError as error:
         raise ConfigError(
             f"data.kind=hf needs more packages: pip install 'seqkit[hf]' ({error})"
         ) from error
     datasets.disable_progress_bars()
-    datasets.logging.set_verbosity(logging.CRITICAL)  # what goes wrong is told once
+    for library in (datasets, huggingface_hub):  # what goes wrong is told once
+        library.logging.set_verbosity(logging.CRITICAL)
     split, path = data.hf_split, Path(name)
     if data.hf_subset and (path.is_file() or _is_saved(path)):
         raise ConfigError(f"data.hf_subset={data.hf_subset}: {name} has no subsets: leave it out")
@@ -183,9 +187,20 @@ def _asked(name: str, call: Callable[[], T]) -> T:
         if error is None:
             return f"{name}: nothing came for {_PATIENCE:g} s: {_AGAIN}"
         said = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, ConnectionError):
+            said = "there is no such file or folder, and the hub cannot be reached"
+            if _is_offline():
+                said = "there is no such file or folder, and HF_HUB_OFFLINE forbids to ask the hub"
         return f"{name}: cannot be read as a data set: {said}"
 
     return stores.asked(call, _PATIENCE, explain)
+
+
+def _is_offline() -> bool:
+    """Whether the user has told the library to use what is on the disk alone."""
+    from huggingface_hub.constants import HF_HUB_OFFLINE
+
+    return bool(HF_HUB_OFFLINE)
 
 
 def _record(path: Path) -> dict[str, Any]:

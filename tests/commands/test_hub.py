@@ -109,7 +109,21 @@ def test_a_missing_column_ends_every_command(
 def test_a_name_on_the_hub_is_looked_for_there(run: Run, tmp_path: Path) -> None:
     done = run("prepare", "data.kind=hf", "data.path=nobody/nothing", f"out={tmp_path / 'shards'}")
     assert done.code == 3
-    assert "nobody/nothing: cannot be read as a data set: " in done.err
+    told = "there is no such file or folder, and HF_HUB_OFFLINE forbids to ask the hub"
+    assert done.err == f"seqkit: error: nobody/nothing: cannot be read as a data set: {told}\n"
+
+
+@pytest.mark.thorough  # the library tries again for half a minute
+def test_a_hub_that_cannot_be_reached_is_told_in_a_line(
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setenv("HF_ENDPOINT", f"http://localhost:{port}")
+    words = ("data.kind=hf", "data.path=nobody/nothing", "out=shards")
+    done = process("prepare", *words, cwd=tmp_path)
+    told = "there is no such file or folder, and the hub cannot be reached"
+    refused = f"seqkit: error: nobody/nothing: cannot be read as a data set: {told}\n"
+    assert (done.returncode, done.stderr) == (3, refused)
 
 
 def test_a_damaged_file_is_told_once(tmp_path: Path) -> None:
