@@ -19,6 +19,12 @@ from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
 _BLOCK = 1 << 22  # bytes
+_TABLES = "Parquet or Arrow"
+_HINTS = {  # where nothing is taken, by the reason for which files are left out
+    _TABLES: "data.kind=hf data.column=NAME learns from a column of these",
+    "not sound": TEXT_HINT,
+    "sound": SOUND_HINT,
+}
 _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
 
 
@@ -65,6 +71,8 @@ class Choice:
 
         Text in another encoding is not: it is an error when it is read.
         """
+        if content.is_parquet(begin) or name.lower().endswith(".arrow"):
+            return _TABLES
         if content.is_text(begin, self.encoding):
             return ""
         return "sound" if is_named_as_sound(name) else "not text"
@@ -120,9 +128,7 @@ class Search:
             named[f"{number}/{name}" if len(paths) > 1 else name] = file
         if not named:
             shown = " and ".join(map(str, paths))
-            hint = SOUND_HINT if self.left_out["sound"] else ""
-            if self.left_out["not sound"]:
-                hint = TEXT_HINT
+            hint = next((hint for reason, hint in _HINTS.items() if self.left_out[reason]), "")
             why = "; ".join(filter(None, [self._left_out(), str(self.bad), hint]))
             raise DataError(f"{shown}: the folder holds no {self.choice}{why and ': '}{why}")
         return named
@@ -130,19 +136,17 @@ class Search:
     def note(self, taken: int) -> str:
         """What was taken and left, in one line."""
         what = str(self.choice) if taken == 1 else str(self.choice).replace("file", "files")
-        told = [f"{taken} {what} taken", self._left_out()]
-        if self.bad.errors:
-            told.append(f"{len(self.bad.errors)} cannot be read: {self.bad}")
-        return "; ".join(filter(None, told))
+        return self._line(f"{taken} {what} taken")
 
     def added_to(self, notes: Sequence[str], taken: int) -> list[str]:
         """Notes that end with how many files were read, and in the same line what was left out."""
-        if not notes:
-            return [self.note(taken)]
-        told = [notes[-1], self._left_out().replace(" left out", " more left out", 1)]
+        return [*notes[:-1], self._line(notes[-1], " more")] if notes else [self.note(taken)]
+
+    def _line(self, taken: str, more: str = "") -> str:
+        told = [taken, self._left_out().replace(" left out", f"{more} left out", 1)]
         if self.bad.errors:
-            told.append(f"{len(self.bad.errors)} more cannot be read: {self.bad}")
-        return [*notes[:-1], "; ".join(filter(None, told))]
+            told.append(f"{len(self.bad.errors)}{more} cannot be read: {self.bad}")
+        return "; ".join(filter(None, told))
 
     def _left_out(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())

@@ -24,7 +24,13 @@ from seqkit.progress_line import counted
 _PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row
 _AGAIN = "give the same command again; the data set is then read from its beginning"
 _ROWS = 100  # read at a time
-_KINDS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv"}
+_KINDS = {
+    ".parquet": "parquet",
+    ".jsonl": "json",
+    ".json": "json",
+    ".csv": "csv",
+    ".arrow": "arrow",
+}
 T = TypeVar("T")
 
 
@@ -143,8 +149,10 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, str]:
             )
         saved = splits[split]
         return _narrowed(name, saved.to_iterable_dataset(), data.column), str(saved._fingerprint)
-    if kind := _KINDS.get(path.suffix) if path.is_file() else None:
-        builder = datasets.load_dataset_builder(kind, data_files=name)
+    if path.is_file():
+        if path.suffix not in _KINDS:
+            raise DataError(f"{name}: no data set: its name ends in none of {', '.join(_KINDS)}")
+        builder = datasets.load_dataset_builder(_KINDS[path.suffix], data_files=name)
     else:
         builder = datasets.load_dataset_builder(name, data.hf_subset or None)
     rows = _narrowed(name, builder.as_streaming_dataset(split=split), data.column)

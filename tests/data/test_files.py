@@ -108,6 +108,13 @@ def test_nothing_to_read_says_why(tree: Path, tmp_path: Path) -> None:
         search("audio").named([tree])
 
 
+def test_a_folder_of_tables_is_told_how_they_are_read(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.parquet": b"PAR1\0\1PAR1", "b.arrow": b"\xff\xff\xff\xff\0"})
+    told = "2 left out: 2 Parquet or Arrow; data.kind=hf data.column=NAME learns from a column"
+    with pytest.raises(DataError, match=told):
+        search().named([tmp_path])
+
+
 def test_other_encodings_are_no_reason_to_be_left_out(tmp_path: Path) -> None:
     fill(tmp_path, {"a.c": "grün".encode("latin-1"), "b.c": "grün".encode("utf-16")})
     assert [*search().named([tmp_path])] == ["a.c", "b.c"]  # refused when they are read

@@ -183,6 +183,15 @@ def test_the_library_is_asked_for_unless_there_is_a_copy(
         fetch("someone/books", cache)
 
 
+def test_arrow_is_read_and_what_is_no_table_refused(tmp_path: Path) -> None:
+    saved = store(tmp_path / "set", TEXTS, "saved")
+    (file,) = saved.glob("*.arrow")
+    assert documents(fetch(file, tmp_path / "cache")) == TEXTS
+    (tmp_path / "a.txt").write_text("a text")
+    with pytest.raises(DataError, match=r"a\.txt: no data set: its name ends in none of \.parquet"):
+        fetch(tmp_path / "a.txt", tmp_path / "cache")
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "saved", "splits"])
 def test_what_has_no_subsets_takes_none(kind: str, tmp_path: Path) -> None:
     path = store(tmp_path / "set", TEXTS, kind)
