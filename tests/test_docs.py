@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit import config, errors
+from seqkit import config, console, errors
 from seqkit.checking import default_of
 from seqkit.compose import FREE_TEXT
 from tests.conftest import SMALL, Run
@@ -141,6 +141,12 @@ def test_the_files_that_a_page_names_are_there(page: Path) -> None:
     missing = [link for link in links if not (page.parent / link).exists()]
     missing += [name for name in named if not (ROOT / name).exists()]
     assert not missing
+
+
+def test_the_readme_says_how_often_progress_is_told_without_a_terminal() -> None:
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert "progress comes as a line, at most every ten seconds" in readme
+    assert console._LINE_EVERY == 10
 
 
 def test_the_readmes_python_gives_what_the_command_gives(run: Run, trained: Path) -> None:
