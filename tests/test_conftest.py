@@ -37,7 +37,7 @@ def test_rare_fault():
         ([], {"a": 1, "b": 1}),
         (["../tests/test_a.py::test_thorough"], {"a": 1}),
         ([".", "test_a.py"], {"a": 3, "b": 1}),
-        (["-n", "2", "test_a.py"], {"a": 3}),
+        (["-n", "1", "test_a.py"], {"a": 3}),
         (["-m", "faults", "test_a.py"], {"a": 2}),
     ],
 )

@@ -114,6 +114,7 @@ def start() -> str:
 
     def end() -> None:
         stdin.close()
+        server.terminate()  # it may still be importing
         server.wait()
         shutil.rmtree(folder)
 
