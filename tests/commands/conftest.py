@@ -10,7 +10,7 @@ from tests.conftest import process, shared
 
 RATE = 4000
 TINY = (
-    *("recipe=wav_generation", f"data.sample_rate={RATE}", "model.hidden_size=128"),
+    *("recipe=wav_generation", f"data.sample_rate={RATE}", "model.hidden_size=64"),
     *("train.batch_size=16", "train.sequence_length=64", "optimizer.lr=0.02"),
     *("train.max_steps=400", "train.validate_every=200", "seconds=1", "device=cpu"),
 )

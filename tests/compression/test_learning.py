@@ -64,6 +64,7 @@ def test_a_file_of_one_window_is_as_if_nothing_was_asked(model: "seqkit.Model[st
     assert model.compress(content, learn=LEARN) == model.compress(content)
 
 
+@pytest.mark.thorough
 def test_learning_goes_on_from_block_to_block_that_the_model_codes(
     model: "seqkit.Model[str]", monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,7 +68,7 @@ def check_rates(rates: list[float]) -> None:
     ],
     ids=["even", "slower", "faster", "slow"],
 )
-@pytest.mark.parametrize("validation", [0.0, 1.5])
+@pytest.mark.parametrize("validation", [0.0, pytest.param(1.5, marks=pytest.mark.thorough)])
 def test_it_ends_on_time_however_fast_the_machine_is(
     step: Callable[[float], float], validation: float
 ) -> None:
