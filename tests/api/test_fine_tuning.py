@@ -85,6 +85,7 @@ def test_new_characters_are_learnt_and_cost_the_known_ones_nothing(
     assert nats["error"] <= nats["skip"]
 
 
+@pytest.mark.thorough
 def test_what_was_grown_is_a_run_like_any_other(
     run: Run, trained: Path, other: Path, tmp_path: Path
 ) -> None:

@@ -235,7 +235,10 @@ def test_paths_are_found_from_any_folder(
     assert again.out.startswith(b"the ")
 
 
-@pytest.mark.parametrize("kind", ["characters", "bytes_gru", "mu_law"])
+@pytest.mark.parametrize(
+    "kind",
+    ["characters", *(pytest.param(k, marks=pytest.mark.thorough) for k in ("bytes_gru", "mu_law"))],
+)
 def test_runs_of_an_older_version_go_on(kind: str, run: Run, tmp_path: Path) -> None:
     shutil.copytree(EARLIER_RUNS / kind, tmp_path / "run")
     old = yaml.safe_load((EARLIER_RUNS / kind / "config.yaml").read_text())["data"]["path"]

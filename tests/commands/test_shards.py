@@ -79,6 +79,7 @@ def test_what_is_refused(run: Run, shards: Path, trained: Path, tmp_path: Path) 
     assert (refused.code, "another vocabulary" in refused.err) == (2, True), refused.err
 
 
+@pytest.mark.thorough
 def test_several_processes_learn_from_shards(shards: Path, tmp_path: Path) -> None:
     words = [*TINY, *STEPS, f"data.path={shards}", f"run_dir={tmp_path}/run"]
     ended = subprocess.run(

@@ -39,6 +39,7 @@ def launched(
     ]
 
 
+@pytest.mark.thorough
 def test_two_launchers_leave_one_run_like_that_of_two_processes_of_one(
     text_file: Path, tmp_path: Path, port: int, run: Run
 ) -> None:

@@ -37,6 +37,7 @@ def test_the_very_same_bytes_come_back(model: "seqkit.Model[str]", content: byte
     assert model.decompress(model.compress(content)) == content
 
 
+@pytest.mark.thorough
 @given(
     content=st.one_of(st.binary(max_size=50), st.text("thein rs\r\né", max_size=50).map(str.encode))
 )

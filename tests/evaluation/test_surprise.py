@@ -31,7 +31,7 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_stretches")
 @pytest.mark.parametrize("soon", [True, False])
-@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize("cut", [True, pytest.param(False, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     "lengths",
     [
