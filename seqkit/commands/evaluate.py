@@ -163,6 +163,11 @@ def _score(
     model, start = saved.build(chosen), saved.codec.start
     match config.protocol:
         case "windowed":
+            if config.window % part.frame:
+                raise ConfigError(
+                    f"window={config.window}: a frame of this sound has {part.frame} symbols, "
+                    f"which no window may cut: give a multiple of {part.frame}"
+                )
             windows = protocols.windowed(part, config.window)
             return scoring.evaluate(
                 model, part, start=start, segments=windows, watch=watch, ranks=ranks

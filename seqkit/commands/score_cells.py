@@ -1,5 +1,6 @@
 """`score neuron=…`: one cell of a network, or a search for those that follow something."""
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -56,7 +57,8 @@ def search(
     """
     if len(part) > MOST:
         console.notice(f"the search reads the first {MOST:,} of {len(part):,} symbols")
-        part = Part(part.symbols[:MOST], part.starts[part.starts < MOST])
+        starts = part.starts[part.starts < MOST]
+        part = dataclasses.replace(part, symbols=part.symbols[:MOST], starts=starts)
     found = _traits(part, codec)
     with console.progress("search", len(part), unit="symbols") as bar:
         followers = cell_search.search(model, part, found, start=codec.start, watch=bar.update)

@@ -68,7 +68,7 @@ def compress(
         coder = _coder(model, codec, header)
         writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
         checksum, done, left = hashlib.sha256(), 0, 0
-        for block in _cut(codec, _hashed(pieces, checksum)):
+        for block in _cut(codec, _hashed(pieces, checksum), header.lanes):
             coded = _coded(coder, block, _within(cores, watch, done, block.size))
             if codec.kind != "audio" and coded.size > _POOR * block.size:
                 run = contents.one_run(_joined(codec, block.symbols, block.beside))
@@ -209,9 +209,9 @@ def _within(cores: SharedCores, watch: Callable[[int], None], done: int, size: i
     return told
 
 
-def _cut(codec: Codec, pieces: Iterator[Any]) -> Iterator[Block]:
+def _cut(codec: Codec, pieces: Iterator[Any], lanes: int) -> Iterator[Block]:
     if codec.kind == "audio":
-        return contents.cut_symbols(codec, pieces)
+        return contents.cut_symbols(codec, pieces, lanes)
     return contents.cut_bytes(codec, pieces)
 
 

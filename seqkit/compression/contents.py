@@ -36,12 +36,20 @@ class Block(NamedTuple):
     size: int
 
 
-def cut_symbols(codec: Quantiser, pieces: Iterable[Symbols]) -> Iterator[Block]:
-    """Cut sound, whose symbols come in pieces, into blocks."""
+def cut_symbols(codec: Quantiser, pieces: Iterable[Symbols], lanes: int) -> Iterator[Block]:
+    """Cut sound, whose symbols come in pieces, into blocks for so many lanes.
+
+    Where a frame has several symbols, the last few, with which lanes would not be of whole frames,
+    become a block of their own: a network that begins within a frame goes wrong.
+    """
     dtype = symbol_dtype(codec.size)
     for part in _parts((piece.tobytes() for piece in pieces), b"", BLOCK * dtype.itemsize):
         symbols = np.frombuffer(part, dtype)
-        yield Block(symbols, b"", len(symbols))
+        even = len(symbols) // (codec.phases * lanes) * codec.phases * lanes
+        cuts = [even] if codec.phases > 1 else []
+        for block in np.split(symbols, cuts):
+            if len(block):
+                yield Block(block, b"", len(block))
 
 
 def join_symbols(symbols: Symbols, packed: bytes) -> Symbols:

@@ -46,7 +46,11 @@ class TrainConfig:
     """The training loop."""
 
     batch_size: int = option(32, "B, the number of lanes", minimum=1)
-    sequence_length: int = option(64, "T, the steps through which gradients flow", minimum=1)
+    sequence_length: int = option(
+        64,
+        "T, the steps through which gradients flow; whole frames, where those have several symbols",
+        minimum=1,
+    )
     max_steps: int | None = option(
         2000,
         "updates after which the training ends; null: no limit, as where only max_minutes is given",

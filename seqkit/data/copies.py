@@ -58,7 +58,7 @@ def with_copies(
     if not copies:
         return part
     drawn = [_drawn(config, number, copies, seed) for number in range(copies)]
-    frame = codec.phases
+    frame = part.frame
     # Rounded up: see `Resampler`.
     sizes = [-(-len(part) // frame * _STEPS // pitch) * frame for pitch, _ in drawn]
     ends = np.cumsum([len(part), *sizes])
@@ -77,7 +77,7 @@ def with_copies(
             begins = np.unique(-(-part.starts // frame * _STEPS // pitch)) * frame
             starts.append(begin + begins[begins < sizes[number]])
             bar.update(number + 1)
-    return Part(symbols, np.concatenate(starts))
+    return Part(symbols, np.concatenate(starts), frame=frame)
 
 
 def _drawn(config: DataConfig, number: int, copies: int, seed: int) -> tuple[int, float]:

@@ -25,12 +25,16 @@ class Part:
     starts: where its documents start, (D,), the first at 0.
     documents_before: how many documents of the corpus end before it.
     before: what its first document has before it, (M,): a split may cut a document.
+    frame: how many symbols make a frame of sound, 1 of text. Every document has whole ones, so that
+        a network can tell from the symbols since a document, a lane or a segment began where in a
+        frame it is: nothing may begin within one.
     """
 
     symbols: Row
     starts: Integers
     documents_before: int = 0
     before: Row = field(default_factory=lambda: np.zeros(0, np.uint8))
+    frame: int = 1
 
     @property
     def documents(self) -> int:
@@ -38,8 +42,10 @@ class Part:
         return self.documents_before + len(self.starts)
 
     @classmethod
-    def of(cls, *documents: Symbols) -> "Part":
+    def of(cls, *documents: Symbols, frame: int = 1) -> "Part":
         """The part that consists of some documents, each (N,) and not empty.
+
+        `frame` is 1, or of sound the codec's `phases`.
 
         Raises:
             ConfigError: there are none, or one of them is no such array.
@@ -55,7 +61,8 @@ class Part:
         if not documents:
             raise ConfigError("a part has at least one document")
         lengths = [len(symbols) for symbols in documents]
-        return cls(np.concatenate(documents), np.cumsum([0, *lengths[:-1]], dtype=np.int64))
+        starts = np.cumsum([0, *lengths[:-1]], dtype=np.int64)
+        return cls(np.concatenate(documents), starts, frame=frame)
 
     def __len__(self) -> int:
         return int(self.symbols.size)
@@ -144,7 +151,7 @@ class Corpus:
 
     def _places(self, end: int, training: float, validation: float, test: float) -> tuple[int, int]:
         """Where the validation and the test part begin among the first `end` symbols."""
-        frame = getattr(self.codec, "phases", 1)  # of sound, which is not cut within one
+        frame = self.whole.frame
         first = int(end * training) // frame * frame
         second = first + round(end * validation) // frame * frame if test else end
         if not validation and not test:
@@ -174,6 +181,7 @@ class Corpus:
             starts.astype(np.int64),
             first,
             _stretch(row, document, begin),
+            self.whole.frame,
         )
 
 

@@ -238,6 +238,7 @@ def _opened(base: Path, meta: Mapping[str, Any], source: Source, codec: Codec) -
         whole=Part(
             StoredSymbols.of([file], codec.size, "start again: the data are encoded anew"),
             np.asarray(meta["starts"], dtype=np.int64),
+            frame=codecs.frame_of(codec),
         ),
         codec=codec,
         name=located.name,

@@ -63,7 +63,11 @@ class Lanes:
     """A part laid out as B contiguous lanes that are read T symbols at a time.
 
     The documents stand one after the other with a separator between them, a place without a
-    target at which the state is zeroed. This row is cut into B runs, the last one padded. So
+    target at which the state is zeroed. Where a frame of sound has several symbols, a separator has
+    as many places: so frames begin at multiples of that number, and lanes and windows do, too, also
+    in a ring. A network that is trained on them never begins within a frame.
+
+    This row is cut into B runs, the last one padded. So
     every symbol is a target exactly once in an epoch, nothing of one document reaches another,
     and a lane goes on from what it read in the step before. The input before a document's first
     symbol is the codec's start symbol.
@@ -82,13 +86,18 @@ class Lanes:
         With a `shift_seed` the row is read as a ring that each epoch enters at another place.
 
         Raises:
-            ConfigError: an argument of another type or too small.
+            ConfigError: an argument of another type or too small, or windows that cut a frame.
             DataError: the part holds fewer than two windows.
         """
         check_type("part", part, Part)
         check_whole_number("start", start, 0)
         check_whole_number("batch_size", batch_size, 1)
         check_whole_number("sequence_length", sequence_length, 1)
+        if sequence_length % part.frame:
+            raise ConfigError(
+                f"train.sequence_length={sequence_length}: a frame of this sound has {part.frame} "
+                f"symbols, which no window may cut: give a multiple of {part.frame}"
+            )
         if len(part) < 2 * sequence_length:
             raise DataError(
                 f"the training part has {len(part)} symbols, fewer than two windows of "
@@ -97,10 +106,10 @@ class Lanes:
             )
         self._start = start
         self.sequence_length = sequence_length
-        # Where each document begins and ends in the row: one separator before all but the first.
-        before = np.arange(len(part.starts))
+        # Where each document begins and ends in the row: a separator before all but the first.
+        before = part.frame * np.arange(len(part.starts))
         ends = np.append(part.starts[1:], len(part)) + before
-        self._separators = ends[:-1]
+        self._separators = (ends[:-1, None] + np.arange(part.frame)).ravel()
         self._documents = torch.from_numpy(part.starts + before), torch.from_numpy(ends)
         self._length = int(ends[-1])
         self._shift_seed = shift_seed
@@ -147,7 +156,8 @@ class Lanes:
         """Where in the ring the epoch of this step begins."""
         if self._shift_seed is None:
             return 0
-        return int(uniforms(self._shift_seed, _SHIFTS, step // self.steps, 1)[0] * self._ring)
+        drawn = uniforms(self._shift_seed, _SHIFTS, step // self.steps, 1)[0]
+        return int(drawn * self._ring) // self._part.frame * self._part.frame
 
     @property
     def _ring(self) -> int:
@@ -178,7 +188,7 @@ class Lanes:
             values = values & (2 ** (8 * size) - 1)
         places = places[1:]
         inputs = values[:-1].masked_fill(places == begins, self._start)
-        over = (places >= ends) | grid.idle  # a separator, or beyond the row
+        over = (places >= ends) | grid.idle  # of a separator, or beyond the row
         targets = values[1:].masked_fill(over, IGNORED)
         resets = None
         if self.has_separators:
@@ -205,7 +215,7 @@ class Lanes:
         index, begins, ends = places, grid.begins, grid.ends
         if self.has_separators:
             document = (torch.searchsorted(begins, places, right=True) - 1).clamp_(min=0)
-            index = places - document
+            index = places - self._part.frame * document
             begins, ends = begins[document[1:]], ends[document[1:]]
         return places, index.clamp(0, len(self._part) - 1), begins, ends
 

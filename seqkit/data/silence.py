@@ -46,7 +46,8 @@ def without_silence(part: Part, codec: Quantiser, decibels: float) -> Part:
     edges = np.flatnonzero(np.diff(keep.astype(np.int8), prepend=0, append=0)) * size
     pieces = [part.symbols[begin:end] for begin, end in edges.reshape(-1, 2).tolist()]
     symbols = np.concatenate(pieces)
-    return Part(symbols, np.unique(moved[moved < len(symbols)]).astype(np.int64))
+    starts = np.unique(moved[moved < len(symbols)]).astype(np.int64)
+    return Part(symbols, starts, frame=part.frame)
 
 
 def _levels(part: Part, codec: Quantiser, size: int) -> npt.NDArray[np.float64]:

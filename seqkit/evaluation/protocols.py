@@ -2,7 +2,7 @@
 
 A protocol is a table of segments (S, 3), each a row (warm, begin, end) of places in a part: the
 state is zero at `warm`, and the predictions from `begin` to `end` count. Every symbol of the part
-counts exactly once; with `spread`, some do.
+counts exactly once; with `spread`, some do. No segment begins within a frame of sound.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ LANES = 64
 """Segments that are scored side by side, at most."""
 
 WARM = 256
-"""Symbols after which an LSTM's state hardly depends on where it began."""
+"""Symbols, whole frames, after which an LSTM's state hardly depends on where it began."""
 
 
 def streaming(part: Part) -> Integers:
@@ -24,7 +24,7 @@ def streaming(part: Part) -> Integers:
 
 
 def windowed(part: Part, window: int) -> Integers:
-    """Windows of `window` symbols, each from the zero state."""
+    """Windows of `window` symbols, each from the zero state; within a frame none ends."""
     return _cut(part, window, warm=0)
 
 
@@ -40,10 +40,11 @@ def warmed(part: Part) -> Integers:
 def spread(part: Part, symbols: int) -> Integers:
     """As `warmed`, of about so many symbols: equal stretches at equal distances over the part."""
     stretches = min(max(symbols // WARM, 1), LANES)
-    length = max(symbols // stretches, 1)
+    frame = part.frame
+    length = max(symbols // stretches // frame, 1) * frame
     rows = []
     for number in range(stretches):
-        begin = number * len(part) // stretches
+        begin = number * len(part) // stretches // frame * frame
         end = min(begin + length, len(part))
         first = int(np.searchsorted(part.starts, begin, side="right")) - 1
         last = int(np.searchsorted(part.starts, end, side="left"))
@@ -55,7 +56,11 @@ def spread(part: Part, symbols: int) -> Integers:
 
 
 def _cut(part: Part, length: int, warm: int) -> Integers:
-    """Each document in segments of `length`, warmed up on so many symbols of the same document."""
+    """Each document in segments of `length`, warmed up on so many symbols of the same document.
+
+    A length that is not one of whole frames is rounded up.
+    """
+    length = -(-length // part.frame) * part.frame
     first, _, end = streaming(part).T
     counts = -(-(end - first) // length)
     first, end = np.repeat(first, counts), np.repeat(end, counts)

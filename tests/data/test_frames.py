@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 
+from seqkit.compression.contents import cut_symbols
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.copies import with_copies
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.lanes import Lanes
 from seqkit.data.silence import without_silence
 from seqkit.data.sound import Frames
 from seqkit.errors import ConfigError
+from seqkit.evaluation import protocols, streaming
+from seqkit.symbols import IGNORED
 
 RATE = 4000
 SHAPES = [(1, 1), (2, 1), (1, 2), (2, 2)]
@@ -67,7 +71,7 @@ def test_pieces_cut_anywhere_sound_like_the_whole(channels: int, digits: int) ->
 
 def test_a_split_cuts_no_frame() -> None:
     codec = MuLaw(256, RATE, 1.0, 2, 2)
-    part = Part.of(codec.encode(frames(333)))
+    part = Part.of(codec.encode(frames(333)), frame=codec.phases)
     for piece in Corpus(part, codec, "a", "").split([0.77, 0.13, 0.1]):
         assert len(piece) % 4 == 0
 
@@ -77,12 +81,68 @@ def test_stereo_is_copied_and_trimmed_by_channel() -> None:
     time = np.arange(RATE) / RATE
     tones = np.stack([np.sin(2 * np.pi * hertz * time) for hertz in (200, 500)], axis=1)
     silence = np.zeros((RATE, 2))
-    part = Part.of(codec.encode(np.concatenate([silence, tones]).astype(np.float32)))
+    both = np.concatenate([silence, tones]).astype(np.float32)
+    part = Part.of(codec.encode(both), frame=codec.phases)
     part = without_silence(part, codec, 40)
     assert len(part) == 4 * RATE
     copied = with_copies(part, codec, DataConfig(copy_pitch=12), 2, seed=1)
-    assert len(copied.starts) == 3
+    assert (len(copied.starts), part.frame, copied.frame) == (3, 4, 4)
     for begin, end in zip(copied.starts, [*copied.starts[1:], len(copied)], strict=True):
         heard = codec.frames(copied.symbols[begin:end])
         left, right = np.abs(np.fft.rfft(heard, axis=0)).argmax(0) / len(heard)
         assert right / left == pytest.approx(2.5, rel=0.02)
+
+
+@pytest.mark.parametrize("shift_seed", [None, 3])
+@pytest.mark.parametrize("frame", [1, 2, 4])
+@pytest.mark.parametrize("lengths", [(90,), (3, 40, 1, 25, 60)])
+def test_every_window_of_every_lane_begins_with_a_whole_frame(
+    lengths: tuple[int, ...], frame: int, shift_seed: int | None
+) -> None:
+    documents = [np.arange(n * frame, dtype=np.uint16) for n in lengths]
+    lanes = Lanes(Part.of(*documents, frame=frame), 0, 3, 2 * frame, shift_seed)
+    for epoch in range(3):
+        seen: list[int] = []
+        for step in range(epoch * lanes.steps, (epoch + 1) * lanes.steps):
+            targets = lanes.window(step).targets.numpy()
+            times, _ = np.nonzero(targets != IGNORED)
+            read = targets[targets != IGNORED]
+            np.testing.assert_array_equal(read % frame, times % frame)
+            assert len(read) == lanes.count(step)
+            seen += read.tolist()
+        assert sorted(seen) == sorted(np.concatenate(documents).tolist())
+
+
+def test_windows_that_would_cut_frames_are_refused() -> None:
+    part = Part.of(np.zeros(300, np.uint8), frame=2)
+    with pytest.raises(ConfigError, match=r"train\.sequence_length=75: .* a multiple of 2"):
+        Lanes(part, 0, 2, 75)
+
+
+@pytest.mark.parametrize("frame", [1, 2, 4])
+@pytest.mark.parametrize("lengths", [(90_001,), (700, 3, 25, 1000)])
+def test_every_segment_begins_with_a_whole_frame(lengths: tuple[int, ...], frame: int) -> None:
+    part = Part.of(*(np.zeros(n * frame, np.uint8) for n in lengths), frame=frame)
+    for table in (
+        protocols.streaming(part),
+        protocols.windowed(part, 255),
+        protocols.warmed(part),
+        protocols.spread(part, 333),
+        protocols.spread(part, 50_000),
+        streaming.pieces(protocols.streaming(part)),
+    ):
+        begins = (
+            table[:, :2] - part.starts[np.searchsorted(part.starts, table[:, :2], side="right") - 1]
+        )
+        assert (begins % frame == 0).all()
+
+
+@pytest.mark.parametrize("count", [3, 64, 999, 1000])
+def test_lanes_that_are_compressed_hold_whole_frames(count: int) -> None:
+    codec, lanes = MuLaw(256, RATE, 1.0, 2, 2), 8
+    symbols = codec.encode(frames(count))
+    blocks = [block.symbols for block in cut_symbols(codec, np.array_split(symbols, 3), lanes)]
+    np.testing.assert_array_equal(np.concatenate(blocks), symbols)
+    whole = [block for block in blocks if len(block) >= 4 * lanes]
+    assert all(len(own) % (4 * lanes) == 0 for own in whole)
+    assert sum(map(len, whole)) > len(symbols) - 4 * lanes

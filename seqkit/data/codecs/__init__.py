@@ -31,6 +31,7 @@ __all__ = [
     "failures",
     "find",
     "fingerprint",
+    "frame_of",
     "from_spec",
 ]
 
@@ -62,6 +63,11 @@ def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:
         raise
     except Exception as error:  # of a plug-in
         raise ValueError(f"codec {name}: {type(error).__name__}: {error}") from error
+
+
+def frame_of(codec: Codec) -> int:
+    """How many symbols make a frame of sound; 1 of text."""
+    return codec.phases if isinstance(codec, Quantiser) else 1
 
 
 @contextlib.contextmanager

@@ -77,7 +77,8 @@ def load(
             "give the files that they were made of as data.path"
         )
     symbols = index.stored(folder, own.size)
-    return _corpus(index, sha256, own, Part(symbols, starts.read(folder, index)))
+    whole = Part(symbols, starts.read(folder, index), frame=codecs.frame_of(own))
+    return _corpus(index, sha256, own, whole)
 
 
 def _corpus(index: Index, sha256: str, codec: Codec, whole: Part) -> Corpus:
