@@ -127,8 +127,12 @@ class TimeBudget:
             self.close()
 
     @property
-    def has_room_for_sample(self) -> bool:
-        """Whether samples keep to their share of a budget; the last validation's has its own."""
+    def sample_due(self) -> bool:
+        """Whether a validation is to make a sample.
+
+        After the first one they keep to their share of a budget. Room for that of the validation
+        with which a budget ends was left.
+        """
         spent = self.spent
         waited = spent.seconds - spent.sampled >= spent.sample / _SHARE
         return waited or self.is_closed or not self._seconds

@@ -178,7 +178,7 @@ class Trainer:
         yield validated
         yield CheckpointDue(progress.step)
         self._time.tick()
-        if self._time.has_room_for_sample:
+        if self._time.sample_due:
             begun = self.elapsed
             yield SampleDue(progress.step)
             self._time.sampled(begun)
