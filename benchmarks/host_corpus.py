@@ -26,7 +26,8 @@ from seqkit import compose, device, disk
 from seqkit.config import Config
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.data.stored import StoredFile, StoredSymbols, digests
+from seqkit.data.stored import StoredSymbols
+from seqkit.data.stored_files import StoredFile, digests
 from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -107,7 +108,7 @@ def measured(config: Config, folder: Path, size: int = SIZE, calls: int = 200) -
     chosen, file = device.choose_device(config.device), folder / "symbols"
     vocabulary = config.model.vocabulary_size
     write_symbols(file, size, vocabulary)
-    stored = StoredFile(file, size, digests(file))
+    stored = StoredFile(file, size, digests(file)[1])
 
     def lanes() -> Lanes:
         part = Part(StoredSymbols.of([stored], vocabulary, "start again"), np.zeros(1, np.int64))

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from seqkit import disk, room
-from seqkit.data import codecs, file_hashes, remembered, stored
+from seqkit.data import codecs, file_hashes, remembered
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
-from seqkit.data.stored import StoredFile, StoredSymbols
+from seqkit.data.stored import StoredSymbols
+from seqkit.data.stored_files import StoredFile, digests
 from seqkit.disk import OutputFile
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
@@ -189,7 +190,7 @@ def load(
     meta = {**vars(encoded), "starts": starts, "symbols": size, "notes": notes}
     source.check_unchanged()
     with source.meter.shown("checking the cache", written):
-        meta["blocks"] = stored.digests(base.with_suffix(".bin"), source.meter.add)
+        _, meta["blocks"] = digests(base.with_suffix(".bin"), source.meter.add)
     remembered.write(base.with_suffix(".json"), meta)
     corpus = _opened(base, meta, source, codec)
     if complete:

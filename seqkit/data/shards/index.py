@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from seqkit import disk
-from seqkit.data.stored import BLOCK, StoredFile, StoredSymbols
+from seqkit.data.stored import StoredSymbols
+from seqkit.data.stored_files import BLOCK, StoredFile
 from seqkit.errors import DataError
 
 INDEX = "index.json"

@@ -52,7 +52,7 @@ def shards(
 ) -> Path:
     """Shards of those files, some dozens, which are checked 16 bytes at a time."""
     small(60)
-    for module in ("shards.index", "stored"):
+    for module in ("shards.index", "stored_files"):
         monkeypatch.setattr(f"seqkit.data.{module}.BLOCK", 16)
     assert len(prepared(path=[str(texts)]).shards) > 9
     return tmp_path / "shards"
