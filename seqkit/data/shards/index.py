@@ -160,16 +160,6 @@ def _checked(values: Mapping[str, Any]) -> Index:
     return index
 
 
-def digests(file: Path) -> tuple[str, list[str]]:
-    """The sha256 of a file, and of each of its blocks. Raises OSError."""
-    whole, blocks = hashlib.sha256(), []
-    with file.open("rb") as stream:
-        while block := stream.read(BLOCK):
-            whole.update(block)
-            blocks.append(hashlib.sha256(block).hexdigest())
-    return whole.hexdigest(), blocks
-
-
 def _digest(values: Mapping[str, Any]) -> str:
     """Of an index without its own sha256."""
     content = json.dumps(values, sort_keys=True, separators=(",", ":"))

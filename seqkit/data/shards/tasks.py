@@ -17,8 +17,9 @@ from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
 from seqkit.data.recordings import Loudness, Recordings
 from seqkit.data.shards import starts
-from seqkit.data.shards.index import Shard, digests
+from seqkit.data.shards.index import Shard
 from seqkit.data.shards.plan import Work
+from seqkit.data.stored_files import digests
 from seqkit.data.texts import Texts, pieces_of
 from seqkit.errors import DataError
 from seqkit.symbols import Integers, symbol_dtype
@@ -176,7 +177,7 @@ def write(job: Job, task: ToWrite, watch: Watch) -> Written:
     if not total:
         disk.remove(path)
         return Written(None, [], "", encoder.findings())
-    whole, blocks = _digests(path)
+    whole, blocks = digests(path)
     expected = total * symbol_dtype(codec.size).itemsize
     if path.stat().st_size != expected:
         raise DataError(f"{path}: changed while it was written: start again")
@@ -192,12 +193,5 @@ def _stands(folder: Path, known: Written) -> bool:
     try:
         starts.read_sizes(path, known.sizes_sha256)
         return digests(path)[0] == known.shard.sha256
-    except (OSError, DataError):
+    except DataError:
         return False
-
-
-def _digests(path: Path) -> tuple[str, list[str]]:
-    try:
-        return digests(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
