@@ -1,7 +1,6 @@
 """Lanes: a part of a corpus laid out for training, and the windows that are read from it."""
 
 import itertools
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -280,8 +279,5 @@ class Lanes:
 
 def _as_tensor(symbols: Symbols) -> Tensor:
     """The symbols as a tensor over the same memory; unsigned ones are read as signed."""
-    with warnings.catch_warnings():
-        # What was read of a file is read-only, and nothing here writes to it.
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        kind = {1: np.uint8, 2: np.int16, 4: np.int32}[symbols.itemsize]
-        return torch.from_numpy(symbols.view(kind))
+    kind = {1: np.uint8, 2: np.int16, 4: np.int32}[symbols.itemsize]
+    return torch.from_numpy(symbols.view(kind))
