@@ -23,6 +23,7 @@ from seqkit.progress_line import counted
 _SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
 _MOST = 1 << 28  # symbols of shards that are counted, from the first
 _NAMED = 3  # files
+_BLOCK = 1 << 10  # documents whose first symbols are read at a time
 _CLOSER = 3.0  # decibels, from which another quantiser is worth a word
 
 
@@ -153,7 +154,8 @@ def _marked(part: Part, codec: Codec, encoding: str) -> int:
     mark = codec.vocabulary.find("\ufeff") if isinstance(codec, Characters) else -1
     if mark < 0 or part.in_shards:
         return 0
-    marked = int((part.symbols[part.starts] == mark).sum())
+    blocks = range(0, len(part.starts), _BLOCK)
+    marked = sum(int((part.symbols[part.starts[at : at + _BLOCK]] == mark).sum()) for at in blocks)
     return marked if encoding == "utf-8-sig" or marked == len(part.starts) else 0
 
 
