@@ -192,7 +192,7 @@ def load(
     with source.meter.shown("checking the cache", written):
         _, meta["blocks"] = digests(base.with_suffix(".bin"), source.meter.add)
     remembered.write(base.with_suffix(".json"), meta)
-    corpus = _opened(base, meta, source, codec)
+    corpus = _corpus(_stored(base, meta, codec), meta, source, codec)
     if complete:
         told = f"the cached copy of {source.located} was damaged: it was made again"
         return dataclasses.replace(corpus, notes=(told, *corpus.notes))
@@ -216,31 +216,39 @@ def _with_places(note: str, source: Source) -> str:
 def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
     """The corpus from the cache; None if it is not there whole, or damaged."""
     meta = remembered.read(base.with_suffix(".json"))
+    if meta is None:
+        return None
     try:
-        corpus = meta and _opened(base, meta, source, codec)
-        if corpus and isinstance(corpus.whole.symbols, StoredSymbols):
-            with source.meter.shown("checking the cache", corpus.whole.symbols.nbytes):
-                corpus.whole.symbols.check(source.meter.add)
+        symbols = _stored(base, meta, codec)
+        corpus = _corpus(symbols, meta, source, codec)
+        with source.meter.shown("checking the cache", symbols.nbytes):
+            symbols.check(source.meter.add)
     except (DataError, KeyError, IndexError, TypeError, ValueError):
         return None
-    return corpus or None
+    return corpus
 
 
-def _opened(base: Path, meta: Mapping[str, Any], source: Source, codec: Codec) -> Corpus:
-    """The corpus of cached symbols and what is written down of them.
+def _stored(base: Path, meta: Mapping[str, Any], codec: Codec) -> StoredSymbols:
+    """The cached symbols, of which nothing is read yet.
 
     Raises:
-        DataError: the symbols are not there, or more or fewer.
-        KeyError, IndexError, TypeError, ValueError: what is written down is something else.
+        DataError: they are not there, or more or fewer.
+        KeyError, TypeError: what is written down of them is something else.
+    """
+    file = StoredFile(base.with_suffix(".bin"), meta["symbols"], meta["blocks"])
+    return StoredSymbols.of([file], codec.size, "start again: the data are encoded anew")
+
+
+def _corpus(
+    symbols: StoredSymbols, meta: Mapping[str, Any], source: Source, codec: Codec
+) -> Corpus:
+    """The corpus of these symbols.
+
+    Raises KeyError, IndexError, TypeError or ValueError if what is written down is something else.
     """
     located = source.located
-    file = StoredFile(base.with_suffix(".bin"), meta["symbols"], meta["blocks"])
     return Corpus(
-        whole=Part(
-            StoredSymbols.of([file], codec.size, "start again: the data are encoded anew"),
-            np.asarray(meta["starts"], dtype=np.int64),
-            frame=codecs.frame_of(codec),
-        ),
+        whole=Part(symbols, np.asarray(meta["starts"], np.int64), frame=codecs.frame_of(codec)),
         codec=codec,
         name=located.name,
         sha256=source.sha256,
