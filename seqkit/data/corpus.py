@@ -171,14 +171,16 @@ class Corpus:
         return int(edges[i]), int(edges[j])
 
     def _cut(self, begin: int, end: int) -> Part:
-        starts = self.whole.starts
-        inside = starts[(starts > begin) & (starts < end)] - begin
-        starts = np.concatenate([[0], inside]) if end > begin else inside
         first = int(np.searchsorted(self.whole.starts, begin, side="right")) - 1
+        last = int(np.searchsorted(self.whole.starts, end)) if end > begin else first
+        starts = self.whole.starts[first:last]
+        if begin:
+            starts = starts - begin
+            starts[:1] = 0  # a document that is cut
         row, document = self.whole.symbols, int(self.whole.starts[first])
         return Part(
             _stretch(row, begin, end),
-            starts.astype(np.int64),
+            starts,
             first,
             _stretch(row, document, begin),
             self.whole.frame,

@@ -106,10 +106,13 @@ class Lanes:
         self._start = start
         self.sequence_length = sequence_length
         # Where each document begins and ends in the row: a separator before all but the first.
-        before = part.frame * np.arange(len(part.starts))
-        ends = np.append(part.starts[1:], len(part)) + before
-        self._separators = (ends[:-1, None] + np.arange(part.frame)).ravel()
-        self._documents = torch.from_numpy(part.starts + before), torch.from_numpy(ends)
+        # There may be a hundred million, so these two are the only arrays.
+        begins = part.frame * np.arange(len(part.starts))
+        ends = np.append(part.starts[1:], len(part))
+        ends += begins
+        begins += part.starts
+        self._separators = ends[:-1]  # where they begin
+        self._documents = torch.from_numpy(begins), torch.from_numpy(ends)
         self._length = int(ends[-1])
         self._shift_seed = shift_seed
         self._is_ring = shift_seed is not None
@@ -149,7 +152,7 @@ class Lanes:
     ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         """How many places of the row before these have a target."""
         places = places.clip(0, self._length)
-        return places - np.searchsorted(self._separators, places)
+        return places - self._part.frame * np.searchsorted(self._separators, places)
 
     def shift(self, step: int) -> int:
         """Where in the ring the epoch of this step begins."""

@@ -1,5 +1,6 @@
 """Lanes: every symbol is a target once, state and input go on where they should."""
 
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from seqkit.data.corpus import Part
+from seqkit.data.codecs import Bytes
+from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes, Window
 from seqkit.errors import ConfigError, DataError
 from seqkit.symbols import IGNORED
@@ -233,3 +235,16 @@ def test_an_idle_lane_of_a_share_shows_nothing_of_another() -> None:
 def test_more_processes_than_lanes_are_refused() -> None:
     with pytest.raises(ConfigError, match="4 processes cannot share 3"):
         Lanes(part(200), START, 3, 4).share_out(0, 4)
+
+
+def test_where_documents_start_takes_few_bytes() -> None:
+    count = 1 << 16
+    whole = Part(np.zeros(4 * count, np.uint8), np.arange(0, 4 * count, 4))
+    corpus = Corpus(whole, Bytes(), "name", "0" * 64)
+    tracemalloc.start()
+    try:
+        lanes = Lanes(corpus.split([1.0, 0.0, 0.0])[0], START, 2, 8)
+        assert tracemalloc.get_traced_memory()[1] < 18 * count
+    finally:
+        tracemalloc.stop()
+    assert lanes.has_separators
