@@ -56,7 +56,7 @@ def test_data_that_change_during_a_training_end_none(
     tell("data deleted, shortened or replaced in a training", 1)
 
 
-@pytest.mark.parametrize("place", ["shards", pytest.param("cache", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("place", ["shards", "cache"])
 def test_data_cut_short_where_they_are_read_end_a_training_in_two_lines(
     place: str, text_file: Path, tmp_path: Path, run: Run, tell: Tell,
     monkeypatch: pytest.MonkeyPatch,
