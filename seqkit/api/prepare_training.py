@@ -293,4 +293,6 @@ def _execution(
         notice(f"cuDNN runs the layers: the persistent kernel does not start: {choice.refused}")
     if choice.execution != before and (choice.milliseconds or before):
         notice(f"kernels: {choice}")
+    if reason := kernel_choice.why_in_steps(model, choice.execution):
+        notice(reason)
     return choice.execution

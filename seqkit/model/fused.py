@@ -6,18 +6,23 @@ on weights that are packed: see `pack`.
 An LSTM handles separators within the call. One more input channel is 1 at a separator, with weights
 so negative that the gates i, f and o are shut: that zeroes h and c and stops every gradient. The
 other cells have no such gates, so their calls are cut at separators.
+
+oneDNN 3.12 (PyTorch 2.14) differentiates LSTM layers of 1024 units wrongly in bf16 on processors
+with AMX: nothing of the gradients of x and h is right. Where that is found, they run in steps.
 """
 
+import functools
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.model.cells import LayerWeights, Outputs
+from seqkit.model.cells import LayerWeights, Outputs, cell_step
 from seqkit.model.padding import BF16_INPUT, CUDNN_INPUT, round_up
 
 _SHUT = -10_000.0  # the sigmoid of this and of anything near it is zero in every float format
+_WRONG = 0.1  # relative error of a gradient; bf16 itself makes 0.004
 
 
 def fused_layer(
@@ -54,6 +59,10 @@ def fused_stack(
     settings = (True, len(weights), 0.0, torch.is_grad_enabled(), False, False)
     match cell:
         case "lstm":
+            if torch.is_grad_enabled() and has_wrong_gradients(
+                cell, h.shape[-1], x.device, x.dtype
+            ):
+                return _in_steps(weights, x, h, c)
             return Outputs(*torch.lstm(x, (h, c), flat, *settings))
         case "gru":
             y, h = torch.gru(x, h, flat, *settings)
@@ -62,6 +71,54 @@ def fused_stack(
         case _:
             y, h = torch.rnn_relu(x, h, flat, *settings)
     return Outputs(y, h, c)
+
+
+def has_wrong_gradients(cell: str, hidden: int, device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether PyTorch differentiates layers of `hidden` units wrongly here: see above."""
+    suspect = cell == "lstm" and device.type == "cpu" and dtype == torch.bfloat16
+    return suspect and _is_wrong_in_bf16(hidden)
+
+
+@functools.cache
+def _is_wrong_in_bf16(hidden: int) -> bool:
+    """Compare an LSTM's gradients with those in fp32, which takes a few milliseconds."""
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(2, 1, 32), (1, 1, hidden), (1, 1, hidden), (4 * hidden, 32), (4 * hidden, hidden)]
+    drawn = [torch.randn(shape, generator=generator) for shape in shapes]
+    x, h, c, w, u = (values.bfloat16() / hidden**0.5 for values in drawn)
+    bias = torch.zeros(4 * hidden, dtype=torch.bfloat16)
+    found = []
+    with torch.enable_grad():
+        for dtype in (torch.float32, torch.bfloat16):
+            own = [values.to(dtype, copy=True).requires_grad_() for values in (x, h, c)]
+            rest = [values.to(dtype) for values in (w, u, bias, bias)]
+            y, *_ = torch.lstm(own[0], own[1:], rest, True, 1, 0.0, True, False, False)
+            found.append(torch.autograd.grad(y.sum(), own[:2]))
+    return any(
+        bool((wrong.float() - right).norm() > _WRONG * right.norm())
+        for right, wrong in zip(*found, strict=True)
+    )
+
+
+def _in_steps(weights: Sequence[LayerWeights], x: Tensor, h: Tensor, c: Tensor) -> Outputs:
+    """LSTM layers as a fused call computes them: products in the dtype of x, the rest in fp32."""
+    last_h, last_c = [], []
+    for layer, own_h, own_c in zip(weights, h, c.float(), strict=True):
+        out = _layer_in_steps(layer, x, own_h, own_c)
+        x = out.y
+        last_h.append(out.h)
+        last_c.append(out.c)
+    return Outputs(x, torch.stack(last_h), torch.stack(last_c).to(c.dtype))
+
+
+def _layer_in_steps(weights: LayerWeights, x: Tensor, h: Tensor, c: Tensor) -> Outputs:
+    y = []
+    for wx in F.linear(x, weights.w, weights.b).float():
+        uh = F.linear(h, weights.u, weights.d).float()
+        h, c = cell_step("lstm", wx, uh, h, c, cell_clip=0.0)
+        h = h.to(x.dtype)
+        y.append(h)
+    return Outputs(torch.stack(y), h, c)
 
 
 def packed_width(width: int, separators: bool, like: Tensor) -> int:

@@ -12,6 +12,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import interleave
+from seqkit.model import fused
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, has_persistent_shape, usable_kernels
 from seqkit.model.loss import cross_entropy
@@ -209,6 +210,19 @@ def why_not_persistent(model: CharRNN) -> str | None:
     if asked and (reason := _refusal(model)):
         return f"cuDNN runs the layers: the persistent kernel {reason}"
     return None
+
+
+def why_in_steps(model: CharRNN, execution: Execution) -> str | None:
+    """Why layers run step by step on this processor; None if they do not."""
+    cell, hidden = model.config.cell, model.config.hidden_size
+    device = model.head.weight.device
+    own = execution.kernel == "unrolled"
+    if own or not fused.has_wrong_gradients(cell, hidden, device, execution.dtype):
+        return None
+    return (
+        f"this PyTorch computes wrong gradients for layers of {hidden} units in bf16 on this "
+        "processor: they run step by step, which is right and slower"
+    )
 
 
 def width_advice(model: CharRNN) -> str | None:
