@@ -28,6 +28,28 @@ def stamp(file: Path) -> list[int]:
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
+def entry_of(file: Path, sha256: str) -> list[Any]:
+    """What is remembered of a file: its stamp and its sha256. Raises OSError."""
+    return [*stamp(file), sha256]
+
+
+def renewed(file: Path, known: object, meter: Meter) -> list[Any] | None:
+    """What `entry_of` gave, with the file's stamp of now; None if the file is another, or gone.
+
+    The files of a folder that was copied have other stamps: they are read, and known by their hash.
+    """
+    try:
+        now = stamp(file)
+        if not isinstance(known, list) or len(known) != len(now) + 1 or known[0] != now[0]:
+            return None
+        if known[:-1] == now:
+            return known
+        with meter.shown(f"hashing {file.name}", now[0]):
+            return [*now, known[-1]] if _sha256(file, meter) == known[-1] else None
+    except (OSError, BadFileError):
+        return None
+
+
 def of(
     located: Located, files: Mapping[str, Path], cache: Path, meter: Meter
 ) -> tuple[dict[str, str], int]:
@@ -59,10 +81,7 @@ def of(
     new = [name for name in files if name not in entries]
     with meter.shown("hashing", sum(stamps[name][0] for name in new)):
         for name in new:
-            digest = hashlib.sha256()
-            for block in blocks(files[name], meter.add):
-                digest.update(block)
-            entries[name] = [*stamps[name], digest.hexdigest()]
+            entries[name] = [*stamps[name], _sha256(files[name], meter)]
     # A file that changed just now could change again within the same tick of its time stamps.
     before = (time.time() - _SETTLED) * 1e9
     settled = {name: entry for name, entry in entries.items() if max(entry[1:3]) < before}
@@ -71,3 +90,11 @@ def of(
             remembered.write(memory, settled)
     size = sum(own[0] for own in stamps.values())
     return {name: entries[name][-1] for name in files}, size
+
+
+def _sha256(file: Path, meter: Meter) -> str:
+    """The hash of a file's content. Raises BadFileError."""
+    digest = hashlib.sha256()
+    for block in blocks(file, meter.add):
+        digest.update(block)
+    return digest.hexdigest()

@@ -14,11 +14,10 @@ from typing import Any, TypeVar
 
 from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.data import stores
-from seqkit.data.file_hashes import stamp
+from seqkit.data import file_hashes, stores
 from seqkit.data.meter import Meter
 from seqkit.data.rows import line_of
-from seqkit.errors import ConfigError, DataError
+from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.progress_line import counted
 
 _PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row
@@ -55,7 +54,10 @@ def fetched(
     copy = copy_of(name, data, cache)
     record = copy.parent.with_suffix(".json")
     known = _record(record)
-    whole = copy.exists() and known.get("copy") == stamp(copy)
+    whole = file_hashes.renewed(copy, known.get("copy"), meter)
+    if whole and whole != known["copy"]:
+        with contextlib.suppress(OutputError):  # a cache that came with a container, for instance
+            _write(record, known | {"copy": whole})
     try:
         with meter.shown(f"looking for {copy.name}", 0):
             stamps = _stamps(Path(name))
@@ -73,18 +75,19 @@ def fetched(
         return copy
     notice(f"{name}: reading {data.column} of the split {data.hf_split}")
     found = empty = 0
+    digest = hashlib.sha256()
     with meter.shown(f"reading {copy.name}", 0), disk.atomic_write(copy) as stream:
         for texts in _texts(name, rows, data.column):
             for text in filter(None, texts):
                 line = line_of(text)
                 stream.write(line)
+                digest.update(line)
                 meter.add(len(line))
                 found += 1
             empty += sum(not text for text in texts)
         if not found:
             raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
-    with disk.atomic_write(record) as stream:
-        stream.write(json.dumps({"from": identity, "copy": stamp(copy)}).encode())
+    _write(record, {"from": identity, "copy": file_hashes.entry_of(copy, digest.hexdigest())})
     left_out = f", {empty:,} empty ones left out" if empty else ""
     notice(f"{name}: {counted(found, 'row')}{left_out}, each a document, kept as {copy}")
     return copy
@@ -211,6 +214,12 @@ def _is_offline() -> bool:
     return bool(HF_HUB_OFFLINE)
 
 
+def _write(record: Path, known: dict[str, Any]) -> None:
+    """Note what a copy was made of, and how the copy itself is known. Raises OutputError."""
+    with disk.atomic_write(record) as stream:
+        stream.write(json.dumps(known).encode())
+
+
 def _record(path: Path) -> dict[str, Any]:
     with contextlib.suppress(OSError, ValueError):
         known = json.loads(path.read_bytes())
@@ -226,5 +235,5 @@ def _stamps(path: Path) -> list[list[int]]:
     """
     with contextlib.suppress(OSError, ValueError):  # what is wrong is told by who reads it
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        return [stamp(file) for file in files if file.is_file()]
+        return [file_hashes.stamp(file) for file in files if file.is_file()]
     return []

@@ -16,12 +16,11 @@ from urllib.parse import unquote, urlsplit
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.console import Progress, unseen
-from seqkit.data import hub, pipes
-from seqkit.data.file_hashes import stamp
+from seqkit.data import file_hashes, hub, pipes
 from seqkit.data.files import Choice
 from seqkit.data.meter import Meter
 from seqkit.data.stores import Entry, Store
-from seqkit.errors import ConfigError, DataError
+from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.progress_line import counted
 
 Notice = Callable[[str], None]
@@ -143,7 +142,11 @@ def _fetch(url: str, pattern: str, cache: Path, notice: Notice, meter: Meter) ->
         raise DataError(f"{url}: the folder holds no file{which}")
     journal = _folder(url, cache).with_suffix(".jsonl")
     known = _read(journal)
-    new = [entry for entry in chosen if not _is_whole(_place(target, entry), known, entry)]
+    new = [
+        entry
+        for entry in chosen
+        if not _is_whole(_place(target, entry), known.get(entry.name, {}), entry, journal, meter)
+    ]
     if new:
         size = sum(entry.size or 0 for entry in new)
         notice(f"{url}: fetching {counted(len(new), 'file')}, {size / 1e6:,.1f} MB")
@@ -183,24 +186,35 @@ def _place(target: Path, entry: Entry) -> Path:
 
 def _copy(store: Store, entry: Entry, place: Path, journal: Path, meter: Meter) -> None:
     """Copy a file, and note that it is whole."""
+    digest = hashlib.sha256()
     with disk.atomic_write(place, size=entry.size or 0) as stream:
         for block in store.blocks(entry):
             stream.write(block)
+            digest.update(block)
             meter.add(len(block))
-    line = {"file": entry.name, "stamp": entry.stamp, "copy": stamp(place)}
+    _note(journal, entry, file_hashes.entry_of(place, digest.hexdigest()))
+
+
+def _note(journal: Path, entry: Entry, copy: list[Any]) -> None:
+    """Note of which state of a file there is a whole copy. Raises OutputError."""
+    line = {"file": entry.name, "stamp": entry.stamp, "copy": copy}
     disk.append(journal, f"\n{json.dumps(line)}\n")  # after what a killed process left of a line
 
 
-def _is_whole(place: Path, known: Mapping[str, Any], entry: Entry) -> bool:
-    """Whether a file was copied, and neither it nor the copy has changed since."""
-    line = known.get(entry.name, {})
-    with contextlib.suppress(OSError):
-        return bool(entry.stamp) and line == {
-            "file": entry.name,
-            "stamp": entry.stamp,
-            "copy": stamp(place),
-        }
-    return False
+def _is_whole(
+    place: Path, known: Mapping[str, Any], entry: Entry, journal: Path, meter: Meter
+) -> bool:
+    """Whether a file was copied, and neither it nor the copy has changed since.
+
+    `known` is the last line about it in the journal.
+    """
+    if not entry.stamp or known.get("stamp") != entry.stamp:
+        return False
+    copy = file_hashes.renewed(place, known.get("copy"), meter)
+    if copy and copy != known["copy"]:
+        with contextlib.suppress(OutputError):  # a cache that came with a container, for instance
+            _note(journal, entry, copy)
+    return copy is not None
 
 
 def _read(journal: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Files that are replaced as `cp -p` and rsync replace them."""
 
 import os
+import shutil
 from pathlib import Path
 
 
@@ -10,6 +11,14 @@ def replaced(file: Path, content: bytes) -> None:
     assert len(content) == status.st_size
     file.write_bytes(content)
     put_back(file, status)
+
+
+def moved(folder: Path) -> Path:
+    """A folder in another place, its files with their times and new inodes, as rsync leaves it."""
+    target = folder.with_name(f"{folder.name}_elsewhere")
+    shutil.copytree(folder, target)  # by copy2, which keeps times
+    shutil.rmtree(folder)
+    return target
 
 
 def put_back(file: Path, status: os.stat_result) -> None:

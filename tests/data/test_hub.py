@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import hub, remote, rows
+from seqkit.data import file_hashes, hub, remote, rows
 from seqkit.data.load import load_corpus
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from tests.conftest import fill_disk
 from tests.data.hf_store import COLUMN, damage, datasets, store, with_sound
-from tests.data.replacing import replaced
+from tests.data.replacing import moved, replaced
 
 TEXTS = ["one", "two\nlines", "☃"]
 
@@ -105,6 +105,24 @@ def test_a_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
     assert documents(fetch(path, tmp_path / "cache")) == ["one"]
     replaced(path, path.read_bytes().replace(b"one", b"two"))
     assert documents(fetch(path, tmp_path / "cache")) == ["two"]
+
+
+def test_a_cache_that_was_copied_to_a_machine_without_a_network_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, told = store(tmp_path / "set", TEXTS), list[str]()
+    fetch(path, tmp_path / "cache")
+    cache = moved(tmp_path / "cache")
+    path.rename(tmp_path / "away")
+    file = fetch(path, cache, told)
+    assert (cache in file.parents, documents(file)) == (True, TEXTS)
+    assert told[0].endswith(f"; read from its copy, {file}")
+    with monkeypatch.context() as patch:
+        patch.setattr(file_hashes, "blocks", None)  # the new stamp is noted
+        assert fetch(path, cache) == file
+    replaced(file, file.read_bytes()[::-1])
+    with pytest.raises(DataError, match="cannot be read as a data set"):
+        fetch(path, cache)
 
 
 def test_the_copy_is_found_without_asking(tmp_path: Path) -> None:

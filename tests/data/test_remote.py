@@ -11,10 +11,10 @@ import pytest
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from seqkit.console import Bar, unseen
-from seqkit.data import remote, stores
+from seqkit.data import file_hashes, remote, stores
 from seqkit.errors import ConfigError, DataError, OutputError
 from tests.conftest import fill_disk
-from tests.data.replacing import replaced
+from tests.data.replacing import moved, replaced
 from tests.data.stores import CONTENT, Site, site
 
 
@@ -49,6 +49,22 @@ def test_a_file_is_fetched_once_and_again_when_it_changed(served: Site, tmp_path
     assert len(served.got) == 3
     replaced(path, CONTENT)
     assert fetch(url, tmp_path).read_bytes() == CONTENT[::-1]
+
+
+def test_a_cache_that_was_copied_is_not_fetched_again(
+    served: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{served.url}/novel.txt"
+    fetch(url, tmp_path / "cache")
+    cache = moved(tmp_path / "cache")
+    path = fetch(url, cache)
+    assert (cache in path.parents, served.got) == (True, ["/novel.txt"])
+    with monkeypatch.context() as patch:
+        patch.setattr(file_hashes, "blocks", None)  # the new stamp is noted
+        assert fetch(url, cache) == path
+    path.unlink()
+    assert fetch(url, cache).read_bytes() == CONTENT
+    assert len(served.got) == 2
 
 
 def test_a_server_that_tells_the_size_alone_is_told_of(served: Site, tmp_path: Path) -> None:
