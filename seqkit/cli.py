@@ -15,10 +15,11 @@ import seqkit
 from seqkit import commands, plugins, processes, recipe_files, stdout
 from seqkit.checking import default_of, nearest
 from seqkit.commands import COMMANDS
-from seqkit.commands.interrupts import NOT_BEGUN, asking, ended_by_signals
+from seqkit.commands.interrupts import asking, ended_by_signals
 from seqkit.config import options
 from seqkit.console import Console
 from seqkit.errors import (
+    NOT_BEGUN,
     ConfigError,
     InterruptedRunError,
     SeqkitError,
@@ -83,7 +84,7 @@ def _exit_code(run: Callable[[], int]) -> int:
             return run()
     except SeqkitError as error:
         if not processes.place().leads:
-            if isinstance(error, StoppedError | InterruptedRunError):
+            if isinstance(error, (StoppedError, InterruptedRunError)):
                 return error.exit_code  # the launcher ends it: rank 0 tells
             processes.let_first_speak()
         if shows_tracebacks() and sys.stderr is not None:

@@ -12,7 +12,14 @@ from seqkit.api.likeness import judge_of
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.samples import sample
 from seqkit.api.standing import standing_of
-from seqkit.errors import DataError, DeviceError, DivergedError, GaveUpError, StoppedError
+from seqkit.errors import (
+    NOT_BEGUN,
+    DataError,
+    DeviceError,
+    DivergedError,
+    GaveUpError,
+    StoppedError,
+)
 from seqkit.generation.request import request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report.observer import Report
@@ -42,9 +49,6 @@ from seqkit.symbols import Integers
 from seqkit.threads import SharedCores
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 
-BEGIN_AGAIN = "The training had not begun; the same command begins it"
-"""What is said where it ends while it is set up: nothing is written by then."""
-
 
 def run_training(
     training: Training,
@@ -65,6 +69,7 @@ def run_training(
 
     Raises:
         StoppedError: `stop` gave a reason.
+        DataError: the data cannot be read any more. The state is saved if this process is alone.
         DivergedError: the loss is not finite any more.
         DeviceError: the persistent kernel gave up. The state before the step in which it did is
             saved.
@@ -173,8 +178,8 @@ def _open_folder(training: Training) -> None:
 def advice(training: Training) -> str:
     """What is left of a training that ended at once, and how to go on."""
     folder, plugins = training.folder, training.catalogue.modules
-    if not folder.files.config.exists():
-        return BEGIN_AGAIN
+    if not folder.is_begun:
+        return NOT_BEGUN.capitalize()
     again = go_on_with(folder.path, plugins, training.ranks.place)
     if folder.files.has_checkpoints:
         return f"The run's last checkpoint is whole. To go on: {again}"

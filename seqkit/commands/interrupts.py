@@ -16,8 +16,6 @@ from seqkit.errors import (
     StoppedError,
 )
 
-NOT_BEGUN = "it had not begun; the same command begins it"
-"""The advice where a command is ended before it has done anything."""
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 _BOUNCE = 1.0  # seconds; a signal sooner after the first is the same wish, not a second one
 _LOOK_AGAIN = 0.02  # seconds
@@ -35,8 +33,9 @@ def ended_by_signals(advice: str = "") -> "Iterator[Interrupts]":
 
     Raises:
         StoppedError: one came.
-        InterruptedRunError: Ctrl-C, where there is `advice`; it is raised as it is otherwise.
-        KeyboardInterrupt: also for one that came before the block, which whoever heard it tells.
+        InterruptedRunError: Ctrl-C, with `advice`.
+        KeyboardInterrupt: Ctrl-C without `advice`, or a signal heard by an outer block, which
+            reports it.
     """
     interrupts = Interrupts()
     try:

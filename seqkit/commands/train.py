@@ -5,14 +5,14 @@ import signal
 
 from seqkit import device, meeting, processes, stdout
 from seqkit.api.prepare_training import Training, opened
-from seqkit.api.run_training import BEGIN_AGAIN, advice, run_training
+from seqkit.api.run_training import advice, run_training
 from seqkit.api.samples import closing_file, closing_sample, draw_closing_sample
 from seqkit.commands import outputs, sample_output
-from seqkit.commands.interrupts import NOT_BEGUN, Interrupts, ended_by_signals
+from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.data.codecs import Quantiser
-from seqkit.errors import InterruptedRunError, SeqkitError, StoppedError
+from seqkit.errors import NOT_BEGUN, InterruptedRunError, SeqkitError, StoppedError
 from seqkit.plugins import Catalogue
 from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
@@ -27,7 +27,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     with contextlib.ExitStack() as held:
         with ended_by_signals(NOT_BEGUN):
             joined = held.enter_context(
-                meeting.joined(processes.place(), BEGIN_AGAIN, console.progress)
+                meeting.joined(processes.place(), NOT_BEGUN.capitalize(), console.progress)
             )
             with console.progress("setting up"):
                 training = held.enter_context(

@@ -32,6 +32,8 @@ class RunFolder:
         self._timed = timed
         self._claim = Claim(self.files.lock)
         self._held_run = False
+        self.is_begun = False
+        """Whether the run in it is that of this process, and no earlier one."""
 
     @classmethod
     def timed(cls, runs: Path, recipe: str) -> "RunFolder":
@@ -161,6 +163,7 @@ class RunFolder:
         """Keep the settings as they were after recipe and command line were put together."""
         with disk.atomic_write(self.files.config) as stream:
             stream.write(to_yaml(config).encode("utf-8", "surrogateescape"))
+        self.is_begun = True
 
     def write_about(self, about: dict[str, Any]) -> None:
         """Write about.json. Raises as `save`."""

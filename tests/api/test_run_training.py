@@ -1,0 +1,25 @@
+"""A training that ends at once says what is left of it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seqkit.api.prepare_training import opened
+from seqkit.api.run_training import advice, run_training
+from seqkit.compose import compose
+from seqkit.errors import StoppedError
+from tests.conftest import TINY
+
+
+def test_the_run_that_a_training_is_to_replace_is_not_taken_for_its_own(
+    trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    words = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}", "overwrite=true")
+    with opened(*compose([*words], []), lambda text: None) as training:
+        assert training
+        assert advice(training) == "The work had not begun; the same command begins it"
+        with pytest.raises(StoppedError):
+            run_training(training, [], lambda text: None, stop=lambda: "SIGTERM")
+        assert advice(training).startswith("The run's last checkpoint is whole. To go on: ")
