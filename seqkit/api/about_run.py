@@ -1,5 +1,6 @@
-"""What a run's report tells beside its curves: about.json, and a piece of the data's own sound."""
+"""What a run's folder says of it: about.json with a piece of its data's sound, and summary.json."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,31 @@ def about_run(training: Training) -> dict[str, Any]:
             "vocabulary": corpus.codec.size,
         },
         "baselines": training.baselines,
+    }
+
+
+def summary(training: Training) -> dict[str, Any]:
+    """summary.json, see docs/config.md."""
+    progress, corpus = training.trainer.progress, training.corpus
+    return {
+        "recipe": training.config.recipe,
+        "device": training.device_words,
+        "processes": training.ranks.place.size,
+        "dtype": training.execution.precision,
+        "parameters": training.parameters,
+        "steps": progress.step,
+        "symbols": progress.symbols,
+        "train_seconds": progress.seconds,
+        "elapsed_seconds": training.trainer.elapsed,
+        "best_validation_loss": progress.best_loss,
+        "validation_symbols": len(training.validation),
+        "validation_symbols_scored": progress.scored or 0,
+        "best_step": progress.best_step if progress.best_loss is not None else None,
+        "best_weights": progress.best_weights,
+        "best_temperature": progress.best_temperature,
+        "data": {"name": corpus.name, "sha256": corpus.sha256},
+        "settings": dataclasses.asdict(training.config),
+        "versions": device.versions(),
     }
 
 

@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from seqkit import device
-from seqkit.api.about_run import about_run
+from seqkit.api.about_run import about_run, summary
 from seqkit.api.likeness import judge_of
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.samples import sample
@@ -150,7 +149,7 @@ def _run(
 def _finish(training: Training, followers: Observers) -> None:
     trainer, folder, progress = training.trainer, training.folder, training.trainer.progress
     if training.ranks.leads:
-        folder.write_summary(_summary(training))
+        folder.write_summary(summary(training))
     followers.tell(
         Finished(
             step=progress.step,
@@ -273,28 +272,3 @@ def _saved(training: Training, model: CharRNN) -> Checkpoint:
         },
         versions=device.versions(),
     )
-
-
-def _summary(training: Training) -> dict[str, Any]:
-    """summary.json, see docs/config.md."""
-    progress, corpus = training.trainer.progress, training.corpus
-    return {
-        "recipe": training.config.recipe,
-        "device": training.device_words,
-        "processes": training.ranks.place.size,
-        "dtype": training.execution.precision,
-        "parameters": training.parameters,
-        "steps": progress.step,
-        "symbols": progress.symbols,
-        "train_seconds": progress.seconds,
-        "elapsed_seconds": training.trainer.elapsed,
-        "best_validation_loss": progress.best_loss,
-        "validation_symbols": len(training.validation),
-        "validation_symbols_scored": progress.scored or 0,
-        "best_step": progress.best_step if progress.best_loss is not None else None,
-        "best_weights": progress.best_weights,
-        "best_temperature": progress.best_temperature,
-        "data": {"name": corpus.name, "sha256": corpus.sha256},
-        "settings": dataclasses.asdict(training.config),
-        "versions": device.versions(),
-    }
