@@ -51,6 +51,7 @@ class Ranks:
         self.place = place
         self._store = store
         self._advice: Callable[[], str] = lambda: advice
+        self._is_begun = False
 
     @property
     def alone(self) -> bool:
@@ -63,9 +64,12 @@ class Ranks:
         return self.place.leads
 
     def advise(self, advice: Callable[[], str]) -> None:
-        """Have it called from now on when another process has ended: what the user can do then."""
+        """Have it called from now on when another process has ended: what the user can do then.
+
+        The work has begun: there is something to go on with, also where a process has failed.
+        """
         if not self.alone:
-            self._advice = advice
+            self._advice, self._is_begun = advice, True
 
     def sum(self, values: Tensor) -> None:
         """Add up a tensor over all processes, in place. A CUDA graph can record it on a GPU."""
@@ -243,7 +247,9 @@ class Ranks:
             if not self.leads and not common:
                 store.set(_FAILURE, f"rank {self.place.rank}: {error}")
             if self.leads and common and store.check([_FAILURE]):
-                raise LostProcessError(store.get(_FAILURE).decode()) from error
+                failure = store.get(_FAILURE).decode()
+                advice = f"\n{self._advice()}" if self._is_begun else ""
+                raise LostProcessError(failure + advice) from error
         if self.leads or isinstance(error, KeyboardInterrupt):  # whose signal decides the exit code
             raise error
         raise SystemExit(error.exit_code) from error

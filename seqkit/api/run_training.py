@@ -139,9 +139,11 @@ def _run(
         except GaveUpError as error:
             raise DeviceError(f"{error}\n{save_and_stop('an error of the GPU')}") from error
         except DataError as error:
-            if not ranks.alone:  # the others do not know of it, and cannot save with it
+            if not ranks.leads:  # rank 0 tells of it
                 raise
-            raise DataError(f"{error}\n{save_and_stop('an error of the data')}") from error
+            # Other processes do not know of it, and cannot save with this one.
+            left = save_and_stop("an error of the data") if ranks.alone else advice(training)
+            raise DataError(f"{error}\n{left}") from error
     saver.wait()
     _finish(training, followers)
 

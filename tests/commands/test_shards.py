@@ -6,8 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SENTENCE, SMALL, TINY, Run, environment, same, saved, torchrun
+from seqkit.data.shards import plan
+from tests.commands.by_hand import begun_by_hand, outcomes
+from tests.conftest import (
+    SENTENCE,
+    SMALL,
+    TINY,
+    Run,
+    environment,
+    same,
+    saved,
+    torchrun,
+    wait_for_steps,
+)
 
+ENDLESS = ("train.max_steps=100000", "train.checkpoint_every=10", "train.validate_every=0")
 STEPS = ("train.max_steps=12", "train.validate_every=6", "optimizer.lr=0.02")
 
 
@@ -103,3 +116,32 @@ def test_sound_is_learnt_from_shards(run: Run, tmp_path: Path) -> None:
     learnt = run(*words, f"run_dir={tmp_path}/run", "length=100")
     assert learnt.code == 0, learnt.err
     assert run("generate", f"checkpoint={tmp_path}/run", "length=100", "out=-").code == 0
+
+
+@pytest.mark.parametrize(("damaged", "code", "begins"), [(0, 3, ""), (2, 5, "rank 1: ")])
+def test_a_shard_that_is_cut_short_ends_all_processes_though_one_alone_reads_it(
+    damaged: int,
+    code: int,
+    begins: str,
+    run: Run,
+    tmp_path: Path,
+    port: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "text.txt").write_text(SENTENCE * 400)
+    monkeypatch.setattr(plan, "SHARD", 4500)
+    assert run("prepare", f"data.path={tmp_path}/text.txt", f"out={tmp_path}/shards").code == 0
+    words = ("data.path=shards", "run_dir=run", *ENDLESS)
+    with begun_by_hand(tmp_path, port, words, words) as both:
+        wait_for_steps(tmp_path / "run", 20)
+        with (tmp_path / "shards" / f"00000{damaged}.bin").open("r+b") as shard:
+            shard.truncate(1000)
+        first, second = outcomes(both)
+    assert (first[0], second) == (code, (8 - code, "", "")), first[2]
+    said, advice = first[2].splitlines()[-2:]
+    assert said.startswith(f"seqkit: error: {begins}{tmp_path}")
+    assert ".bin: 1,000 bytes in place of the 4,500 that were written" in said
+    launcher = "torchrun --standalone --nproc-per-node=2"
+    assert advice.startswith("The run's last checkpoint is whole. To go on: ")
+    assert advice.endswith(f"{launcher} -m seqkit run_dir=run resume=auto")
+    assert saved(tmp_path / "run").training
