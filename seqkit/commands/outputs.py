@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from seqkit import disk, stdout
-from seqkit.config import Config
+from seqkit.config import Config, DataConfig
 from seqkit.console import Product
 from seqkit.errors import ConfigError, OutputError
 from seqkit.runs import layout
@@ -54,7 +54,7 @@ def result_file(config: Config) -> Path | None:
 def _check_not_read(file: Path, config: Config) -> None:
     """Refuse a file that the command reads, or may read the next time.
 
-    That is any in a folder of data, and any among the checkpoints of a run.
+    That is any that would be a part of the data in a folder, and any among a run's checkpoints.
 
     Raises:
         OutputError: it is one of these; `overwrite` does not help.
@@ -65,9 +65,9 @@ def _check_not_read(file: Path, config: Config) -> None:
         if _is_same(file, read):
             raise OutputError(f"out={file} is what is read: give another name")
     for folder in map(Path, config.data.path):
-        if _lies_in(file, folder):
+        if _would_be_read(file, folder, config.data):
             raise OutputError(
-                f"out={file} lies in data.path={folder}, all of which is read: give another folder"
+                f"out={file} would be read as a part of data.path={folder}: give another folder"
             )
     for run in map(layout.run_of, places):
         if layout.is_run(run) and _is_same(file.parent, layout.RunFiles(run).checkpoints):
@@ -80,14 +80,19 @@ def _is_same(one: Path, other: Path) -> bool:
     return False
 
 
-def _lies_in(file: Path, folder: Path) -> bool:
-    """Whether a folder of data has a file, or would have it; of a run in it nothing is read."""
+def _would_be_read(file: Path, folder: Path, data: DataConfig) -> bool:
+    """Whether a file is, or would be, a part of the data in a folder, by its name and place."""
+    parts = [file.name]
     with contextlib.suppress(OSError, ValueError, RuntimeError):  # a name that cannot be
-        for parent in file.resolve().parents:
+        for parent in (place := file.parent.resolve(), *place.parents):
             if layout.is_run(parent):
                 return False
             if _is_same(parent, folder):
-                return True
+                from seqkit.data import load  # with PyTorch, for which others need not wait
+
+                hidden = any(part.startswith(".") for part in parts)
+                return not hidden and load.takes(data, folder, "/".join(parts))
+            parts.insert(0, parent.name)
     return False
 
 

@@ -119,6 +119,15 @@ def find(
     return kind == "audio", located
 
 
+def takes(data: DataConfig, folder: Path, name: str) -> bool:
+    """Whether a file in a folder of data is read, by its name: its path in it, with / between."""
+    sound = data.kind == "audio"
+    if data.kind == "auto":
+        sound = audio_corpus.holds_sound(folder, data.pattern)
+    choice = audio_corpus.choice(data) if sound else text_corpus.choice(data, None)
+    return not choice.against_name(name)
+
+
 def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, Any]) -> str | None:
     """Why data that a checkpoint names by path must not be read; None if it may be.
 

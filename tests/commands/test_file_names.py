@@ -12,6 +12,7 @@ import yaml
 
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
+from seqkit.errors import OutputError
 from tests.conftest import SENTENCE, SMALL, TINY, Run
 
 pytestmark = pytest.mark.faults
@@ -98,9 +99,38 @@ def test_what_is_read_is_never_replaced(
     words = [word.format(**places) for word in READ_AS_OUT[what]]
     refused = run(*words, "overwrite=true")
     assert refused.code == 6, refused.err
-    told = ("is what is read: give", "the run's checkpoints: give", "all of which is read: give")
+    told = ("is what is read: give", "the run's checkpoints: give", "would be read as a part of")
     assert any(words in refused.err for words in told)
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("out", "keys", "allowed"),
+    [
+        ("doctor.json", {}, True),  # among recordings
+        ("deep/doctor.json", {"kind": "audio"}, True),
+        ("made.wav", {}, False),
+        (".made.wav", {}, True),
+        (".deep/made.wav", {"kind": "audio"}, True),
+        ("scores.json", {"kind": "text"}, False),
+        ("deep/scores.json", {"kind": "bytes"}, False),
+        ("scores.json", {"kind": "text", "pattern": "*.txt"}, True),
+        ("scores.txt", {"kind": "text", "pattern": "*.txt"}, False),
+        ("scores.json", {"kind": "hf"}, False),
+    ],
+)
+def test_out_may_lie_in_a_folder_of_data_of_which_it_is_no_part(
+    out: str, keys: dict[str, str], allowed: bool, tmp_path: Path
+) -> None:
+    for name in ("a.wav", "deep/b.wav", ".deep/c.wav"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    file, data = tmp_path / out, DataConfig(path=[str(tmp_path)], **keys)  # type: ignore[arg-type]
+    if allowed:
+        assert outputs.free_files(Config(out=str(file), data=data)) == [file]
+    else:
+        with pytest.raises(OutputError, match=r"would be read as a part of data\.path="):
+            outputs.free_files(Config(out=str(file), data=data))
 
 
 def test_out_may_lie_in_a_run_in_a_folder_of_data(trained: Path, tmp_path: Path) -> None:
