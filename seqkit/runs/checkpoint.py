@@ -5,12 +5,13 @@ digest's own 64 characters zeroed, stands beside it. Reading one imports and exe
 """
 
 import dataclasses
+import io
 import json
 import stat
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import safetensors
 import safetensors.torch
@@ -169,12 +170,10 @@ def peek(path: Path) -> dict[str, Any] | None:
         if not stat.S_ISREG(path.stat().st_mode):
             return None
         with path.open("rb") as stream:
-            length = struct.unpack("<Q", stream.read(8))[0]
-            if length > _LARGEST_HEADER:
-                return None
-            entries = json.loads(stream.read(length))
+            content = _header(stream)
+        entries = json.loads(content[8:])
         metadata = entries.pop("__metadata__")
-        size = 8 + length + max(entry["data_offsets"][1] for entry in entries.values())
+        size = len(content) + max(entry["data_offsets"][1] for entry in entries.values())
         header = json.loads(metadata["seqkit"])
         whole = isinstance(header, dict) and path.stat().st_size == size
         return header if whole else None
@@ -185,8 +184,11 @@ def peek(path: Path) -> dict[str, Any] | None:
 def is_whole(path: Path) -> bool:
     """Whether a checkpoint is there and nothing in it is damaged: all of it is read."""
     try:
-        content = path.read_bytes() if stat.S_ISREG(path.stat().st_mode) else b""
-        return digest.fits(content, _metadata(content)["digest"])
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as stream:  # not into memory: a training may need all of it
+            header = _header(stream)
+            return digest.fits(header, stream, _metadata(header)["digest"])
     except (OSError, *_NOT_OURS):
         return False
 
@@ -242,24 +244,32 @@ def as_trained(config: Config, saved: Checkpoint) -> Config:
 
 def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
     foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
+    stream = io.BytesIO(content)
     try:
-        metadata = _metadata(content)
+        own = _header(stream)
+        metadata = _metadata(own)
         claimed, header = metadata["digest"], json.loads(metadata["seqkit"])
     except _NOT_OURS as error:
         raise foreign from error
-    if not digest.fits(content, claimed):
+    if not digest.fits(own, stream, claimed):
         raise CheckpointError(f"{path}: the checkpoint is damaged, its digest does not match")
     if not isinstance(header, dict):
         raise foreign
     return header
 
 
-def _metadata(content: bytes) -> dict[str, Any]:
-    """What a file's header says beside its tensors. Raises one of _NOT_OURS."""
-    length = struct.unpack("<Q", content[:8])[0]
+def _header(stream: BinaryIO) -> bytes:
+    """The header with which a file begins, its length included. Raises one of _NOT_OURS."""
+    begin = stream.read(8)
+    length = struct.unpack("<Q", begin)[0]
     if length > _LARGEST_HEADER:
         raise ValueError(f"a header of {length} bytes")
-    metadata: dict[str, Any] = json.loads(content[8 : 8 + length])["__metadata__"]
+    return begin + stream.read(length)
+
+
+def _metadata(header: bytes) -> dict[str, Any]:
+    """What a file's header says beside its tensors. Raises one of _NOT_OURS."""
+    metadata: dict[str, Any] = json.loads(header[8:])["__metadata__"]
     return metadata
 
 

@@ -5,14 +5,15 @@ metadata of the file's header.
 """
 
 import hashlib
-import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import BinaryIO
 
 ZEROS = "0" * 64
 """What stands in the place of a digest while it is taken."""
+_BLOCK = 1 << 20  # bytes that are read at a time
 
 
-def signed(header: bytes, contents: Sequence[memoryview]) -> Iterable[bytes | memoryview]:
+def signed(header: bytes, contents: Sequence[memoryview]) -> list[bytes | memoryview]:
     """A file in parts, its header with zeros in the place of the digest: with the digest."""
     taken = hashlib.sha256(header)
     for content in contents:
@@ -20,23 +21,24 @@ def signed(header: bytes, contents: Sequence[memoryview]) -> Iterable[bytes | me
     return [*_with_digest(header, _place(header), taken.hexdigest().encode()), *contents]
 
 
-def fits(content: bytes, digest: object) -> bool:
-    """Whether that is the digest of a file."""
-    place = _place(content)
+def fits(header: bytes, contents: BinaryIO, digest: object) -> bool:
+    """Whether that is the digest of a file: of its header, and of what is left to read after it."""
+    place = _place(header)
     zeroed = hashlib.sha256()
-    for part in _with_digest(content, place, ZEROS.encode()):
+    for part in _with_digest(header, place, ZEROS.encode()):
         zeroed.update(part)
+    while block := contents.read(_BLOCK):
+        zeroed.update(block)
     return place >= 0 and zeroed.hexdigest() == digest
 
 
-def _place(content: bytes) -> int:
+def _place(header: bytes) -> int:
     """Where the digest's 64 characters begin, -1 where there is none."""
-    length = struct.unpack("<Q", content[:8])[0]
     mark = b'"digest":"'
-    place = content.find(mark, 8, 8 + length)
+    place = header.find(mark, 8)
     return place + len(mark) if place >= 0 else -1
 
 
-def _with_digest(content: bytes, place: int, digest: bytes) -> list[bytes | memoryview]:
-    """A file with its digest at `place`, in parts: it is too large for a copy."""
-    return [content[:place], digest, memoryview(content)[place + 64 :]]
+def _with_digest(header: bytes, place: int, digest: bytes) -> list[bytes]:
+    """A header with its digest at `place`, in parts."""
+    return [header[:place], digest, header[place + len(digest) :]]

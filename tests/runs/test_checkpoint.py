@@ -2,8 +2,10 @@
 
 import dataclasses
 import json
+import os
 import pickle
 import struct
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -208,6 +210,22 @@ def test_the_keys_of_an_older_config_are_read_as_they_are_called_now(
     old.save(tmp_path / "a.safetensors")
     config = checkpoint.load(tmp_path / "a.safetensors", Catalogue()).config
     assert config == {"data": {"codec": now, "levels": 9}, "seed": 1}
+
+
+def test_a_checkpoint_is_checked_without_being_read_into_memory(tmp_path: Path) -> None:
+    file = tmp_path / "last.safetensors"
+    large = {"training.large": torch.zeros(1 << 21)}
+    dataclasses.replace(example(), training={}, training_tensors=large).save(file)
+    tracemalloc.start()
+    try:
+        assert checkpoint.is_whole(file)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 22
+    finally:
+        tracemalloc.stop()
+    with file.open("r+b") as stream:
+        stream.seek(-1, os.SEEK_END)
+        stream.write(b"1")
+    assert not checkpoint.is_whole(file)
 
 
 def test_a_damaged_checkpoint_names_another_one_that_is_whole(tmp_path: Path) -> None:
