@@ -18,6 +18,7 @@ VALIDATIONS = 5
 """Spread over the budget, where there are any before the last, and steps do not bring as many."""
 _SHARE = 0.1  # of the time: what these validations take at most, and so do samples
 _TOLERATED = 3  # times its share that a validation of the whole part may take
+_BEARABLE = 1 / 3  # of the time: what they take at most to score what other trainings score
 _LEAST_RUN = 1 << 15  # symbols, of which half are scored: by so many, losses can be told apart
 _GRAIN = 0.01  # of the budget: the clock is looked at more often than that
 _MEMORY = 60.0  # seconds over which the pace is judged
@@ -158,6 +159,13 @@ class TimeBudget:
         most = _SHARE * self._seconds / max(each, 1e-12)
         share, least = most / validations, min(most, _LEAST_RUN)
         return whole if whole <= max(_TOLERATED * share, least) else int(max(share, least))
+
+    def bearable(self, each: float, validations: float) -> int:
+        """How many symbols a validation may run at most. Arguments are those of `affordable`.
+
+        Trainings that are compared score the same symbols, for which a slow one has less time.
+        """
+        return int(_BEARABLE * self._seconds / max(each, 1e-12) / validations)
 
     def plan_validations(self, scored: int, seconds: float) -> None:
         """A validation scores so many symbols from now on, and is expected to take so long."""

@@ -75,7 +75,9 @@ class Validator:
         validation.run_only(time.affordable(validation.cost, each, validations))
         agreed = self._ranks.shared(lambda: self.agree(validation.scored))
         if agreed != validation.scored:
+            own = validation.cost
             validation.score_only(agreed)
+            validation.run_only(max(own, time.bearable(each, validations)))
         time.plan_validations(validation.scored, each * validation.cost)
         if validation.scored == len(validation):
             return None

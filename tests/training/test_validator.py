@@ -89,6 +89,19 @@ def test_trainings_that_are_compared_score_what_is_agreed() -> None:
     assert scored(until(second, 60))[0][0] == 4096
 
 
+@pytest.mark.parametrize(
+    ("agreed", "expected"),
+    [(1 << 14, 1 << 14), (1 << 18, 1 << 18), (1 << 19, 1 << 19), (MANY, 1 << 20)],
+)
+def test_what_is_agreed_takes_a_third_of_the_time_at_most(
+    agreed: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = 1e-4  # a symbol: there is time for 360,000, and at most for 1,200,000
+    monkeypatch.setattr(validator.Validator, "_seconds_each", lambda self: seconds)
+    events = brief(6.0, validate_every=0).run(agree=lambda own: agreed)
+    assert next(event.scored for event in events if isinstance(event, PartScored)) == expected
+
+
 def test_what_is_scored_stays_the_same_after_a_stop() -> None:
     first = brief(0.2, validate_every=30)
     before = until(first, 30)
