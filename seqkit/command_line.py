@@ -5,14 +5,14 @@ import shlex
 
 from seqkit.processes import Place
 
-_PORT = 29500  # as in docs/scale.md
 _ALONE = Place()
 
 
 def command_line(*words: str, place: Place = _ALONE) -> str:
     """`python -m seqkit` with these words, each quoted so that it arrives letter for letter.
 
-    For a process that is one of several it is torchrun's, which starts as many.
+    For a process that is one of several it is torchrun's, which starts as many. Of several machines
+    one does not know how many processes the others have: the options of torchrun are left open.
     """
     return " ".join([_launcher(place), "-m seqkit", *map(_quoted, words)])
 
@@ -22,11 +22,7 @@ def _launcher(place: Place) -> str:
         return "python"
     if place.size == place.local_size:
         return f"torchrun --standalone --nproc-per-node={place.size}"
-    machines = place.size // place.local_size
-    return (
-        f"torchrun --nnodes={machines} --nproc-per-node={place.local_size} --rdzv-backend=c10d "
-        f"--rdzv-endpoint={os.environ.get('MASTER_ADDR', 'HOST')}:{_PORT}"
-    )
+    return "on each machine, torchrun …"
 
 
 def _quoted(word: str) -> str:

@@ -23,8 +23,8 @@ class TrainingProgress:
     best_temperature: float | None = None
     without_improvement: int = 0
     scored: int | None = None
-    """The symbols of the validation part that the losses, and that of a validation that has begun,
-    are the mean over; None before the first, and in runs of 0.1.0, which scored all."""
+    """Symbols scored by each validation, set when one begins; None before the first, and in runs of
+    0.1.0, which scored all."""
     left_out: int = 0
     """How many updates before the last report, one after the other, were left out."""
     validating: bool = False
