@@ -59,7 +59,10 @@ def curve(config: Config, corpus: Corpus, target: float, until: float) -> list[t
     chosen, train = device.choose_device(config.device), config.train
     training, validation, _ = corpus.split(config.data.split)
     lanes = Lanes(
-        *(training, corpus.codec.start, train.batch_size, train.sequence_length),
+        training,
+        corpus.codec.start,
+        train.batch_size,
+        train.sequence_length,
         shift_seed=config.fixed_seed,
     )
     if lanes.batch_size < _ENOUGH * train.batch_size:  # the last lanes may be empty

@@ -59,7 +59,12 @@ def by_the_clock(
     read = steps * train.batch_size * train.sequence_length
     expected = expected_loss(codec.kind, baseline, read, symbols, codec.size)._replace(within=False)
     shape = TrainingShape(
-        *(model, MOMENTS, train.batch_size, train.sequence_length, precision), on_gpu=False
+        model,
+        MOMENTS,
+        train.batch_size,
+        train.sequence_length,
+        precision,
+        on_gpu=False,
     )
     return {
         **facts(model, steps, read, symbols, seconds, expected),

@@ -74,7 +74,8 @@ def evaluate(
     """
     tally = Tally(part)
     for chunk in shared_chunks(
-        *(model, part),
+        model,
+        part,
         start=start,
         segments=segments,
         precision=precision,
@@ -150,7 +151,8 @@ def shared_chunks(
     wanted, done = int((segments[:, 2] - segments[:, 1]).sum()), 0
     for chunk in ranks.rounds(
         chunks(
-            *(model, part),
+            model,
+            part,
             start=start,
             segments=segments,
             precision=precision,

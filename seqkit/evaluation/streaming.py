@@ -45,7 +45,8 @@ def evaluate(
     documents = protocols.streaming(part)
     if not ranks.shared(lambda: may_cut(model, part, start, precision, size)):
         return scoring.evaluate(
-            *(model, part),
+            model,
+            part,
             start=start,
             segments=documents,
             precision=precision,
@@ -118,7 +119,8 @@ class _Reading:
         """Run all pieces, in every process its share; `take` is given the chunks of this one."""
         _, begin, end = self._table.T
         for chunk in scoring.shared_chunks(
-            *(self._model, self._part),
+            self._model,
+            self._part,
             start=self._start,
             segments=self._table,
             precision=self._precision,
@@ -149,7 +151,8 @@ class _Reading:
             take_back(begin[row], end[row])
             again = np.array([[begin[row], begin[row], end[row]]])
             for chunk in scoring.chunks(
-                *(self._model, self._part),
+                self._model,
+                self._part,
                 start=self._start,
                 segments=again,
                 precision=self._precision,

@@ -65,7 +65,13 @@ def continue_prompt(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
         )
     blocks = _draw(
-        *(engine, model, codec.size), prompt=prompt, request=request, begin=origin, watch=watch
+        engine,
+        model,
+        codec.size,
+        prompt=prompt,
+        request=request,
+        begin=origin,
+        watch=watch,
     )
     listen = medium_of(codec).watch
     return listen(blocks, redraw=redraw, prompt=prompt, retry=request.retry, notice=notice)

@@ -244,11 +244,11 @@ class Trainer:
         progress.reported(left_out)
         self._pace.reported(progress.step, progress.seconds)
         return Trained(
-            *(progress.step, progress.symbols, progress.seconds, loss, rate, self._rate),
+            progress.step, progress.symbols, progress.seconds, loss, rate, self._rate,
             gradient_norm=norm if math.isfinite(norm) else None,
             total_steps=self.total_steps,
             left_out=left_out,
-        )
+        )  # fmt: skip
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything beside the weights that the next step depends on: JSON values and tensors.

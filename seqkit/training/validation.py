@@ -136,7 +136,8 @@ class Validation:
         tried, done = _TEMPERATURES if self._calibrate else [1.0], 0
         totals = dict.fromkeys(tried, 0.0)
         for chunk in scoring.shared_chunks(
-            *(model, self._part),
+            model,
+            self._part,
             start=self._start,
             segments=self._segments,
             precision=self._precision,
