@@ -263,9 +263,10 @@ def pytest_xdist_auto_num_workers() -> int:
     return 0 if torch.cuda.is_available() else min((os.cpu_count() or 1) + 1, 4)
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
     """Let the processes in which tests run share one server of warm Pythons."""
-    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+    option, worker = session.config.option, hasattr(session.config, "workerinput")
+    if getattr(option, "numprocesses", None) and not (worker or option.collectonly):
         os.environ[warm_python.SHARED] = warm_python.start()
 
 

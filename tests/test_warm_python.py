@@ -1,12 +1,17 @@
 """A program that finds everything imported ends like one that does not."""
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests import warm_client, warm_python
 from tests.conftest import environment
 from tests.warm_python import python
+
+HASH = "print(hash('a'))"
 
 
 @pytest.mark.parametrize(
@@ -36,3 +41,41 @@ def test_programs_end_alike(program: str) -> None:
         )  # fmt: skip
         ends.append((done.returncode, done.stdout, done.stderr.splitlines()[-1:]))
     assert ends[0] == ends[1]
+
+
+def spoken(stand_in: str, **variables: str) -> str:
+    """What a program says that tells the hash of a string."""
+    return subprocess.run(
+        [stand_in, "-c", HASH], env={**environment(), **variables}, capture_output=True,
+        text=True, check=True,
+    ).stdout  # fmt: skip
+
+
+def test_a_variable_that_is_read_at_the_start_is_the_programs_own() -> None:
+    own = spoken(sys.executable, PYTHONHASHSEED="1")
+    assert spoken(python(), PYTHONHASHSEED="1") == own
+    assert spoken(python()) == spoken(python())  # both are the server's
+    assert warm_client.read_at_start({"OMP_NUM_THREADS": "1", "PYTHONPATH": "a", "HOME": "b"}) == {
+        "OMP_NUM_THREADS": "1"
+    }
+
+
+def test_a_server_that_cannot_import_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "tests"
+    package.mkdir()
+    for module in (warm_client, warm_python):
+        shutil.copy(str(module.__file__), package)
+    (package / "__init__.py").touch()
+    (tmp_path / "seqkit.py").write_text("raise RuntimeError('this is broken')")
+    monkeypatch.setattr(warm_python, "__file__", str(package / "warm_python.py"))
+    monkeypatch.chdir(tmp_path)
+    stand_in = warm_python.start()
+    for _ in range(2):  # while it imports, and after
+        done = subprocess.run(
+            [stand_in, "-c", "pass"], env=environment(), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert "the server of warm Pythons has ended" in done.stderr
+        assert done.stderr.endswith("RuntimeError: this is broken\n")

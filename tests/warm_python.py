@@ -2,12 +2,15 @@
 
 `python()` names a stand-in for `sys.executable`. It hands its arguments, environment, folder and
 streams to a server that has imported everything, and the server's fork runs the program. Signals
-and exit codes pass through. Programs that are about starting (imports, locales, signals in the
-first second), that lose their stderr or are stopped want `sys.executable` itself.
+and exit codes pass through. Where a variable that is read at the start (warm_client.py has their
+names) is not the server's, the stand-in runs `sys.executable`. Programs that are about starting or
+ending (imports, locales, signals in the first second), that lose their stderr or are stopped want
+that itself. All others have one seed of hashes, the server's: sets have the same order in all.
 """
 
 import atexit
 import contextlib
+import faulthandler
 import functools
 import gc
 import importlib
@@ -27,52 +30,11 @@ import types
 from pathlib import Path
 from typing import Any
 
+from tests.warm_client import PASSED, read_at_start
+
 SHARED = "SEQKIT_TESTS_WARM_PYTHON"
 """The variable that names the stand-in of a server that several processes of tests share."""
-_PASSED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
-_CLIENT = """\
-import fcntl, json, os, resource, signal, socket, sys
-streams = []
-for number in range(3):
-    try:
-        os.fstat(number)
-        streams.append(number)
-    except OSError:  # closed
-        pass
-ignored, waiting, program = [], [], None
-def forward(number, frame):
-    waiting.append(number)
-    while program and waiting:
-        os.kill(program, waiting.pop())
-for number in map(int, sys.argv[2].split(",")):
-    if signal.getsignal(number) == signal.SIG_IGN:
-        ignored.append(number)
-    else:
-        signal.signal(number, forward)
-link = socket.socket(socket.AF_UNIX)
-link = socket.socket(fileno=fcntl.fcntl(link.detach(), fcntl.F_DUPFD_CLOEXEC, 3))
-link.connect(sys.argv[1])
-folder = os.open(".", os.O_RDONLY)
-limits = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
-told = {
-    "streams": streams,
-    "ignored": ignored,
-    "limits": [(limit, resource.getrlimit(limit)) for limit in limits],
-    "words": sys.argv[3:],
-    "env": dict(os.environ),
-}
-socket.send_fds(link, [b"."], [folder, *streams])
-link.sendall(json.dumps(told).encode() + b"\\n")
-answers = link.makefile()
-program = int(answers.readline())
-if waiting:
-    forward(waiting.pop(), None)
-code = int(answers.readline())
-if code < 0:
-    signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
-    os.kill(os.getpid(), -code)
-os._exit(code)
-"""
+_HANGS = 240.0  # seconds; the imports take two, and twenty on a crowded machine
 
 
 def module_path() -> str:
@@ -92,29 +54,25 @@ def start() -> str:
     if not sys.platform.startswith("linux"):
         return sys.executable
     folder = Path(tempfile.mkdtemp(prefix="seqkit_"))
-    with socket.socket(socket.AF_UNIX) as listening:
+    variables = {**os.environ, "PYTHONPATH": module_path()}
+    (folder / "variables.json").write_text(json.dumps(read_at_start(variables)))
+    with socket.socket(socket.AF_UNIX) as listening, (folder / "stderr").open("w") as said:
         listening.bind(str(folder / "socket"))
         listening.listen(64)  # who comes while it imports waits
         server = subprocess.Popen(
             [sys.executable, "-m", "tests.warm_python", str(listening.fileno())],
-            env={**os.environ, "PYTHONPATH": module_path()},
+            env=variables,
             stdin=subprocess.PIPE,  # closed when this process ends, however it does
+            stderr=said,
             pass_fds=[listening.fileno()],
         )
-    assert server.stdin
-    stdin = server.stdin
-    (folder / "client.py").write_text(_CLIENT)
-    numbers = ",".join(str(int(getattr(signal, name))) for name in _PASSED)
+    client = Path(__file__).with_name("warm_client.py")
     stand_in = folder / "python"
-    stand_in.write_text(
-        f'#!/bin/sh\nexec "{sys.executable}" -IS "{folder}/client.py" "{folder}/socket" '
-        f'{numbers} "$@"\n'
-    )
+    stand_in.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{client}" "{folder}" "$@"\n')
     stand_in.chmod(0o700)
 
     def end() -> None:
-        stdin.close()
-        server.terminate()  # it may still be importing
+        server.kill()  # it may still be importing
         server.wait()
         shutil.rmtree(folder)
 
@@ -168,10 +126,9 @@ def _become(told: dict[str, Any], handles: list[int]) -> None:
     folder, *streams = handles
     os.fchdir(folder)
     os.close(folder)
-    for name in _PASSED:
-        number = getattr(signal, name)
-        usual: Any = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
-        signal.signal(number, signal.SIG_IGN if number in told["ignored"] else usual)
+    for passed in PASSED:
+        usual: Any = signal.default_int_handler if passed == signal.SIGINT else signal.SIG_DFL
+        signal.signal(passed, signal.SIG_IGN if passed in told["ignored"] else usual)
     for number in range(3):
         os.close(number)
     for number, handle in zip(told["streams"], streams, strict=True):
@@ -238,6 +195,7 @@ def _end(code: int) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.dump_traceback_later(_HANGS, exit=True)
     for name in (  # without ONNX Runtime, which starts a thread: no fork has that
         *("seqkit.api.train", "seqkit.commands.train", "seqkit.commands.generate"),
         *("seqkit.commands.evaluate", "torch._dynamo", "torch.onnx", "matplotlib.figure"),
@@ -245,5 +203,6 @@ if __name__ == "__main__":
         "torch.distributed.run",
     ):
         importlib.import_module(name)
+    faulthandler.cancel_dump_traceback_later()
     gc.freeze()  # what is imported is not looked through again at the end of each program
     _end(_code(_serve(int(sys.argv[1]))))
