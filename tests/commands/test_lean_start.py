@@ -30,5 +30,7 @@ def test_a_training_imports_no_compiler(text_file: Path, tmp_path: Path) -> None
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    last = f"\nreport: {tmp_path / 'sgd' / 'report.html'}\n"
+    assert done.stderr.endswith(last), done.stderr  # nor does the interpreter's end say anything
     told = [line for line in done.stdout.splitlines() if line.startswith("loaded")]
     assert told == ["loaded"] * 4

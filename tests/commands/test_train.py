@@ -20,6 +20,7 @@ from tests.conftest import (
     Run,
     environment,
     fill_disk,
+    same,
     start,
     wait_for_steps,
     weights,
@@ -154,6 +155,30 @@ def test_nohup_is_respected_and_a_lost_stderr_stops_nothing(tmp_path: Path) -> N
         training.stderr.close()
         assert training.wait() == 0
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["steps"] == 160
+
+
+@pytest.mark.thorough
+def test_nothing_depends_on_the_order_of_sets_and_nothing_is_said_after_the_end(
+    tmp_path: Path,
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(SENTENCE * 60)
+    # Through the real interpreter: the warm ones have one seed, and leave without its last acts.
+    command = [sys.executable, "-m", "seqkit", *TINY, f"data.path={text}", "train.max_steps=60"]
+    samples = []
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [*command, f"run_dir={tmp_path / seed}", "train.validate_every=20"],
+            env={**environment(), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.endswith(f"\nreport: {tmp_path / seed / 'report.html'}\n"), done.stderr
+        samples.append(done.stdout)
+    assert same(tmp_path / "1", tmp_path / "2")
+    assert samples[0] == samples[1]
 
 
 def test_any_text_may_stand_in_a_prompt(run: Run, text_file: Path, tmp_path: Path) -> None:
