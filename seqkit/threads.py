@@ -23,7 +23,8 @@ _EVERY = 0.25  # seconds between looks at the machine
 _LOOKS, _BETWEEN = 5, 0.02  # at the machine, and the seconds from one to the next
 _CROWDED = 0.3  # threads that wait for a core, on average: one is too many
 _FREE = 0.8  # of a core that idles: one more thread is worth it
-_SPARE = 0.4  # of a core that idles although threads do not spin: other programs have ended
+_LACKING = 0.4  # of a core that threads may lack: this is measured no better
+_ALONE = 4  # looks in a row at which no thread lacks a core: other programs have ended
 _NUMBER = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_DYNAMIC", "MKL_DYNAMIC")
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 """Variables by which the user says how many threads OpenMP takes, and how they wait."""
@@ -119,11 +120,14 @@ class _ShortWaits:
     GNU's OpenMP, which PyTorch brings along on Linux, spins 300,000 times before it blocks, but
     100 times while there are more threads than cores (GOMP_SPINCOUNT in its manual). So this adds
     threads that sleep. With nothing else running, short waits would cost up to half of the speed.
+
+    Their number is PyTorch's for this one thread, and for threads that begin at that very moment.
     """
 
     def __init__(self) -> None:
         self._sleeper: threading.Thread | None = None
         self._over = threading.Event()
+        self._alone = 0  # looks in a row
 
     def begin(self, free: int | None) -> None:
         """`free`: so many cores, if that is known."""
@@ -132,9 +136,11 @@ class _ShortWaits:
 
     def adapt(self, computed: float, waited: float, idle: float) -> None:
         """The arguments are those of `fitting_threads`."""
+        alone = has_room(torch.get_num_threads(), computed, waited, idle)
+        self._alone = self._alone + 1 if alone else 0
         if self._sleeper is None and waited > _CROWDED:
             self._shorten()
-        elif waited < _CROWDED and idle > _SPARE:
+        elif self._alone >= _ALONE:
             self.end()
 
     def end(self) -> None:
@@ -215,6 +221,15 @@ def fitting_threads(threads: int, computed: float, waited: float, idle: float) -
         # While one waits, another program has its core: so many cores are not ours.
         return max(1, min(threads - 1, int(computed - waited)))
     return threads + min(round(idle), threads) if idle > _FREE else threads
+
+
+def has_room(threads: int, computed: float, waited: float, idle: float) -> bool:
+    """Whether each of so many threads finds a core, the ones that block at the moment included.
+
+    Idle cores alone do not tell: beside other programs, too, most idle while one thread computes.
+    The arguments are those of `fitting_threads`.
+    """
+    return waited < _CROWDED and computed + idle > threads - _LACKING
 
 
 class _Usage(NamedTuple):
