@@ -60,10 +60,7 @@ def test_what_is_neither_text_nor_sound_is_read_as_bytes(run: Run, tmp_path: Pat
     [
         ("shakespeare", ("data.kind=bytes", "data.split=0.87654321,0.12345679,0")),
         ("wav_generation", ("data.copies=null", "data.trim_silence=30.5", "data.sample_rate=0")),
-        pytest.param(
-            *("my_sound", ("data.copies=0", "data.gain=none", "data.copy_polarity=false")),
-            marks=pytest.mark.thorough,
-        ),
+        ("my_sound", ("data.copies=0", "data.gain=none", "data.copy_polarity=false")),
         pytest.param("my_sound", (), marks=pytest.mark.thorough),
     ],
 )
