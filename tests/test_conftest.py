@@ -37,7 +37,7 @@ def test_rare_fault():
         ([], {"a": 1, "b": 1}),
         (["../tests/test_a.py::test_thorough"], {"a": 1}),
         ([".", "test_a.py"], {"a": 3, "b": 1}),
-        (["-n", "1", "test_a.py"], {"a": 3}),
+        (["-p", "xdist", "-n", "1", "test_a.py"], {"a": 3}),
         (["-m", "faults", "test_a.py"], {"a": 2}),
     ],
 )
@@ -52,10 +52,11 @@ def test_a_file_that_is_named_is_run_whole(
     for name in "ab":
         (folder / f"test_{name}.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = thorough\n  faults\n  every\n")
+    without_plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # half a second each time
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
         [python(), "-m", "pytest", "-vv", *words], cwd=folder,
-        env={**kept, "PYTHONPATH": environment()["PYTHONPATH"]},
+        env={**kept, "PYTHONPATH": environment()["PYTHONPATH"], **without_plugins},
         capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     lines = {line.replace("[gw0]", "").replace("[gw1]", "") for line in done.stdout.splitlines()}

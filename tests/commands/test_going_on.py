@@ -79,7 +79,7 @@ def test_the_line_that_a_stop_tells_goes_on(
     sent: signal.Signals, text_file: Path, tmp_path: Path
 ) -> None:
     name = "it's a\nrun"
-    stopped = start(tmp_path / name, text_file, "train.max_steps=400")
+    stopped = start(tmp_path / name, text_file, "train.max_steps=250")
     wait_for_steps(tmp_path / name, 20)
     stopped.send_signal(sent)
     _, err = stopped.communicate()
@@ -94,7 +94,7 @@ def test_the_line_that_a_stop_tells_goes_on(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "going on at step" in done.stderr
-    assert json.loads((tmp_path / name / "summary.json").read_text())["steps"] == 400
+    assert json.loads((tmp_path / name / "summary.json").read_text())["steps"] == 250
 
 
 def test_what_says_when_to_stop_or_how_to_show_may_be_given(

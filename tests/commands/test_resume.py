@@ -13,7 +13,7 @@ from tests.conftest import SENTENCE, TINY, Run, same, start, wait_for_steps
 
 pytestmark = pytest.mark.faults
 
-LONG = ("train.max_steps=500", "train.checkpoint_every=25", "train.validate_every=300")
+LONG = ("train.max_steps=300", "train.checkpoint_every=15", "train.validate_every=180")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
 ) -> None:
     text, never_stopped, sample = straight
     stopped = start(tmp_path / "stopped", text, *LONG)
-    wait_for_steps(tmp_path / "stopped", 130)
+    wait_for_steps(tmp_path / "stopped", 70)
     stopped.send_signal(sent)
     out, err = stopped.communicate()
     assert stopped.returncode == code, err
