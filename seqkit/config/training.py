@@ -70,7 +70,9 @@ class TrainConfig:
     )
     validate_every: int = option(500, "steps between validations; 0: only at the end", minimum=0)
     checkpoint_every: int = option(
-        0, "steps between checkpoints, besides those at validations; 0: none", minimum=0
+        0,
+        "steps between checkpoints, besides those at validations and every two minutes; 0: none",
+        minimum=0,
     )
     average: float = option(
         0.0,

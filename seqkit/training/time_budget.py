@@ -22,6 +22,7 @@ _BEARABLE = 1 / 3  # of the time: what they take at most to score what other tra
 _LEAST_RUN = 1 << 15  # symbols, of which half are scored: by so many, losses can be told apart
 _GRAIN = 0.01  # of the budget: the clock is looked at more often than that
 _MEMORY = 60.0  # seconds over which the pace is judged
+_UNSAVED = 120.0  # seconds of work that a kill or a power cut may cost
 
 
 @dataclass
@@ -78,17 +79,29 @@ class TimeBudget:
         self._ticked = clock()
         self._stepped: float | None = None  # when the last step was done, but for the first one
         self._recent = (0.0, 0.0)  # steps and seconds, those long ago counting less
+        self._saved = 0.0  # seconds spent when the state was last asked for
 
     def start(self) -> None:
         """What comes counts; what was before, does not."""
         self._ticked = self._clock()
         self._stepped = None
+        self._saved = self.spent.seconds
 
     def tick(self) -> None:
         """Count the time since the last tick."""
         now = self._clock()
         self.spent.seconds += now - self._ticked
         self._ticked = now
+
+    @property
+    def save_due(self) -> bool:
+        """Whether a kill would by now cost more work than it may, budget or not."""
+        return self.spent.seconds - self._saved >= _UNSAVED
+
+    def saved(self) -> None:
+        """The state is as it is saved."""
+        self.tick()
+        self._saved = self.spent.seconds
 
     @property
     def is_up(self) -> bool:

@@ -144,10 +144,12 @@ class Trainer:
             last = not in_time or self._time.is_closed or self._at_limit
             validate = last or self._validation_due
             due = validate or _every(self._config.checkpoint_every, progress.step)
+            due = due or (self._ranks.alone and self._time.save_due)
             report = due or progress.step == 1 or _every(self._pace.every, progress.step)
             report = report or self._time.needs_look(self._pace.every)
             if report:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
+                due = due or self._ranks.shared(lambda: self._time.save_due)
             if not in_time:
                 self._time.close()
             progress.seconds += time.perf_counter() - begun
@@ -189,10 +191,7 @@ class Trainer:
         return every > 0 and (_every(every, self.progress.step) or self._time.validation_due)
 
     def evaluation_model(self) -> CharRNN:
-        """The model for samples and the best checkpoint: what the last validation chose.
-
-        Before any validation it is the average of the weights, where there is one.
-        """
+        """The model for samples and the best checkpoint: see `Validator.model`."""
         return self._validator.model()
 
     def prepare(self) -> str | None:
@@ -271,7 +270,7 @@ class Trainer:
                 "try a smaller optimizer.lr or train.clip_norm"
             )
         self._ranks.check_same({"the sum of the weights": total})
-        self._time.tick()
+        self._time.saved()
         values = {
             "progress": dataclasses.asdict(self.progress),
             "time": dataclasses.asdict(self._time.spent),

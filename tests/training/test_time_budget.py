@@ -161,6 +161,19 @@ def test_samples_on_the_way_take_a_tenth_of_the_budget() -> None:
     assert count(SampleDue, max_minutes=0.0, max_steps=500) == 100  # where there is no budget
 
 
+def test_a_training_is_saved_every_two_minutes() -> None:
+    machine = Machine()
+    training = machine.training(max_minutes=0.0, max_steps=150)
+    saves = []
+    for event in training.run():
+        if isinstance(event, CheckpointDue):
+            training.state()
+            saves.append(event.step)
+        if isinstance(event, Stepped):
+            machine.now += 5.0
+    assert saves == [25, 49, 73, 97, 121, 145, 150]  # 24 steps of 5 s, and the end
+
+
 def test_the_steps_that_it_will_be_are_foretold() -> None:
     machine = Machine()
     training = machine.training()
