@@ -73,7 +73,7 @@ def _run_folder(config: Config) -> RunFolder:
     if config.resume != "never" and not config.run_dir:
         raise ConfigError(f"resume={config.resume}: give run_dir=FOLDER, the run to go on with")
     if not config.recipe:
-        held = config.run_dir and RunFolder(Path(config.run_dir)).holds_run
+        held = config.run_dir and RunFolder(Path(config.run_dir)).files.config.exists()
         raise ConfigError(
             f"no recipe: resume=auto goes on with the run in {config.run_dir}"
             if held
@@ -86,14 +86,22 @@ def _run_folder(config: Config) -> RunFolder:
 
 def _check_unused(config: Config, folder: RunFolder) -> None:
     """Raises OutputError where the folder holds what is not to be lost."""
-    if folder.is_used and config.resume == "never" and not config.overwrite:
-        raise OutputError(
-            f"run_dir={folder.path} holds a run: resume=auto goes on with it, "
-            "overwrite=true replaces it"
-            if folder.holds_run
-            else f"run_dir={folder.path} holds checkpoints, but no config.yaml of their run: "
-            "give another run_dir, or overwrite=true"
+    goes_on = config.resume != "never" and folder.holds_run
+    if config.overwrite or goes_on or not folder.is_used:
+        return
+    if folder.files.config.exists():
+        found = "a run: resume=auto goes on with it, overwrite=true replaces it"
+    elif folder.holds_run:
+        found = (
+            "checkpoints, but no config.yaml of their run: with the run's recipe and keys "
+            "resume=auto goes on with them, overwrite=true replaces them"
         )
+    else:
+        found = (
+            "weights, but nothing to go on from: give another run_dir, and "
+            f"init_from={folder.path} to begin with them, or overwrite=true"
+        )
+    raise OutputError(f"run_dir={folder.path} holds {found}")
 
 
 def is_finished(config: Config, folder: RunFolder, saved: Checkpoint) -> bool:

@@ -7,14 +7,14 @@ from typing import Any
 from seqkit.command_line import command_line
 from seqkit.renamed_keys import RENAMED
 from seqkit.runs.checkpoint import is_whole, peek
-from seqkit.runs.layout import RunFiles
+from seqkit.runs.layout import STATES, RunFiles
 from seqkit.runs.record import Record
 
 
 def can_go_on(record: Record) -> bool:
     """Whether `resume=auto` finds settings, and a checkpoint if there ever was one."""
     files = RunFiles(record.path)
-    saved = [files.checkpoint(name) for name in ("next", "last", "previous")]
+    saved = map(files.checkpoint, STATES)
     there = [file for file in saved if file.exists()]
     states = (file for file in there if (header := peek(file)) and header.get("training"))
     return record.settings is not None and (any(map(is_whole, states)) or not there)

@@ -17,7 +17,7 @@ from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.claim import Claim, is_claimed
-from seqkit.runs.layout import RunFiles
+from seqkit.runs.layout import STATES, RunFiles
 from seqkit.visible import json_text
 
 _SHOWN = 3  # names of what else is in a folder
@@ -47,12 +47,16 @@ class RunFolder:
 
     @property
     def holds_run(self) -> bool:
-        """Whether a training wrote to this folder before; a timed one is always new."""
-        return not self._timed and self.files.config.exists()
+        """Whether there is a run to go on with; a timed folder is always new.
+
+        Its checkpoints are enough: somebody may have copied nothing else.
+        """
+        known = self.files.config.exists() or self.files.has_training_states
+        return not self._timed and known
 
     @property
     def is_used(self) -> bool:
-        """Whether a run, or checkpoints without their run, would be replaced by a new one."""
+        """Whether a run, or weights without their run, would be replaced by a new one."""
         return self.holds_run or (not self._timed and self.files.has_checkpoints)
 
     @property
@@ -236,7 +240,7 @@ class RunFolder:
         """
         damaged = []
         # A whole `next` is newer than the others: the run was killed before it became `last`.
-        for name in ("next", "last", "previous"):
+        for name in STATES:
             file = self.files.checkpoint(name)
             if not file.exists():
                 continue

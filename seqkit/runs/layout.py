@@ -15,6 +15,8 @@ from seqkit.errors import CheckpointError, ConfigError
 
 _SUFFIX = ".safetensors"
 _SAVED = ("best", "last", "previous")  # checkpoints, the one to take first
+STATES = ("next", "last", "previous")
+"""Checkpoints with the state of their training, the newest first."""
 _SHOWN = 3  # runs that are named
 _DEEPEST = 2  # folders between a folder and the runs in it: RECIPE/TIME
 
@@ -79,6 +81,11 @@ class RunFiles:
     def has_checkpoints(self) -> bool:
         """Whether there are any."""
         return any(self.checkpoints.glob(f"*{_SUFFIX}"))
+
+    @property
+    def has_training_states(self) -> bool:
+        """Whether there are checkpoints that a training may go on from."""
+        return any(self.checkpoint(name).exists() for name in STATES)
 
     @property
     def checkpoint_bytes(self) -> int:

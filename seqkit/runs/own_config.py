@@ -34,11 +34,12 @@ def read_config(folder: Path) -> Config:
         if not config.recipe:
             raise ConfigError(f"{file}: it names no recipe")
     except ConfigError as error:
-        raise ConfigError(
-            f"{error}. To go on, give the run's recipe and keys again, beside run_dir={folder} "
-            "resume=auto"
-        ) from error
+        raise ConfigError(f"{error}. {_how_to_go_on(folder)}") from error
     return config
+
+
+def _how_to_go_on(folder: Path) -> str:
+    return f"To go on, give the run's recipe and keys again, beside run_dir={folder} resume=auto"
 
 
 def _instead_of_a_run(folder: Path) -> str:
@@ -48,9 +49,13 @@ def _instead_of_a_run(folder: Path) -> str:
             f"it holds the runs {names_of(runs, folder)}: "
             "give the folder of one, or --multirun with the line that started them"
         )
-    found = "no such folder"
-    if folder.is_dir():
-        found = "it holds no run to go on with"
-    if RunFiles(folder).has_checkpoints:
-        found = "it holds checkpoints, but no config.yaml of their run"
+    files = RunFiles(folder)
+    if files.has_training_states:
+        return f"it holds checkpoints, but no config.yaml of their run. {_how_to_go_on(folder)}"
+    if files.has_checkpoints:
+        return (
+            "it holds weights, but nothing to go on from; give recipe=NAME, another run_dir and "
+            f"init_from={folder} to begin with them"
+        )
+    found = "it holds no run to go on with" if folder.is_dir() else "no such folder"
     return f"{found}; give recipe=NAME to start a run there"

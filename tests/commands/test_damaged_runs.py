@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.conftest import SMALL, TINY, Run, weights
+from tests.conftest import SMALL, TINY, Run, same, weights
 
 pytestmark = pytest.mark.faults
 
@@ -47,29 +47,50 @@ def test_a_finished_run_whose_end_is_lost_is_trained_to_it_again(
     assert "is finished, at step 9" in run(*arguments).err
 
 
-def test_a_run_that_was_being_replaced_is_not_gone_on_with(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3"]
-    assert run(*arguments).code == 0
-    (tmp_path / "a" / "config.yaml").unlink()  # as a kill leaves it
-    again = run(*arguments, "resume=auto")
-    assert again.code == 0, again.err
-    assert "training: " in again.err
-
-
 def test_checkpoints_without_their_run_are_not_replaced_unasked(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
     arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3"]
     assert run(*arguments).code == 0
     (tmp_path / "a" / "config.yaml").unlink()
-    best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
+    checkpoints = tmp_path / "a" / "checkpoints"
+    best = (checkpoints / "best.safetensors").read_bytes()
     refused = run(*arguments, "seed=5")
     assert refused.code == 6
     assert "holds checkpoints, but no config.yaml" in refused.err
-    assert (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes() == best
+    other = run(*arguments, "seed=5", "resume=auto")
+    assert (other.code, "differs from the run in" in other.err) == (2, True)
+    for name in ("last", "previous"):
+        (checkpoints / f"{name}.safetensors").unlink(missing_ok=True)
+    for resume in ("never", "auto", "force"):
+        refused = run(*arguments, f"resume={resume}")
+        assert (refused.code, refused.err.count("\n")) == (6, 1)
+        assert f"nothing to go on from: give another run_dir, and init_from={tmp_path / 'a'}" in (
+            refused.err
+        )
+    alone = run(f"run_dir={tmp_path / 'a'}", "resume=auto")
+    assert (alone.code, "it holds weights, but nothing to go on from" in alone.err) == (2, True)
+    assert [file.name for file in checkpoints.iterdir()] == ["best.safetensors"]
+    assert (checkpoints / "best.safetensors").read_bytes() == best
     assert run(*arguments, "seed=5", "overwrite=true").code == 0
+
+
+def test_checkpoints_that_were_copied_alone_are_gone_on_with(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", "train.validate_every=2"]
+    whole, copied = tmp_path / "whole", tmp_path / "copied"
+    assert run(*arguments, f"run_dir={whole}", "train.max_steps=4").code == 0
+    shutil.copytree(whole / "checkpoints", copied / "checkpoints")
+    assert run(*arguments, f"run_dir={whole}", "resume=auto", "train.max_steps=6").code == 0
+    alone = run(f"run_dir={copied}", "resume=auto", "train.max_steps=6")
+    assert (alone.code, alone.err.count("\n")) == (2, 1)
+    assert "holds checkpoints, but no config.yaml of their run. To go on, give the" in alone.err
+    more = run(*arguments, f"run_dir={copied}", "resume=auto", "train.max_steps=6")
+    assert more.code == 0, more.err
+    assert "going on at step 4" in more.err
+    assert same(whole, copied)
+    assert run(f"run_dir={copied}", "resume=auto").code == 0
 
 
 @pytest.mark.parametrize("lost", ["checkpoints", "last and previous"])
@@ -142,13 +163,18 @@ def test_a_damaged_config_is_refused_in_a_line(
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_run_whose_config_is_damaged_goes_on_with_its_keys(
-    run: Run, text_file: Path, tmp_path: Path
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_run_whose_config_is_lost_goes_on_with_its_keys(
+    missing: bool, run: Run, text_file: Path, tmp_path: Path
 ) -> None:
     arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
     assert run(*arguments, "train.max_steps=3").code == 0
-    (tmp_path / "a" / "config.yaml").write_bytes(b"")
-    assert run(*arguments[-2:]).code == 2
+    config = tmp_path / "a" / "config.yaml"
+    config.unlink() if missing else config.write_bytes(b"")
+    refused = run(*arguments[-2:])
+    assert refused.code == 2
+    assert "give the run's recipe and keys again" in refused.err
+    assert "is finished, at step 3" in run(*arguments, "train.max_steps=3").err
     again = run(*arguments, "train.max_steps=5")
     assert again.code == 0, again.err
     assert "going on at step 3" in again.err

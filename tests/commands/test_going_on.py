@@ -191,7 +191,7 @@ def test_where_there_is_no_run_a_recipe_is_asked_for(
         (
             ["run_dir=half"],
             2,
-            "it holds checkpoints, but no config.yaml of their run; give",
+            "it holds checkpoints, but no config.yaml of their run. To go on, give",
         ),
         (["run_dir=sweep"], 2, "it holds the runs 0: give the folder of one"),
         (["run_dir=text.txt"], 4, "text.txt/config.yaml: cannot be read: not a directory"),
