@@ -44,7 +44,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         console.notice(problem)
     groups = _groups(found)
     if len(groups) > 1:
-        console.notice("these runs are of different data: losses compare within a group only")
+        console.notice(_difference([group[0] for group in groups]))
     if config.json:
         outputs.print_lines([json_text(_result(groups, _differing(found), others))])
     else:
@@ -129,27 +129,57 @@ def _outcome(record: Record) -> str:
     return record.state if record.state in ("finished", "pruned") else "unfinished"
 
 
+def _difference(firsts: Sequence[Record]) -> str:
+    """Why the losses of groups, of each of which there is a run, cannot be compared."""
+    parts = {record.measured_in for record in firsts}
+    differs = ["data"] if len({part[0] for part in parts}) > 1 else []
+    told = {key for record in firsts for key in _telling(record, firsts)}
+    differs += [key for key in DATA_KEYS if key in told]
+    if len({record.settings is None for record in firsts}) > 1:
+        differs.append("settings that are not known")
+    advice = ""
+    if len(parts) < len(firsts):
+        differs.append("the share of the validation part that was scored")
+        advice = "; evaluate checkpoint=RUN scores all of it"
+    differs = differs or ["what they were measured on"]
+    named = " and ".join(filter(None, [", ".join(differs[:-1]), differs[-1]]))
+    return f"these runs differ in {named}: losses compare within a group only{advice}"
+
+
 def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
     """What people read of every group."""
     lines: list[str] = []
-    for group in groups:
+    firsts = [group[0] for group in groups]
+    shares = _percents([first.metrics.share for first in firsts])
+    for group, share in zip(groups, shares, strict=True):
+        first = group[0]
+        part = first.metrics.share < 1
         if len(groups) > 1:
-            first, own = group[0], group[0].keys
-            name, sha256 = first.text("data", "name"), first.text("data", "sha256")
-            known = f"{name}, sha256 {sha256[:8]}…" if sha256 else "not known"
-            keys = _telling(first, [other[0] for other in groups])
-            given = "".join(f", {key}={_value(own.get(key))}" for key in keys)
-            if not own:
-                given = ", settings unknown"
-            lines += [*([""] if lines else []), f"data: {known}{given}"]
+            lines += [*([""] if lines else []), _heading(first, firsts)]
+            if part or [other.measured_in for other in firsts].count(first.measured_in) > 1:
+                lines[-1] += f", losses on {share} of the validation part"
         lines += _table(group, _columns())
-        lines += [
-            f"{visible_line(str(record.path))}: its loss is on {100 * share:.2g} % of the "
-            "validation part"
-            for record in group
-            if (share := record.metrics.share) < 1
-        ]
+        if part and len(groups) == 1:
+            lines.append(f"these losses are on {share} of the validation part")
     return lines
+
+
+def _heading(first: Record, firsts: Sequence[Record]) -> str:
+    """What the runs of a group were measured on, by the first one."""
+    own = first.keys
+    name, sha256 = first.text("data", "name"), first.text("data", "sha256")
+    known = f"{name}, sha256 {sha256[:8]}…" if sha256 else "not known"
+    keys = (f", {key}={_value(own.get(key))}" for key in _telling(first, firsts))
+    return f"data: {known}{''.join(keys) if own else ', settings unknown'}"
+
+
+def _percents(shares: Sequence[float]) -> list[str]:
+    """Shares in words, with as many digits as tell those that differ apart."""
+    for digits in range(2, 7):
+        found = [f"{float(f'{100 * share:.{digits}g}'):g} %" for share in shares]
+        if len(set(found)) == len(set(shares)):
+            break
+    return found
 
 
 def _telling(record: Record, others: Sequence[Record]) -> list[str]:

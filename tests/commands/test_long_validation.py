@@ -37,7 +37,7 @@ def test_a_budget_of_time_scores_a_part_and_says_so_everywhere(
     validated = [line for line in lines if line["event"] == "validate"]
     assert {(line["scored"], line["total"]) for line in validated} == {(scored, total)}
     assert f"Its losses are {share}" in (folder / "report.html").read_text()
-    assert f"its loss is {share}" in run("compare", f"runs={folder}").out.decode()
+    assert f"these losses are {share}" in run("compare", f"runs={folder}").out.decode()
     compared = json.loads(run("compare", f"runs={folder}", "json=true").out)
     assert compared["runs"][0]["share"] == scored / total
 
