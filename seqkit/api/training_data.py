@@ -22,6 +22,7 @@ from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
+_UNEVEN = 0.5  # of the share for validation; what differs by more is told
 
 
 def read(
@@ -89,9 +90,40 @@ def read(
     if saved is None:
         for told in sound_faults.of_corpus(corpus)[:_MOST_FAULTS]:
             notice(told)
+        if uneven := uneven_split(corpus, config.data):
+            notice(uneven)
         if corpus.codec.kind != "audio" and corpus.whole.is_constant:
             notice(text_faults.CONSTANT)
     return corpus, origin
+
+
+def uneven_split(corpus: Corpus, data: DataConfig) -> str:
+    """What is told where whole files of sound make another validation part than was asked for."""
+    codec, asked = corpus.codec, data.split[1]
+    own_parts = corpus.validation_start is not None or corpus.test_start is not None
+    if not isinstance(codec, Quantiser) or not corpus.whole_documents or own_parts or not asked:
+        return ""
+    validation, whole = corpus.split(data.split)[1], corpus.whole
+    kept = len(validation) / len(whole)
+    if abs(kept - asked) <= asked * _UNEVEN:
+        return ""
+    files = "whole files are"
+    if kept < asked:
+        advice = "a larger share in data.split keeps more"
+    elif len(validation.starts) > 1:
+        advice = "a smaller share in data.split keeps less"
+    else:
+        files += ", here one"
+        advice = (
+            "cut the files into shorter ones, or give data.split=1,0,0 to learn from all of it, "
+            "without validation"
+        )
+    rate = codec.symbol_rate
+    return (
+        f"{duration(len(validation) / rate)} of {duration(len(whole) / rate)} of sound are kept "
+        f"for validation ({100 * kept:.1f} %, data.split asks for {100 * asked:g} %), since "
+        f"{files}: {advice}"
+    )
 
 
 def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:

@@ -1,13 +1,17 @@
 """What is told of the data that a training learns from."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
+import pytest
 import soundfile
 
 from seqkit.api import training_data
 from seqkit.config import Config, DataConfig
 from seqkit.console import unseen
+from seqkit.data.codecs import MuLaw
+from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
 from seqkit.plugins import Catalogue
 
@@ -20,3 +24,42 @@ def test_one_copy_is_no_copies(tmp_path: Path) -> None:
     told: list[str] = []
     training_data.of_sound(corpus.whole, corpus, config, told.append, unseen)
     assert "of sound to learn from: 1 copy beside it, up to 3 semitones" in told[0]
+
+
+def sound_of(*seconds: float) -> Corpus:
+    """A corpus of files of so many seconds."""
+    files = [np.zeros(round(8000 * length), np.uint8) for length in seconds]
+    return Corpus(Part.of(*files), MuLaw(256, 8000), "a", "", whole_documents=True)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "split", "told"),
+    [
+        ((4, 5, 6), (0.9, 0.1, 0.0), "0:06 of 0:15 of sound are kept for validation (40.0 %, data"),
+        ((4, 5, 6), (0.9, 0.1, 0.0), ", here one: cut the files into shorter"),
+        ((4, 5, 6), (0.8, 0.1, 0.1), "0:05 of 0:15 of sound"),
+        ((4, 5, 6), (1.0, 0.0, 0.0), ""),
+        ((4, 5, 6), (0.6, 0.4, 0.0), ""),
+        ((80, 13, 7), (0.84, 0.16, 0.0), ""),
+        (
+            (84, 13, 3),
+            (0.9, 0.1, 0.0),
+            "16.0 %, data.split asks for 10 %), since whole files are: a",
+        ),
+        ((84, 13, 3), (0.9, 0.1, 0.0), "a smaller share in data.split keeps less"),
+        ((84, 13, 3), (0.97, 0.03, 0.0), ""),
+        ((76, 22, 2), (0.9, 0.1, 0.0), "a larger share in data.split keeps more"),
+        ((76, 22, 2), (0.8, 0.2, 0.0), ""),
+    ],
+)
+def test_a_validation_part_of_another_size_than_was_asked_for_is_told(
+    seconds: tuple[float, ...], split: tuple[float, ...], told: str
+) -> None:
+    found = training_data.uneven_split(sound_of(*seconds), DataConfig(split=[*split]))
+    assert told in found
+    assert bool(told) == bool(found)
+
+
+def test_a_data_set_with_a_part_of_its_own_is_split_as_it_asks() -> None:
+    corpus = dataclasses.replace(sound_of(4, 5, 6), validation_start=9 * 8000)
+    assert not training_data.uneven_split(corpus, DataConfig())

@@ -113,6 +113,23 @@ def test_silence_is_left_out_of_what_is_learnt_from(learnt: Path, run: Run, tmp_
     assert "0:07 of sound to learn from: 4.0 s of silence left out" in result.err
 
 
+def test_it_is_told_once_how_much_of_whole_files_is_kept_for_validation(
+    learnt: Path, run: Run, tmp_path: Path
+) -> None:
+    samples, _ = soundfile.read(learnt / "étude.wav")
+    (tmp_path / "takes").mkdir()
+    for name in "ab":
+        soundfile.write(tmp_path / "takes" / f"{name}.wav", samples[: 4 * 16000], 16000)
+    words = (*TINY, f"data.path={tmp_path / 'takes'}", "model.hidden_size=16")
+    told = "0:04 of 0:08 of sound are kept for validation (50.0 %, data.split asks for 10 %)"
+    result = run(*words, "train.max_steps=2", f"run_dir={tmp_path / 'run'}")
+    assert (result.code, told in result.err) == (0, True), result.err
+    result = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=3")
+    assert (result.code, told in result.err) == (0, False), result.err
+    result = run(*words, "train.max_steps=2", f"run_dir={tmp_path / 'all'}", "data.split=1,0,0")
+    assert (result.code, "kept for validation" in result.err) == (0, False), result.err
+
+
 @pytest.mark.thorough
 def test_my_sound_learns_from_a_recording_and_ends_with_a_sample(
     learnt: Path, run: Run, tmp_path: Path
