@@ -187,11 +187,14 @@ class TimeBudget:
 
     @property
     def validation_due(self) -> bool:
-        """Whether a share of the budget passed without validation, and another one has room."""
+        """Whether a share of the budget passed without validation, and another one has room.
+
+        As long as that takes is to be left for steps before the last one.
+        """
         spent = self.spent
         wait = max(self._seconds / VALIDATIONS, spent.closing / _SHARE)
         waited = spent.seconds - spent.validated >= wait
-        return self._seconds > 0 and waited and self._left > spent.closing
+        return self._seconds > 0 and waited and self._left > 2 * spent.closing
 
     def needs_look(self, steps: int) -> bool:
         """Whether so many steps take a share of the budget that matters."""

@@ -83,6 +83,14 @@ def test_it_ends_on_time_however_fast_the_machine_is(
     ]
 
 
+@pytest.mark.parametrize("validation", [2.04, 3.8])
+def test_no_validation_comes_right_before_the_last(validation: float) -> None:
+    machine = Machine(validation)
+    machine.run(machine.training(), lambda passed: 0.2)
+    last, end = [event.step for event in machine.events if isinstance(event, Validated)][-2:]
+    assert 0.2 * (end - last) >= validation
+
+
 def test_the_warm_up_takes_a_tenth_of_the_time_at_most() -> None:
     machine = Machine()
     machine.run(machine.training(), lambda passed: 2.5)  # 24 steps, 5 of them for the warm-up
