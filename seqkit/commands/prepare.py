@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
-from seqkit import disk
+from seqkit import compose, disk
 from seqkit.commands.interrupts import ended_by_signals
-from seqkit.config import Config
+from seqkit.config import Config, DataConfig
 from seqkit.console import Console
 from seqkit.data import remote
+from seqkit.data.load import fitting_recipe
+from seqkit.data.shards.index import Index
 from seqkit.data.shards.prepare import prepare
+from seqkit.data.shards.settings import unlike
 from seqkit.errors import ConfigError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.progress_line import counted
@@ -30,8 +33,35 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             overwrite=config.overwrite,
             progress=console.progress,
         )
+    advice = _train_with(config, catalogue, console, out, index)
     console.notice(
         f"written: {out}: {index.symbols:,} symbols of "
         f"{counted(index.document_count, 'document')} in "
-        f"{counted(len(index.shards), 'shard')}; train with data.path={out}"
+        f"{counted(len(index.shards), 'shard')}; {advice}"
     )
+
+
+def _train_with(
+    config: Config, catalogue: Catalogue, console: Console, out: Path, index: Index
+) -> str:
+    """The recipe and the keys with which a training takes the shards.
+
+    A recipe may have values of its own for keys that the shards were made with.
+    """
+    shards = DataConfig(path=[str(out)])
+    recipe = config.recipe or fitting_recipe(shards, catalogue=catalogue, notice=console.notice)
+    plugins = [f"plugins={name}" for name in catalogue.modules]
+    try:
+        own = compose.compose([f"recipe={recipe}", *plugins], []).config.data
+    except ConfigError:  # one of a --config-dir, unknown here
+        own = shards
+    made = unlike(own, index.settings)
+    keys = "".join(f" data.{key}={value}" for key, value in made.items())
+    sound = index.settings.get("kind") == "audio"
+    if not keys and not config.recipe and not sound:
+        return f"train with data.path={out}"
+    told = f"train with recipe={recipe} data.path={out}{keys}"
+    if keys and sound and not config.recipe:
+        reads = " ".join(f"data.{key}={getattr(own, key)}" for key in made)
+        told += f"; prepare recipe={recipe} makes them with {reads}"
+    return told

@@ -1,5 +1,6 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.errors import ConfigError, DataError, SeqkitError
 from seqkit.plugins import Catalogue
 
-_FOR_TEXT, _FOR_MUCH_SOUND = "shakespeare", "wav_generation"
+_FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
 _LITTLE_SOUND = 1200.0  # seconds, up to which my_sound makes copies
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 
@@ -102,8 +103,8 @@ def fitting_recipe(
     progress: Progress = unseen,
 ) -> str:
     """The recipe for this data where none is given. Arguments and errors are `load_corpus`'s."""
-    if opened.folder_of(data):
-        return _FOR_MUCH_SOUND if opened.settled(data).kind == "audio" else _FOR_TEXT
+    if folder := opened.folder_of(data):
+        return _recipe_for_shards(folder)
     sound, located = find(data, None, catalogue, Folders(disk.cache_dir(), notice, progress))
     return _recipe_for(located.paths, data.pattern) if sound else _FOR_TEXT
 
@@ -175,9 +176,9 @@ def suggested_recipe(data: DataConfig) -> str:
     files = [path for path in map(Path, data.path) if path.exists()]
     if data.of_rows:
         return f"recipe={_FOR_TEXT}, for text"
-    if opened.folder_of(data):
-        sound = opened.settled(data).kind == "audio"
-        return f"recipe={_FOR_MUCH_SOUND}, for sound" if sound else f"recipe={_FOR_TEXT}, for text"
+    if folder := opened.folder_of(data):
+        recipe = _recipe_for_shards(folder)
+        return f"recipe={recipe}, for {'text' if recipe == _FOR_TEXT else 'sound'}"
     if not files or any(map(pipes.is_pipe, data.path)):
         return "recipe=NAME"
     sound = data.kind == "audio" or all(map(audio_corpus.holds_sound, files))
@@ -189,7 +190,16 @@ def suggested_recipe(data: DataConfig) -> str:
 def _recipe_for(paths: Sequence[Path], pattern: str) -> str:
     """The recipe for sound, by how much of it there is."""
     seconds = audio_corpus.seconds_of(paths, pattern, _LITTLE_SOUND)
-    return "my_sound" if seconds < _LITTLE_SOUND else _FOR_MUCH_SOUND
+    return _FOR_LITTLE_SOUND if seconds < _LITTLE_SOUND else _FOR_MUCH_SOUND
+
+
+def _recipe_for_shards(folder: Path) -> str:
+    index, _ = read_index(folder)
+    if index.settings.get("kind") != "audio":
+        return _FOR_TEXT
+    each = ("sample_rate", "channels", "symbols_per_sample")
+    rate = math.prod(index.settings.get(key, 1) for key in each)
+    return _FOR_LITTLE_SOUND if index.symbols < _LITTLE_SOUND * rate else _FOR_MUCH_SOUND
 
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:

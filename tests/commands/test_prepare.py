@@ -6,10 +6,12 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
 from seqkit.data.shards.index import read_index
-from tests.conftest import SENTENCE, Run, environment, fill_disk
+from tests.conftest import SENTENCE, SMALL, Run, environment, fill_disk
 from tests.warm_python import python
 
 
@@ -27,6 +29,50 @@ def test_a_recipe_says_how_sound_is_read(run: Run, tmp_path: Path) -> None:
     assert made.code == 0
     index, _ = read_index(tmp_path / "shards")
     assert (index.codec["name"], index.settings["kind"]) == ("mu_law", "audio")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            [],
+            "recipe=my_sound data.path={} data.sample_rate=16000 data.gain=none; prepare "
+            "recipe=my_sound makes them with data.sample_rate=8000 data.gain=peak\n",
+        ),
+        (["recipe=my_sound"], "recipe=my_sound data.path={}\n"),
+        (
+            ["recipe=my_sound", "data.gain=rms", "data.levels=128"],
+            "recipe=my_sound data.path={} data.gain=rms\n",
+        ),
+        (["data.kind=bytes"], "recipe=shakespeare data.path={} data.kind=bytes\n"),
+    ],
+)
+def test_the_keys_that_it_names_train(
+    words: list[str], told: str, run: Run, tmp_path: Path
+) -> None:
+    wave = np.random.default_rng(0).uniform(-0.3, 0.3, 16000)
+    soundfile.write(tmp_path / "a.wav", wave, 16000)
+    shards = tmp_path / "shards"
+    made = run("prepare", *words, f"data.path={tmp_path}/a.wav", f"out={shards}")
+    assert made.code == 0, made.err
+    _, _, line = made.err.partition("; train with ")
+    assert line.startswith(told.format(shards))
+    keys = line.partition(";")[0].split()
+    length = "length=3" if "data.kind=bytes" in words else "seconds=0.01"
+    small = [*SMALL[:-3], "device=cpu", "train.max_steps=1", "train.average=0", length]
+    trained = run(*keys, *small, f"run_dir={tmp_path}/run")
+    assert trained.code == 0, trained.err
+
+
+def test_all_keys_that_a_recipe_sets_otherwise_are_named_at_once(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", np.full(16000, 0.5), 16000)
+    shards = f"data.path={tmp_path}/shards"
+    assert run("prepare", f"data.path={tmp_path}/a.wav", f"out={tmp_path}/shards").code == 0
+    refused = run("recipe=my_sound", shards, f"run_dir={tmp_path}/run")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "were made with data.sample_rate=16000 data.gain=none: give those" in refused.err
+    refused = run(shards)
+    assert (refused.code, "give recipe=my_sound, for sound" in refused.err) == (2, True)
 
 
 def test_a_stream_is_prepared(run: Run, tmp_path: Path) -> None:

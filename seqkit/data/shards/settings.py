@@ -29,19 +29,29 @@ def settings_of(data: DataConfig, codec: Codec) -> dict[str, Any]:
     return settings
 
 
+def unlike(data: DataConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that ask for something else than shards were made with, and what these have."""
+    defaults, found = DataConfig(), {}
+    for key in _ALL:
+        default = getattr(defaults, key)
+        made = settings.get(key, default)
+        if getattr(data, key) not in (made, default):
+            found[key] = made
+    return found
+
+
 def as_prepared(data: DataConfig, folder: Path, settings: Mapping[str, Any]) -> DataConfig:
     """The keys with those that the shards in a folder were made with.
 
     Raises:
-        ConfigError: one was given that asks for something else.
+        ConfigError: some ask for something else.
     """
-    defaults = DataConfig()
-    for key in _ALL:
-        given, made = getattr(data, key), settings.get(key, getattr(defaults, key))
-        if given not in (made, getattr(defaults, key)):
-            raise ConfigError(
-                f"data.{key}={given}: the shards in {folder} were made with data.{key}={made}: "
-                "give that, or prepare the data again"
-            )
+    if made := unlike(data, settings):
+        given = " ".join(f"data.{key}={getattr(data, key)}" for key in made)
+        own = " ".join(f"data.{key}={value}" for key, value in made.items())
+        raise ConfigError(
+            f"{given}: the shards in {folder} were made with {own}: give "
+            f"{'that' if len(made) == 1 else 'those'}, or prepare the data again"
+        )
     known = {key: value for key, value in settings.items() if key in _ALL}
     return dataclasses.replace(data, **known)
