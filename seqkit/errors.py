@@ -7,7 +7,7 @@ import os
 import traceback
 from typing import ClassVar
 
-NOT_BEGUN = "the work had not begun; the same command begins it"
+NOT_BEGUN = "it had not begun; the same command begins it"
 """What is said of a command that ended before it had written anything."""
 _TRACEBACK = "SEQKIT_TRACEBACK"
 

@@ -19,7 +19,7 @@ def test_the_run_that_a_training_is_to_replace_is_not_taken_for_its_own(
     words = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}", "overwrite=true")
     with opened(*compose([*words], []), lambda text: None) as training:
         assert training
-        assert advice(training) == "The work had not begun; the same command begins it"
+        assert advice(training) == "It had not begun; the same command begins it"
         with pytest.raises(StoppedError):
             run_training(training, [], lambda text: None, stop=lambda: "SIGTERM")
         assert advice(training).startswith("The run's last checkpoint is whole. To go on: ")

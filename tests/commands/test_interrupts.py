@@ -222,7 +222,7 @@ def test_a_signal_before_the_work_begins_is_one_line(
     )
     assert done.returncode == code
     assert done.stderr.startswith("seqkit: error: ")
-    assert done.stderr.endswith(": the work had not begun; the same command begins it\n")
+    assert done.stderr.endswith(": it had not begun; the same command begins it\n")
     assert done.stderr.count("\n") == 1
     assert [file.name for file in tmp_path.iterdir() if file.suffix != ".py"] in (
         [],
@@ -240,7 +240,7 @@ def test_a_signal_while_a_training_is_set_up_says_that_nothing_is_lost(
     words = ("plugins=signalling", "data.dataset=mine", f"run_dir={tmp_path / 'a'}")
     stopped = run(*TINY, *words)
     assert stopped.code == code
-    told = ": the work had not begun; the same command begins it\n"
+    told = ": it had not begun; the same command begins it\n"
     assert stopped.err.endswith(told)
     assert not (tmp_path / "a").exists()
 
