@@ -134,6 +134,7 @@ def test_busy_programs_get_their_cores(given: str, variables: dict[str, str], fe
     assert done.stdout.split() == [str(fewer), "True"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how its cores are used")
 @pytest.mark.parametrize(("set_by_user", "short"), [(None, True), ("GOMP_SPINCOUNT", False)])
 def test_threads_whose_number_stays_block_beside_other_programs(

@@ -94,6 +94,7 @@ def test_wrong_arguments_are_named(
         seqkit.train(*arguments, **keywords)
 
 
+@pytest.mark.thorough
 def test_importing_seqkit_waits_for_nothing(tmp_path: Path) -> None:
     code = (
         "import sys, seqkit; heavy = {'torch', 'numpy', 'hydra', 'matplotlib'} & set(sys.modules);"

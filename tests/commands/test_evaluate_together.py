@@ -72,6 +72,7 @@ def test_two_gpus_print_what_one_prints(
     assert two["loss_interval"] == pytest.approx(one["loss_interval"], rel=1e-5)
 
 
+@pytest.mark.thorough
 def test_processes_that_differ_are_told_apart(
     trained: Path, text_file: Path, tmp_path: Path, port: int
 ) -> None:

@@ -32,6 +32,7 @@ def test_a_terminal_shows_what_stdout_holds(run: Run, trained: Path) -> None:
     assert "\n".join(screen.rows) == plain
 
 
+@pytest.mark.thorough
 def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path: Path) -> None:
     terminal, side = os.openpty()
     more = ["streams=2", "length=10000000", "out=long.txt"]

@@ -143,6 +143,7 @@ def test_my_sound_learns_from_a_recording_and_ends_with_a_sample(
     assert soundfile.info(result.out.decode().strip()).frames == 1600
 
 
+@pytest.mark.thorough
 def test_the_closing_sample_of_a_short_training_ends_early(
     learnt: Path, run: Run, tmp_path: Path
 ) -> None:

@@ -77,6 +77,7 @@ def test_nothing_is_fetched_because_a_checkpoint_names_it(
     assert f"{url} is not in the cache, and is fetched only if data.path={url} is given" in done.err
 
 
+@pytest.mark.thorough
 def test_shards_are_made_of_a_url_and_read_from_one(
     run: Run, served: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_trials_that_end_by_the_clock_score_the_same(
     assert {*shares} == {shares[0]}
 
 
+@pytest.mark.thorough
 def test_without_optuna_it_says_what_to_install(
     words: list[str], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,6 +155,7 @@ def test_processes_that_differ_are_told_apart_by_rank_0(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.thorough
 def test_a_file_that_one_machine_lacks_is_told_by_rank_0(
     text_file: Path, tmp_path: Path, port: int
 ) -> None:
@@ -178,6 +179,7 @@ def test_a_port_in_use_is_one_line(text_file: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.thorough
 def test_one_voice_tells_of_a_wrong_key_and_prints_what_is_no_training(
     tmp_path: Path, port: int, trained: Path
 ) -> None:
@@ -193,6 +195,7 @@ def test_one_voice_tells_of_a_wrong_key_and_prints_what_is_no_training(
     assert all("leave torchrun out" in said for _, _, said in swept)
 
 
+@pytest.mark.thorough
 def test_other_recipes_and_other_versions_are_told_apart(
     text_file: Path, tmp_path: Path, port: int
 ) -> None:
@@ -218,6 +221,7 @@ def test_more_processes_than_lanes_are_refused(text_file: Path, tmp_path: Path, 
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.thorough
 def test_a_process_killed_while_the_first_writes_a_checkpoint_leaves_it_whole(
     text_file: Path, tmp_path: Path
 ) -> None:

@@ -73,6 +73,7 @@ def test_no_size_is_guessed_of_compressed_sound(
         assert "up to" not in str(told.value)
 
 
+@pytest.mark.thorough
 def test_several_processes_make_the_same_shards(
     letters: Path, prepared: Prepare, small: Small
 ) -> None:
