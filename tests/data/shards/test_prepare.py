@@ -162,14 +162,21 @@ def test_a_preparation_goes_on_and_checks_what_stands(
     assert not list(folder.glob("*.sizes"))
 
 
-def test_a_preparation_does_not_go_on_with_a_file_that_was_replaced(
+@pytest.fixture
+def half_done(
     letters: Path, prepared: Prepare, small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A preparation of the letters that ended at its sixth shard, for want of room."""
     small(40)
     with monkeypatch.context() as full:
         fill_disk(full, files=".000005.bin.*")
         with pytest.raises(OutputError, match="no space left"):
             prepared(path=[str(letters)])
+
+
+def test_a_preparation_does_not_go_on_with_a_file_that_was_replaced(
+    letters: Path, prepared: Prepare, half_done: None
+) -> None:
     file = letters / "0.txt"
     replaced(file, file.read_bytes()[::-1])
     with pytest.raises(OutputError, match="holds what is done of preparing other files"):
@@ -177,13 +184,8 @@ def test_a_preparation_does_not_go_on_with_a_file_that_was_replaced(
 
 
 def test_a_backup_by_hard_links_changes_nothing(
-    letters: Path, prepared: Prepare, small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    letters: Path, prepared: Prepare, half_done: None, tmp_path: Path
 ) -> None:
-    small(40)
-    with monkeypatch.context() as full:
-        fill_disk(full, files=".000005.bin.*")
-        with pytest.raises(OutputError, match="no space left"):
-            prepared(path=[str(letters)])
     for file in letters.iterdir():
         os.link(file, tmp_path / file.name)
         file.chmod(0o600)
