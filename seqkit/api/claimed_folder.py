@@ -41,7 +41,7 @@ def claimed(
             goes_on = config.resume != "never" and folder.holds_run
             saved = _last(folder, catalogue, notice) if goes_on else None
         if goes_on and saved is None:
-            notice(f"{folder.path}: no checkpoint to go on from is left: the run starts again")
+            notice(_starts_again(folder))
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if saved is not None:
@@ -67,6 +67,12 @@ def _last(
             raise
         said, command = next_command.anew(run)
         raise CheckpointError(f"{error}{said} {command}".rstrip()) from error
+
+
+def _starts_again(folder: RunFolder) -> str:
+    said = f"{folder.path}: no checkpoint to go on from is left: the run starts again"
+    kept = folder.earlier_best
+    return f"{said}, and its best weights are kept in {kept}" if kept else said
 
 
 def _run_folder(config: Config) -> RunFolder:

@@ -172,6 +172,7 @@ def _open_folder(training: Training) -> None:
     training.ranks.advise(lambda: advice(training))
     if config.overwrite and config.resume == "never":
         folder.clear()
+    folder.set_best_aside()
     folder.reopen(training.trainer.progress.step)
     folder.write_config(config)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import os
 import time
@@ -180,6 +181,20 @@ class RunFolder:
         self._claim.check()
         with disk.atomic_write(self.files.summary) as stream:
             stream.write((json_text(summary, indent=2) + "\n").encode())
+
+    @property
+    def earlier_best(self) -> Path | None:
+        """What `set_best_aside` would call the best weights; None where there are none to keep."""
+        files = self.files
+        if files.has_training_states or not files.checkpoint("best").exists():
+            return None
+        names = (f"earlier_best_{number}" for number in itertools.count(1))
+        return next(file for file in map(files.checkpoint, names) if not file.exists())
+
+    def set_best_aside(self) -> None:
+        """Keep the best weights of a run that has to start again from the new run's own."""
+        if kept := self.earlier_best:
+            disk.rename(self.files.checkpoint("best"), kept)
 
     def reopen(self, step: int) -> None:
         """Take back what was recorded after `step`, to go on from there."""

@@ -89,9 +89,10 @@ class RunFiles:
 
     @property
     def checkpoint_bytes(self) -> int:
-        """What they take; 0 where that cannot be told."""
+        """What those that a save replaces take; 0 where that cannot be told."""
         with contextlib.suppress(OSError):
-            return sum(file.stat().st_size for file in self.checkpoints.glob(f"*{_SUFFIX}"))
+            names = {*_SAVED, *STATES}
+            return sum(file.stat().st_size for file in map(self.checkpoint, names) if file.exists())
         return 0
 
     def checkpoint(self, name: str) -> Path:

@@ -104,10 +104,15 @@ def test_a_run_without_a_checkpoint_to_go_on_from_starts_again(
     else:
         (tmp_path / "a" / "checkpoints" / "last.safetensors").unlink()
         (tmp_path / "a" / "checkpoints" / "previous.safetensors").unlink(missing_ok=True)
+    best = tmp_path / "a" / "checkpoints" / "best.safetensors"
+    kept = best.with_stem("earlier_best_1")
+    content = best.read_bytes() if best.exists() else b""
     again = run(*arguments, "resume=auto")
     assert again.code == 0, again.err
     assert "no checkpoint to go on from is left: the run starts again" in again.err
     assert weights(tmp_path / "a")
+    assert (kept.read_bytes() if kept.exists() else b"") == content
+    assert (f"best weights are kept in {kept}" in again.err) == bool(content)
 
 
 def test_damaged_metrics_are_cut_back(run: Run, text_file: Path, tmp_path: Path) -> None:
