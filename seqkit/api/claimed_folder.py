@@ -40,10 +40,10 @@ def claimed(
                 folder.check_no_others()
             goes_on = config.resume != "never" and folder.holds_run
             saved = _last(folder, catalogue, notice) if goes_on else None
-        if goes_on and saved is None:
-            notice(_starts_again(folder))
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
+        if goes_on and saved is None:
+            notice(_starts_again(folder))
         if saved is not None:
             resume.take_place(config, saved, notice)
             config.data = opened.settled(config.data)  # as the run's own were
