@@ -13,24 +13,15 @@ from seqkit.data.bad_files import BadFileError
 from seqkit.data.datasets import Located
 from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
+from seqkit.data.stamps import stamp
 from seqkit.errors import OutputError
 
 _SETTLED = 2.0  # seconds after which a file's time stamps tell of every later change
 
 
-def stamp(file: Path) -> list[int]:
-    """What is another for a file that changed: size, two times in ns, and inode. Raises OSError.
-
-    `cp -p` and rsync put the first time back (mtime). The second, of the last change of any kind
-    (ctime), no program can.
-    """
-    status = file.stat()
-    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-
-
 def entry_of(file: Path, sha256: str) -> list[Any]:
     """What is remembered of a file: its stamp and its sha256. Raises OSError."""
-    return [*stamp(file), sha256]
+    return [*stamp(file.stat()), sha256]
 
 
 def renewed(file: Path, known: object, meter: Meter) -> list[Any] | None:
@@ -39,7 +30,7 @@ def renewed(file: Path, known: object, meter: Meter) -> list[Any] | None:
     The files of a folder that was copied have other stamps: they are read, and known by their hash.
     """
     try:
-        now = stamp(file)
+        now = stamp(file.stat())
         if not isinstance(known, list) or len(known) != len(now) + 1 or known[0] != now[0]:
             return None
         if known[:-1] == now:
@@ -70,7 +61,7 @@ def of(
     stamps: dict[str, list[Any]] = {}
     for name, file in files.items():
         try:
-            stamps[name] = stamp(file)
+            stamps[name] = stamp(file.stat())
         except OSError as error:
             raise BadFileError.of(file, error) from error
     entries = {

@@ -17,6 +17,7 @@ from seqkit.config import DataConfig
 from seqkit.data import file_hashes, stores
 from seqkit.data.meter import Meter
 from seqkit.data.rows import line_of
+from seqkit.data.stamps import stamp
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.progress_line import counted
 
@@ -235,5 +236,5 @@ def _stamps(path: Path) -> list[list[int]]:
     """
     with contextlib.suppress(OSError, ValueError):  # what is wrong is told by who reads it
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        return [file_hashes.stamp(file) for file in files if file.is_file()]
+        return [stamp(file.stat()) for file in files if file.is_file()]
     return []

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from seqkit import disk
+from seqkit.data.stamps import stamp
 from seqkit.errors import DataError
 from seqkit.symbols import symbol_dtype
 
@@ -121,11 +122,11 @@ class StoredFiles:
 
     def _known_of(self, number: int, handle: "_Handle") -> "_Known":
         """What is known of a file as it is now."""
-        stamp = handle.stamp()
+        now = handle.stamp()
         known = self._known.get(number)
-        if known is None or known.stamp != stamp:
-            self._check_size(number, stamp[0])
-            known = self._known[number] = _Known(stamp, set())
+        if known is None or known.stamp != now:
+            self._check_size(number, now[0])
+            known = self._known[number] = _Known(now, set())
         return known
 
     def _check_block(self, number: int, handle: "_Handle", known: "_Known", block: int) -> int:
@@ -200,18 +201,14 @@ class _Handle:
         """Read the bytes from `begin` on: how many. Raises OSError."""
         return os.preadv(self._number, [content], begin)
 
-    def stamp(self) -> tuple[int, ...]:
-        """What is another for a file that changed, as `file_hashes.stamp` has it; the size first.
-
-        Raises OSError.
-        """
-        status = os.fstat(self._number)
-        return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+    def stamp(self) -> list[int]:
+        """What is another for a file that changed; the size first. Raises OSError."""
+        return stamp(os.fstat(self._number))
 
 
 @dataclass(frozen=True)
 class _Known:
     """The blocks of one version of a file that were compared with their sha256."""
 
-    stamp: tuple[int, ...]
+    stamp: list[int]
     checked: set[int]
