@@ -3,12 +3,10 @@
 import os
 import shlex
 
-from seqkit.processes import Place
-
-_ALONE = Place()
+from seqkit.processes import ALONE, Place
 
 
-def command_line(*words: str, place: Place = _ALONE) -> str:
+def command_line(*words: str, place: Place = ALONE) -> str:
     """`python -m seqkit` with these words, each quoted so that it arrives letter for letter.
 
     For a process that is one of several it is torchrun's, which starts as many. Of several machines

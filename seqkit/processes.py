@@ -31,6 +31,10 @@ class Place:
         return self.rank == 0
 
 
+ALONE = Place()
+"""The place of the only process."""
+
+
 def place() -> Place:
     """As the environment says; alone where it does not say all of it.
 
@@ -39,9 +43,9 @@ def place() -> Place:
     try:
         given = [int(os.environ[name]) for name in _SET_BY_TORCHRUN[:4]]
     except (KeyError, ValueError):
-        return Place()
+        return ALONE
     complete = all(name in os.environ for name in _SET_BY_TORCHRUN)
-    return Place(given[0], given[1], given[2], given[3]) if complete else Place()
+    return Place(given[0], given[1], given[2], given[3]) if complete else ALONE
 
 
 def let_first_speak() -> None:

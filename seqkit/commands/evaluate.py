@@ -23,7 +23,7 @@ from seqkit.evaluation.score import Score
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
 from seqkit.plugins import Catalogue
-from seqkit.processes import Place
+from seqkit.processes import ALONE
 from seqkit.ranks import Ranks
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.runs.layout import find_checkpoint
@@ -48,7 +48,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         if not place.leads:
             return
         console.notice(f"protocol={config.protocol} runs in one process, the others have ended")
-        place = Place()
+        place = ALONE
     with meeting.joined(place, _ADVICE, console.progress) as ranks:
         _evaluate(config, catalogue, console, ranks)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.command_line import command_line
-from seqkit.processes import Place
+from seqkit.processes import ALONE, Place
 from seqkit.progress_line import Reading, counted, duration, rounded
 from seqkit.training import events as training
 from seqkit.training.events import (
@@ -35,8 +35,6 @@ __all__ = [
     "go_on_with",
     "readings",
 ]
-
-_ALONE = Place()
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ class Stopped:
     run_dir: Path
     plugins: tuple[str, ...] = ()
     """The modules that have to be given again."""
-    place: Place = _ALONE
+    place: Place = ALONE
     """Of this process among those that train together."""
 
 
