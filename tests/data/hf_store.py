@@ -1,31 +1,39 @@
 """Data sets on the disk in the formats of Hugging Face."""
 
+import importlib
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-datasets = pytest.importorskip("datasets")  # what uses this is left out without it
-parquet = pytest.importorskip("pyarrow.parquet")
+if importlib.util.find_spec("datasets") is None:
+    pytest.skip("needs the package datasets", allow_module_level=True)
 
 COLUMN = "body"
 
 
 def rows(texts: Sequence[str | None]) -> Any:
     """A data set of two columns, one of them text."""
+    import datasets  # within: every process of the tests imports this module, few use it
+
     found: list[dict[str, Any]] = [{"n": n, COLUMN: text} for n, text in enumerate(texts)]
     return datasets.Dataset.from_list(found)
 
 
 def with_sound(texts: Sequence[str]) -> Any:
     """A data set with a column of sound beside the text, which cannot be decoded."""
+    import datasets
+
     sound = [{"bytes": b"no sound", "path": None}] * len(texts)
     return rows(texts).add_column("sound", sound).cast_column("sound", datasets.Audio())
 
 
 def damage(file: Path, column: int) -> None:
     """Write zeros over a column of a Parquet file."""
+    parquet = importlib.import_module("pyarrow.parquet")
+
     place = parquet.read_metadata(file).row_group(0).column(column)
     with file.open("r+b") as stream:
         stream.seek(place.dictionary_page_offset or place.data_page_offset)
@@ -34,6 +42,8 @@ def damage(file: Path, column: int) -> None:
 
 def store(folder: Path, texts: Sequence[str | None], kind: str = "parquet") -> Path:
     """Write a data set with the split train, and what to give as data.path."""
+    import datasets
+
     folder.mkdir(exist_ok=True)
     datasets.disable_progress_bars()
     found = rows(texts)

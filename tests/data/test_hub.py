@@ -12,7 +12,7 @@ from seqkit.data.load import load_corpus
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from tests.conftest import fill_disk
-from tests.data.hf_store import COLUMN, damage, datasets, store, with_sound
+from tests.data.hf_store import COLUMN, damage, store, with_sound
 from tests.data.replacing import moved, replaced
 
 TEXTS = ["one", "two\nlines", "☃"]
@@ -42,6 +42,8 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def test_tests_leave_the_users_own_data_sets_alone() -> None:
+    import datasets
+
     assert os.environ["HF_HOME"] == datasets.config.HF_CACHE_HOME
 
 
