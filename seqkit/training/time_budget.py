@@ -23,6 +23,7 @@ _LEAST_RUN = 1 << 15  # symbols, of which half are scored: by so many, losses ca
 _GRAIN = 0.01  # of the budget: the clock is looked at more often than that
 _MEMORY = 60.0  # seconds over which the pace is judged
 _UNSAVED = 120.0  # seconds of work that a kill or a power cut may cost
+_SETUP = 10.0  # seconds that the first step of a sitting may take longer than others
 
 
 @dataclass
@@ -77,6 +78,8 @@ class TimeBudget:
         self._limit = limit
         self._clock = clock
         self._ticked = clock()
+        self._begun = 0.0  # seconds spent when the last step began
+        self._expected = 0.0  # seconds of the next step, as far as is known
         self._stepped: float | None = None  # when the last step was done, but for the first one
         self._recent = (0.0, 0.0)  # steps and seconds, those long ago counting less
         self._saved = 0.0  # seconds spent when the state was last asked for
@@ -105,8 +108,8 @@ class TimeBudget:
 
     @property
     def is_up(self) -> bool:
-        """Whether there is a budget, and no more of it is left than a last validation takes."""
-        return self._seconds > 0 and self._left <= 0
+        """Whether there is a budget, and no room in it for a step before the last validation."""
+        return self._seconds > 0 and self._left <= self._expected
 
     @property
     def is_closed(self) -> bool:
@@ -118,8 +121,10 @@ class TimeBudget:
         self.spent.budget = self._seconds
 
     def stepped(self) -> None:
-        """A step is done. The first one of a sitting takes longer, and is no measure."""
+        """A step is done. The first one of a sitting takes longer: the pace is that of others."""
         self.tick()
+        own = self.spent.seconds - self._begun
+        self._expected = own if self._stepped is not None else max(own - _SETUP, 0.0)
         if self._stepped is not None:
             took = self.spent.seconds - self._stepped
             steps, seconds = (math.exp(-took / _MEMORY) * amount for amount in self._recent)
@@ -204,16 +209,17 @@ class TimeBudget:
         """The step at which the training will end if it goes on as it went; 0: nobody knows."""
         if not self._pace:
             return 0
-        total = step + math.ceil(max(self._left, 0.0) / self._pace)
+        total = step if self.is_up else step + math.ceil(self._left / self._pace)
         return total if self._limit is None else min(total, self._limit)
 
     def learning_rate(self, step: int) -> float:
-        """Of update number `step`, from 0: as `schedule.learning_rate`, by the time spent.
+        """Of update number `step`, which begins: as `schedule.learning_rate`, by the time spent.
 
         Where there is a limit of steps, too, it follows whichever comes to its end earlier.
         """
         self.tick()
         optimizer, spent = self._optimizer, self.spent
+        self._begun = spent.seconds
         if spent.warm is None:
             by_steps = (step + 1) / max(optimizer.warmup_steps, 1)
             warmth = max(by_steps, spent.seconds / (_WARM_UP * self._seconds))

@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from seqkit.config import OptimizerConfig
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
+from seqkit.training.time_budget import TimeBudget
 from seqkit.training.trainer import Trainer
 from tests.training.test_trainer import trainer
 
@@ -139,6 +141,25 @@ def test_time_that_ran_out_between_two_steps_still_ends_with_a_validation() -> N
     assert [type(event) for event in machine.events] == [
         *(Trained, Validated, CheckpointDue, SampleDue, Stepped)
     ]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "steps"),
+    [(38.0, 38.0, 1), (25.0, 25.0, 2), (22.0, 7.0, 6), (9.0, 0.1, 511), (200.0, 1.0, 1)],
+)
+def test_no_step_begins_that_is_expected_to_end_too_late(
+    first: float, later: float, steps: int
+) -> None:
+    now, made = 0.0, 0
+    budget = TimeBudget(1.0, OptimizerConfig(), None, lambda: now)
+    while not budget.is_up:
+        budget.learning_rate(made)
+        now += later if made else first
+        made += 1
+        budget.stepped()
+    assert made == pytest.approx(steps, abs=1 if steps > 100 else 0)
+    assert now == first or now <= MINUTE
+    assert budget.total_steps(made) == (made if made > 1 else 0)
 
 
 def test_a_number_of_steps_limits_it_too() -> None:
