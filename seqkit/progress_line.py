@@ -147,6 +147,11 @@ def rounded(number: float) -> str:
     return f"{number:.3g}{unit}" if number < 999.5 else f"{number:.0f}{unit}"
 
 
+def percent(share: float) -> str:
+    """A share with two digits, as 0.92 %; of less than all, 99 % at most."""
+    return f"{min(100 * share, 99):.2g} %" if share < 1 else "100 %"
+
+
 def _megabytes(count: float) -> str:
     return f"{count / 1e6:,.1f}"
 

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqkit.progress_line import ProgressLine, Reading, columns_of, counted, duration, rounded
+from seqkit.progress_line import (
+    ProgressLine,
+    Reading,
+    columns_of,
+    counted,
+    duration,
+    percent,
+    rounded,
+)
 from tests.conftest import SENTENCE, TINY, environment
 from tests.terminal import Screen, on_terminal
 from tests.warm_python import python
@@ -233,6 +241,12 @@ def test_wide_characters_take_two_columns() -> None:
 def test_a_count_has_the_noun_that_fits() -> None:
     assert [counted(n, "file") for n in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
     assert [counted(n, "copy", "copies") for n in (1, 2)] == ["1 copy", "2 copies"]
+
+
+def test_less_than_all_is_never_a_hundred_per_cent() -> None:
+    shares = (0.00092, 0.128, 0.98, 0.996, 0.99999, 1.0)
+    shown = ["0.092 %", "13 %", "98 %", "99 %", "99 %", "100 %"]
+    assert [percent(share) for share in shares] == shown
 
 
 def test_while_something_else_is_done_no_time_left_is_told(

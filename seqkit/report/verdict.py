@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from seqkit.evaluation import baseline_names
+from seqkit.progress_line import percent
 from seqkit.report import next_command
 from seqkit.report.heard import fault
 from seqkit.runs.metrics import Curve
@@ -155,7 +156,7 @@ def _of_a_part(share: float) -> str:
     if share == 1:
         return ""
     return (
-        f" Its losses are on {100 * share:.2g} % of the validation part, for which there was time: "
+        f" Its losses are on {percent(share)} of the validation part, for which there was time: "
         "evaluate gives the loss on all of it."
     )
 

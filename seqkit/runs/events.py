@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seqkit.command_line import command_line
 from seqkit.processes import ALONE, Place
-from seqkit.progress_line import Reading, counted, duration, rounded
+from seqkit.progress_line import Reading, counted, duration, percent, rounded
 from seqkit.training import events as training
 from seqkit.training.events import (
     CheckpointDue,
@@ -175,7 +175,7 @@ def describe(event: Event) -> str | None:
 
 def share(scored: int, total: int) -> str:
     """What is said after a loss on the validation part, if not all of it was scored."""
-    return "" if scored >= total else f", on {100 * scored / total:.2g} % of the validation part"
+    return "" if scored >= total else f", on {percent(scored / total)} of the validation part"
 
 
 def go_on_with(run_dir: Path, plugins: tuple[str, ...], place: Place) -> str:
