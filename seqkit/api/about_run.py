@@ -26,6 +26,8 @@ def about_run(training: Training) -> dict[str, Any]:
         save_sample(training.medium, _excerpt(training, part), training.folder.files.sample("data"))
     return {
         "device": training.device_words,
+        "processes": training.ranks.place.size,
+        "local_processes": training.ranks.place.local_size,
         "dtype": training.execution.precision,
         "parameters": training.parameters,
         "total_steps": training.trainer.total_steps,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.command_line import command_line
+from seqkit.processes import Place
 from seqkit.renamed_keys import RENAMED
 from seqkit.runs.checkpoint import is_whole, peek
 from seqkit.runs.layout import STATES, RunFiles
@@ -36,7 +37,7 @@ def anew(record: Record) -> tuple[str, str]:
     for name in ("best", "last", "previous"):
         file = RunFiles(record.path).checkpoint(name)
         header = peek(file) if is_whole(file) else None
-        if header and (command := _with_weights(record.path, file, header)):
+        if header and (command := _with_weights(record, file, header)):
             return f". This begins a new run with the weights of {file.name}:", command
     if command := again(record):
         return ", and nothing is left of its weights. This trains anew:", command
@@ -45,7 +46,7 @@ def anew(record: Record) -> tuple[str, str]:
 
 def resume(record: Record, *keys: str) -> str:
     """The command that goes on with a run, with other keys."""
-    return command_line(f"run_dir={record.path}", "resume=auto", *keys, *_plugins(record))
+    return _command(record, f"run_dir={record.path}", "resume=auto", *keys)
 
 
 def more(record: Record) -> str:
@@ -70,10 +71,10 @@ def again(record: Record) -> str:
     if record.settings is None or old:
         return ""
     folder, other = f"--config-dir={record.path}", f"run_dir={_again(record.path)}"
-    return command_line(folder, "recipe=config", other, *_plugins(record))
+    return _command(record, folder, "recipe=config", other)
 
 
-def _with_weights(folder: Path, file: Path, header: Mapping[str, Any]) -> str:
+def _with_weights(record: Record, file: Path, header: Mapping[str, Any]) -> str:
     """The command that starts from a checkpoint's weights, with its recipe and its data."""
     config = header.get("config")
     if not isinstance(config, dict) or not isinstance(config.get("recipe"), str):
@@ -82,7 +83,7 @@ def _with_weights(folder: Path, file: Path, header: Mapping[str, Any]) -> str:
     paths = data.get("path") if isinstance(data, dict) else None
     given = [f"data.path={path}" for path in paths] if isinstance(paths, list) else []
     words = [f"recipe={config['recipe']}", *given, f"init_from={file}"]
-    return command_line(*words, f"run_dir={_again(folder)}")
+    return _command(record, *words, f"run_dir={_again(record.path)}")
 
 
 def _again(folder: Path) -> str:
@@ -91,6 +92,9 @@ def _again(folder: Path) -> str:
     return f"{named}_again"
 
 
-def _plugins(record: Record) -> list[str]:
+def _command(record: Record, *words: str) -> str:
+    """The command line with these words, for as many processes as the run had, and its plug-ins."""
+    size, here = (int(record.number(key) or 1) for key in ("processes", "local_processes"))
+    place = Place(size=size, local_size=here) if 1 <= here <= size else Place()
     plugins = ",".join(record.settings.plugins) if record.settings else ""
-    return [f"plugins={plugins}"] if plugins else []
+    return command_line(*words, *([f"plugins={plugins}"] if plugins else []), place=place)

@@ -12,7 +12,9 @@ import pytest
 import torch
 
 from seqkit.plugins import Catalogue
+from seqkit.report.verdict import judge
 from seqkit.runs import checkpoint
+from seqkit.runs.record import read
 from tests.commands.by_hand import begun_by_hand, by_hand, outcomes
 from tests.commands.dying import MARK
 from tests.commands.giving_up import STEP
@@ -82,6 +84,7 @@ def test_two_processes_stop_together_and_one_goes_on(
     _, said = several.communicate(timeout=600)
     again = f"torchrun --standalone --nproc-per-node=2 -m seqkit run_dir={folder} resume=auto\n"
     assert said.count(f"the state is saved: go on with: {again}") == 1
+    assert judge(read(folder)).command == again.rstrip()
     step = checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue()).metrics["step"]
     gone_on = run(f"run_dir={folder}", "resume=auto", f"train.max_steps={step + 5}")
     assert gone_on.code == 0, gone_on.err

@@ -59,6 +59,23 @@ def test_a_run_that_is_not_finished_says_how_to_go_on(leave: Leave) -> None:
     assert verdict.command == f"python -m seqkit run_dir={stopped} resume=auto"
 
 
+@pytest.mark.parametrize(
+    ("processes", "local", "launcher"),
+    [
+        (4, 4, "torchrun --standalone --nproc-per-node=4"),
+        (4, 2, "on each machine, torchrun …"),
+        (1, 1, "python"),
+        (-3, 2.5, "python"),
+        (1e300, 1e300, "python"),
+    ],
+)
+def test_what_several_processes_began_is_gone_on_with_by_as_many(
+    processes: float, local: float, launcher: str, leave: Leave
+) -> None:
+    run = leave(DOWN, [2.0], finished=False, processes=processes, local_processes=local)
+    assert judge(read(run)).command == f"{launcher} -m seqkit run_dir={run} resume=auto"
+
+
 def test_a_silent_validation_part_judges_nothing(leave: Leave) -> None:
     silent = {"uniform_bits": 8.0, "histogram_bits": 0.0, "context_bits": 0.0}
     verdict = judge(read(leave(FLAT, [0.2, 0.1, 0.09, 0.09], baselines=silent)))
