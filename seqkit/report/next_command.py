@@ -15,19 +15,22 @@ from seqkit.runs.record import Record
 def can_go_on(record: Record) -> bool:
     """Whether `resume=auto` finds settings, and a checkpoint if there ever was one."""
     files = RunFiles(record.path)
-    saved = map(files.checkpoint, STATES)
-    there = [file for file in saved if file.exists()]
-    states = (file for file in there if (header := peek(file)) and header.get("training"))
-    return record.settings is not None and (any(map(is_whole, states)) or not there)
+    saved = any(files.checkpoint(name).exists() for name in STATES)
+    return record.settings is not None and (not saved or _state(files) is not None)
 
 
 def go_on(record: Record) -> tuple[str, str]:
-    """How to go on with a run that ended early: a sentence, and a command if there is one."""
+    """How to go on with a run: a sentence, and a command if there is one."""
     if can_go_on(record):
         return "This goes on with it:", resume(record)
-    damage = "Its last checkpoints are damaged"
-    if record.settings is None:
-        damage = "Its config.yaml cannot be read"
+    readable = record.settings is not None
+    damage = "Its last checkpoints are damaged" if readable else "Its config.yaml cannot be read"
+    ended_early = record.state != "finished"  # else there is nothing to go on with as it was
+    recipe = _recipe(_state(RunFiles(record.path)))
+    if recipe and ended_early and not readable:
+        said = "this goes on with it, if you add the keys that you gave beside its recipe:"
+        words = f"recipe={recipe}", f"run_dir={record.path}", "resume=auto"
+        return f"{damage}; {said}", _command(record, *words)
     said, command = anew(record)
     return f"{damage}{said}", command
 
@@ -76,14 +79,30 @@ def again(record: Record) -> str:
 
 def _with_weights(record: Record, file: Path, header: Mapping[str, Any]) -> str:
     """The command that starts from a checkpoint's weights, with its recipe and its data."""
-    config = header.get("config")
-    if not isinstance(config, dict) or not isinstance(config.get("recipe"), str):
+    recipe = _recipe(header)
+    if not recipe:
         return ""
-    data = config.get("data")
+    data = header["config"].get("data")
     paths = data.get("path") if isinstance(data, dict) else None
     given = [f"data.path={path}" for path in paths] if isinstance(paths, list) else []
-    words = [f"recipe={config['recipe']}", *given, f"init_from={file}"]
+    words = [f"recipe={recipe}", *given, f"init_from={file}"]
     return _command(record, *words, f"run_dir={_again(record.path)}")
+
+
+def _state(files: RunFiles) -> Mapping[str, Any] | None:
+    """The header of a whole checkpoint to go on from, if there is one."""
+    for file in map(files.checkpoint, STATES):
+        header = peek(file)
+        if header and header.get("training") and is_whole(file):
+            return header
+    return None
+
+
+def _recipe(header: Mapping[str, Any] | None) -> str:
+    """The recipe that a checkpoint's run began with; empty where it does not say."""
+    config = header.get("config") if header else None
+    recipe = config.get("recipe") if isinstance(config, dict) else None
+    return recipe if isinstance(recipe, str) else ""
 
 
 def _again(folder: Path) -> str:

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.report.next_command import again
+from seqkit.report.next_command import again, go_on
 from seqkit.report.verdict import judge
 from seqkit.runs.checkpoint import peek
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.record import read
-from tests.conftest import Run
+from tests.conftest import SMALL, Run
+
+GIVEN = (*SMALL, "optimizer.lr=0.02")
+"""Keys of the run `trained`."""
 
 
 @pytest.fixture
@@ -36,7 +39,11 @@ def damage(files: RunFiles, *names: str) -> None:
         (True, [], "This goes on with it:"),
         (True, ["last"], "This goes on with it:"),
         (True, ["last", "previous"], "with the weights of best.safetensors:"),
-        (False, [], "config.yaml cannot be read. This begins a new run with the weights of best"),
+        (False, [], "if you add the keys that you gave beside its recipe:"),
+        (
+            *(False, ["last", "previous"]),
+            "config.yaml cannot be read. This begins a new run with the weights of best",
+        ),
         (True, ["last", "previous", "best"], "nothing is left of its weights. This trains anew:"),
     ],
 )
@@ -49,8 +56,23 @@ def test_the_command_works(
     verdict = judge(read(stopped.path))
     assert said in verdict.advice
     words = shlex.split(verdict.command)[3:]
-    done = run(*words, "device=cpu", "length=5", "train.max_steps=151")
+    given = GIVEN if "the keys that you gave" in said else ()
+    done = run(*words, *given, "device=cpu", "length=5", "train.max_steps=151")
     assert done.code == 0, done.err
+    assert bool(given) == ("going on at step 150" in done.err and not config)
+
+
+def test_without_its_settings_a_run_still_goes_on_from_a_whole_checkpoint(
+    stopped: RunFiles,
+) -> None:
+    stopped.config.write_text("{")
+    damage(stopped, "last")
+    verdict = judge(read(stopped.path))
+    assert "Its config.yaml cannot be read; this goes on with it, if you add" in verdict.advice
+    again = f"python -m seqkit recipe=shakespeare run_dir={stopped.path} resume=auto"
+    assert verdict.command == again
+    stopped.summary.write_text('{"steps": 150}')
+    assert "init_from=" in go_on(read(stopped.path))[1]  # nothing is left to do but to do more
 
 
 def test_nothing_is_advised_that_nothing_is_left_for(stopped: RunFiles) -> None:
