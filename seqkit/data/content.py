@@ -1,6 +1,7 @@
 """What a file holds, as far as its first bytes tell."""
 
 import codecs
+import re
 
 HEAD = 1 << 15
 """Bytes that are looked at."""
@@ -28,7 +29,14 @@ _CONTAINERS = {
     b"GIF89a": "a GIF picture",
 }
 """Files that may hold text but are none, by how they begin."""
-_PARQUET = b"PAR1"
+_TABLES = {b"PAR1": "a Parquet file", b"ARROW1\0\0": "an Arrow file"}
+_ARROW_STREAM = re.compile(rb"\xff{4}.{4}\x10\0{3}", re.DOTALL)
+_SAVED = {
+    "state.json": b'"_fingerprint"',
+    "dataset_info.json": b'"citation"',
+    "dataset_dict.json": b'"splits"',
+}
+"""What `save_to_disk` of Hugging Face writes beside its tables, and a word in each file."""
 _TAR = slice(257, 262)
 
 
@@ -36,14 +44,24 @@ def container(begin: bytes) -> str:
     """What a document, archive or picture is, in words; empty if it is none that is known."""
     if begin[_TAR] == b"ustar":
         return "a tar archive"
-    if is_parquet(begin):
-        return "a Parquet file"
+    if what := table(begin):
+        return what
     return next((what for mark, what in _CONTAINERS.items() if begin.startswith(mark)), "")
 
 
-def is_parquet(begin: bytes) -> bool:
-    """Whether a file is a table in Parquet, which `data.kind=hf` reads."""
-    return begin.startswith(_PARQUET)
+def table(begin: bytes) -> str:
+    """What kind of table, as `data.kind=hf` reads them, a file is; empty if it is none."""
+    if _ARROW_STREAM.match(begin):
+        return "an Arrow file"
+    return next((what for mark, what in _TABLES.items() if begin.startswith(mark)), "")
+
+
+def is_of_tables(name: str, begin: bytes) -> bool:
+    """Whether a file that is called and begins so is a table, or is saved beside tables."""
+    if table(begin) or name.lower().endswith(".arrow"):
+        return True
+    word = _SAVED.get(name.rpartition("/")[2])
+    return word is not None and word in begin
 
 
 def wide_encoding(begin: bytes) -> str:

@@ -71,7 +71,7 @@ class Choice:
 
         Text in another encoding is not: it is an error when it is read.
         """
-        if content.is_parquet(begin) or name.lower().endswith(".arrow"):
+        if content.is_of_tables(name, begin):
             return _TABLES
         if content.is_text(begin, self.encoding):
             return ""

@@ -100,8 +100,8 @@ def encoding_with_mark(encoding: str) -> str:
 def _advice(file: Path) -> str:
     """What to do about a file that is not in the encoding."""
     begin = head(file)
-    if content.is_parquet(begin):
-        return f"it is a Parquet file: give data.kind=hf data.path={file} data.column=text"
+    if what := content.table(begin):
+        return f"it is {what}: give data.kind=hf data.path={file} data.column=text"
     if what := content.container(begin):
         return f"it is {what}: save its text as plain text, or read it as it is: data.kind=bytes"
     if encoding := content.wide_encoding(begin):

@@ -25,6 +25,8 @@ def packed() -> dict[str, bytes]:
         "gzip": gzip.compress(b"some text"),
         "PNG": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
         "Parquet": b"PAR1\x15\x04\x15 some text",
+        "Arrow": b"ARROW1\0\0\xff\xff\xff\xffp\0\0\0",
+        "an Arrow": b"\xff\xff\xff\xff\x88\x0b\0\0\x10\0\0\0\0\0\n\0",
         "PDF": b"%PDF-1.7\n1 0 obj\n",
     }
 

@@ -212,6 +212,22 @@ def test_arrow_is_read_and_what_is_no_table_refused(tmp_path: Path) -> None:
         fetch(tmp_path / "a.txt", tmp_path / "cache")
 
 
+@pytest.mark.parametrize("kind", ["text", "auto"])
+def test_what_save_to_disk_wrote_is_no_text(kind: str, tmp_path: Path) -> None:
+    saved, splits = (store(tmp_path / "set", TEXTS, how) for how in ("saved", "splits"))
+    (file,) = saved.glob("*.arrow")
+    for path in (saved, splits, saved.parent, file):
+        with pytest.raises(DataError, match=r"data\.kind=hf data\."):
+            load_corpus(
+                DataConfig(kind=kind, path=[str(path)]), catalogue=Catalogue(), notice=print
+            )
+    (saved / "dataset_info.json").write_text('{"mine": 1}')  # a name is not enough
+    mine = load_corpus(
+        DataConfig(kind=kind, path=[str(saved)]), catalogue=Catalogue(), notice=print
+    )
+    assert len(mine.whole) == len('{"mine": 1}')
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "saved", "splits"])
 def test_what_has_no_subsets_takes_none(kind: str, tmp_path: Path) -> None:
     path = store(tmp_path / "set", TEXTS, kind)
