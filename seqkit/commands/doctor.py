@@ -94,10 +94,14 @@ def _readable(config: Config, read: Callable[..., Corpus]) -> Corpus:
 def _unreadable(corpus: Corpus) -> list[Fault]:
     if not (count := corpus.unreadable_files):
         return []
+    what, them = (
+        counted(count, "file or folder", "files or folders"),
+        "it" if count == 1 else "them",
+    )
     return [
         Fault(
-            f"{counted(count, 'file')} or folders cannot be read, see the notice: a training would "
-            "end at the first of them: data.on_bad_file=skip leaves them out"
+            f"{what} cannot be read, see the notice: a training would end there; "
+            f"data.on_bad_file=skip leaves {them} out"
         )
     ]
 

@@ -12,6 +12,8 @@ from seqkit.data import audio_corpus, text_corpus
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.files import Search, blocks
+from seqkit.data.sound.reader import is_sound
+from seqkit.data.text_reading import check_plain, check_text
 
 _NEARLY_EMPTY = 64  # bytes
 
@@ -22,7 +24,7 @@ class FileFacts:
 
     files: those that are read.
     duplicates: a file, and the earlier one that has the same content.
-    nearly_empty: files of less than 64 bytes.
+    nearly_empty: files of less than 64 bytes that can be read.
     """
 
     files: Sequence[Path]
@@ -44,8 +46,10 @@ def found(data: DataConfig, codec: Codec) -> tuple[list[Path], int]:
     return files, search.left_out.total()
 
 
-def facts(files: Sequence[Path], watch: Callable[[int], None]) -> FileFacts:
-    """Look for duplicates; `watch` is told how many files were looked at."""
+def facts(
+    files: Sequence[Path], data: DataConfig, codec: Codec, watch: Callable[[int], None]
+) -> FileFacts:
+    """Look for duplicates and small files; `watch` is told how many files were looked at."""
     by_size = defaultdict[int, list[Path]](list)
     for file in files:
         with contextlib.suppress(OSError):
@@ -63,5 +67,19 @@ def facts(files: Sequence[Path], watch: Callable[[int], None]) -> FileFacts:
                     duplicates.append((file, original))
         done += len(alike)
         watch(done)
-    nearly_empty = [f for size, alike in by_size.items() if size < _NEARLY_EMPTY for f in alike]
+    small = [file for size, alike in by_size.items() if size < _NEARLY_EMPTY for file in alike]
+    nearly_empty = [file for file in small if _is_readable(file, data, codec)]
     return FileFacts(files, duplicates, nearly_empty)
+
+
+def _is_readable(file: Path, data: DataConfig, codec: Codec) -> bool:
+    """Whether a small file is no fault of another kind: one that cannot be read."""
+    if codec.kind == "audio":
+        return is_sound(file)
+    try:
+        if codec.kind == "text":
+            check_plain(file, data.encoding)
+            check_text(file, data.encoding)
+    except BadFileError:
+        return False
+    return True

@@ -147,12 +147,14 @@ def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: P
 
 def test_what_is_left_out_is_counted(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(PROSE)
-    (tmp_path / "b.txt").write_bytes(b"caf\xe9 " * 100)
+    (tmp_path / "b.txt").write_bytes(b"caf\xe9 ")
     (tmp_path / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n\0" * 100)
     words = [f"data.path={tmp_path}", "data.on_bad_file=skip"]
-    assert examined(run, *words)["files"]["left_out"] == 2
+    files = examined(run, *words)["files"]
+    assert (files["left_out"], files["nearly_empty"]) == (2, [])  # none is counted twice
     shown = run("doctor", *words, "train.max_minutes=0.05").out.decode()
     assert re.search("^left out +2 files$", shown, re.MULTILINE)
+    assert "! 1 file or folder cannot be read, see the notice: a training would end" in shown
 
 
 @pytest.mark.parametrize(
