@@ -33,7 +33,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         curves.check_name(picture)
     folders, others = search.find(config.runs)
     if others:
-        names = ", ".join(map(str, others[:_SHOWN])) + (" …" if len(others) > _SHOWN else "")
+        names = ", ".join(visible_line(str(other)) for other in others[:_SHOWN])
+        names += " …" if len(others) > _SHOWN else ""
         console.notice(f"left out, since they are no runs: {names}")
     found = []
     with console.progress("compare", len(folders), unit="runs") as bar:
@@ -41,7 +42,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             found.append(read(folder))
             bar.update(number)
     for problem in [problem for record in found for problem in record.problems]:
-        console.notice(problem)
+        console.notice(visible_line(problem))
     groups = _groups(found)
     if len(groups) > 1:
         console.notice(_difference([group[0] for group in groups]))
@@ -155,7 +156,7 @@ def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
         first = group[0]
         part = first.metrics.share < 1
         if len(groups) > 1:
-            lines += [*([""] if lines else []), _heading(first, firsts)]
+            lines += [*([""] if lines else []), visible_line(_heading(first, firsts))]
             if part or [other.measured_in for other in firsts].count(first.measured_in) > 1:
                 lines[-1] += f", losses on {share} of the validation part"
         lines += _table(group, _columns())
@@ -198,14 +199,11 @@ def _table(group: Sequence[Record], columns: int | None) -> list[str]:
     differing = _differing(group)
     headings = (*_RESULTS, *_short(differing))
     cells = [
-        [*_results(record), *(_value(keys.get(name)) for name in differing)]
+        [*_results(record), *(visible_line(_value(keys.get(name))) for name in differing)]
         for record in group
         for keys in [record.keys]
     ]
-    names = [str(record.path) for record in group]
-    if columns is not None:  # as wide as they are shown
-        cells = [[*map(visible_line, row)] for row in cells]
-        names = [*map(visible_line, names)]
+    names = [visible_line(str(record.path)) for record in group]
     rows = [("run", *headings)]
     rows += [(name, *row) for name, row in zip(names, cells, strict=True)]
     table = tables.aligned(rows)
