@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
-from seqkit import commands, plugins, processes, recipe_files, stdout
-from seqkit.checking import default_of, nearest
-from seqkit.commands import COMMANDS
+from seqkit import commands, processes, stdout
+from seqkit.checking import nearest
+from seqkit.commands import COMMANDS, help_texts
 from seqkit.commands.interrupts import asking, ended_by_signals
-from seqkit.config import options
 from seqkit.console import Console
 from seqkit.errors import (
     NOT_BEGUN,
@@ -27,7 +26,6 @@ from seqkit.errors import (
     expected,
     shows_tracebacks,
 )
-from seqkit.plugins import Catalogue
 from seqkit.runs import layout
 from seqkit.visible import visible
 
@@ -36,35 +34,6 @@ if TYPE_CHECKING:
 
 _STARTING = "seqkit: starting"
 _NO = ("false", "no", "off", "0")  # as YAML and Hydra have them
-_HELP = """\
-seqkit {version}: sequence models of text and sound, symbol by symbol.
-
-usage: python -m seqkit [COMMAND] key=value ...
-
-commands:
-{commands}
-
-recipes:
-{recipes}
-
-examples:
-  python -m seqkit recipe=shakespeare
-  python -m seqkit recipe=shakespeare data.path=my.txt model.hidden_size=256
-  python -m seqkit recipe=shakespeare run_dir=runs/a resume=auto
-  python -m seqkit generate checkpoint=runs/a prompt="ROMEO:" length=300
-  python -m seqkit evaluate checkpoint=runs/a data.path=play.txt
-  python -m seqkit recipe=my_sound data.path=take.wav
-  python -m seqkit generate checkpoint=runs/b seconds=5 out=five.wav
-  python -m seqkit bench shape=mycaffe
-  python -m seqkit --multirun recipe=shakespeare model.num_layers=1,2,3
-
-options:
-  --config-dir DIR  look for recipes (NAME.yaml) in DIR, too; they come before seqkit's own
-  --multirun, -m    run every combination of the values given as key=a,b,c
-  --cfg             print the composed config and stop
-  --version         print the version
-  --help, -h        this text; after a command: the keys that it reads
-"""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -136,7 +105,7 @@ def _main(arguments: list[str]) -> int:
         stdout.write(seqkit.__version__)
         return 0
     if not arguments or (given.help and (not words or "=" in words[0])):
-        stdout.write(_help(given.config_dir, words))
+        stdout.write(help_texts.overview(given.config_dir, words))
         return 0
     if words and "=" not in words[0]:
         words.pop(0)
@@ -154,7 +123,7 @@ def _main(arguments: list[str]) -> int:
             hint = nearest(command, list(COMMANDS))
             raise ConfigError(f"unknown command {command}{hint} There are: {', '.join(COMMANDS)}")
         if given.help:
-            stdout.write(_keys_help(command))
+            stdout.write(help_texts.keys(command))
             return 0
     if any("=" not in word for word in words):
         from seqkit.commands import named
@@ -249,22 +218,3 @@ def _report(message: str) -> None:
         return
     with contextlib.suppress(OSError):
         print(f"seqkit: error: {processes.named(visible(message))}", file=sys.stderr)
-
-
-def _help(config_dirs: list[Path], words: list[str]) -> str:
-    recipes = recipe_files.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
-    return _HELP.format(
-        version=seqkit.__version__,
-        commands="\n".join(f"  {name:22}{command.summary}" for name, command in COMMANDS.items()),
-        recipes="\n".join(f"  {name:22}{text}" for name, text in recipes.items()),
-    )
-
-
-def _keys_help(command: str) -> str:
-    lines = [f"python -m seqkit {command} key=value ...: {COMMANDS[command].summary}", ""]
-    for name, item in options():
-        if commands.reads(command, name):
-            default = default_of(item)
-            shown = "" if default in (None, "", []) else f" [{default}]"
-            lines.append(f"  {name:26}{item.metadata['help']}{shown}")
-    return "\n".join(lines)

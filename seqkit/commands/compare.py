@@ -1,8 +1,6 @@
 """`compare`: runs side by side, the best first."""
 
-import contextlib
 import math
-import os
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -159,7 +157,7 @@ def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
             lines += [*([""] if lines else []), visible_line(_heading(first, firsts))]
             if part or [other.measured_in for other in firsts].count(first.measured_in) > 1:
                 lines[-1] += f", losses on {share} of the validation part"
-        lines += _table(group, _columns())
+        lines += _table(group, stdout.columns())
         if part and len(groups) == 1:
             lines.append(f"these losses are on {share} of the validation part")
     return lines
@@ -239,10 +237,3 @@ def _short(names: Sequence[str]) -> list[str]:
     """Keys without their section, where that leaves no doubt."""
     last = [name.rpartition(".")[2] for name in names]
     return [one if last.count(one) == 1 else name for name, one in zip(names, last, strict=True)]
-
-
-def _columns() -> int | None:
-    """Of the terminal on stdout; None where it is none."""
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        return os.get_terminal_size(stdout.existing().fileno()).columns
-    return None
