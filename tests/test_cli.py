@@ -1,5 +1,6 @@
 """The program as a user meets it: exit codes, streams and words."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import seqkit
+from seqkit.commands import COMMANDS
 from tests.conftest import TINY, Run, Write, environment, process
 from tests.warm_python import python
 
@@ -24,6 +26,18 @@ def test_each_command_lists_the_keys_that_it_reads(run: Run) -> None:
     assert "top_p" in text
     assert "train.max_steps" not in text
     assert "train.max_steps" in run("train", "--help").out.decode()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_key_is_explained_as_the_command_reads_it(command: str, run: Run) -> None:
+    told = run(command, "--help").out.decode().splitlines()[2:]
+    meanings = {name: " ".join(text) for name, *text in map(str.split, told)}
+    assert COMMANDS[command].meanings.keys() <= meanings.keys()
+    of_others = re.compile(rf"\b({'|'.join(set(COMMANDS) - {command})}): ")
+    assert not [
+        name for name, text in meanings.items() if "." not in name and of_others.search(text)
+    ]
+    assert "(evaluate, compare" not in meanings.get("json", "")
 
 
 def test_version(run: Run) -> None:

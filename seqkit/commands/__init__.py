@@ -1,8 +1,8 @@
 """The commands, one file each: `run(config, catalogue, console)`, thin over the API."""
 
 import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ _SWEEP = ("gpus", "jobs", "launcher", "search")
 _PROMPTS = ("prompt_file", "prompt_audio")
 _PREDICTED = ("out", "checkpoint", "data.path")
 _PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
+_JSON = {"json": "print one JSON object"}
+_RESULT = {"out": "write the result to this file"} | _JSON
+_OF_RUN = {"run_dir": "the folder of a run"}
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,14 @@ class Command:
 
     One that is `shared` runs in all processes that torchrun starts, others in the first alone.
     `needs`: keys whose files are looked for before it starts, by `named`.
+    `meanings`: what its --help says of keys that mean less here than in general, or something else.
     """
 
     summary: str
     reads: tuple[str, ...]
     shared: bool = False
     needs: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
 
 COMMANDS = {
@@ -43,11 +48,21 @@ COMMANDS = {
         (*_SAMPLING, *_RUN, *_SWEEP, "data", "device", "log", "model", "optimizer", "train"),
         shared=True,
         needs=("init_from", "data.path", *_PROMPTS),
+        meanings={
+            "runs": "the folder that holds the folders of runs",
+            "seed": "seed of weights, dropout and samples; by default 0",
+        },
     ),
     "generate": Command(
         "let a checkpoint write text or make sound",
         (*_SAMPLING, *_OUTPUT, "checkpoint", "device", "streams"),
         needs=("out", "checkpoint", *_PROMPTS),
+        meanings={
+            "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "
+            "- for stdout; with several streams NAME_1 and so on",
+            "seed": "seed of the draws; by default another one each time, which is told",
+            "sample.rate": "hertz of the sound that is written to files; 0 takes the model's",
+        },
     ),
     "evaluate": Command(
         "measure how well a checkpoint predicts text or sound",
@@ -58,43 +73,82 @@ COMMANDS = {
         ),
         shared=True,
         needs=_PREDICTED,
+        meanings=_RESULT | {"seed": "seed of the sound that protocol=spectral makes; by default 0"},
     ),
     "score": Command(
         "show which symbols surprise a checkpoint, and what its cells follow",
         (*_OUTPUT, "checkpoint", "data", "device", "neuron", "part"),
         needs=_PREDICTED,
+        meanings={
+            "out": "the file for the result, a page if it ends in .html; by default stdout",
+            "part": "which part of the checkpoint's own data to score",
+            "neuron": "one cell's activation, LAYER:INDEX from 0; or search for the cells that "
+            "follow quotes, brackets, lines, indentation, voice or silence",
+        },
     ),
     "compare": Command(
         "show runs side by side, best first, and draw their learning curves",
         (*_OUTPUT, "json", "runs"),
         needs=("out", "runs"),
+        meanings={
+            **_JSON,
+            "out": "draw the learning curves to this file: .svg, .png or .pdf",
+            "runs": "the folder that holds the folders of runs, or a glob",
+        },
     ),
     "compress": Command(
         "make a file small with a checkpoint that predicts it",
         (*_PACKING, "data.channel", "dynamic"),
         needs=_PREDICTED,
+        meanings={
+            "out": "the compressed file; - for stdout",
+            "data.path": "the file to compress",
+            "learn": "go on learning from what was coded: smaller files, and slower",
+        },
     ),
-    "decompress": Command("give back the file that compress was given", _PACKING, needs=_PREDICTED),
+    "decompress": Command(
+        "give back the file that compress was given",
+        _PACKING,
+        needs=_PREDICTED,
+        meanings={
+            "out": "the file to make, of sound a WAV; - for stdout",
+            "data.path": "the compressed file",
+            "learn": "not needed: the compressed file tells",
+        },
+    ),
     "prepare": Command(
         "turn text or sound of any size into shards, which train reads",
         (*_OUTPUT, "data", "recipe"),
         needs=("data.path",),
+        meanings={
+            "out": "the folder for the shards",
+            "overwrite": "replace the shards that are there",
+            "recipe": "prepare the data as this recipe reads them",
+        },
     ),
     "report": Command(
-        "write the page that shows a run, report.html, anew", ("run_dir",), needs=("run_dir",)
+        "write the page that shows a run, report.html, anew",
+        ("run_dir",),
+        needs=("run_dir",),
+        meanings=_OF_RUN,
     ),
     "doctor": Command(
         "look at data before a training, or at a run after it, and say what to do",
         (*_OUTPUT, "data", "device", "json", "recipe", "run_dir", "train.max_minutes"),
         needs=("out", "data.path", "run_dir"),
+        meanings=_RESULT | _OF_RUN,
     ),
     "inspect": Command(
-        "show what a checkpoint holds", ("checkpoint", "json"), needs=("checkpoint",)
+        "show what a checkpoint holds",
+        ("checkpoint", "json"),
+        needs=("checkpoint",),
+        meanings=_JSON,
     ),
     "export": Command(
         "write a checkpoint's network as an ONNX model",
         (*_OUTPUT, "checkpoint"),
         needs=("out", "checkpoint"),
+        meanings={"out": "the file for the model, NAME.onnx"},
     ),
     "bench": Command(
         "time training or generation at a shape, beside other ways to do it",
@@ -111,6 +165,7 @@ COMMANDS = {
             "train",
         ),
         needs=("out",),
+        meanings=_RESULT | {"seed": "seed of weights and draws; by default 0"},
     ),
 }
 _EVERYWHERE = ("plugins", "quiet")

@@ -52,10 +52,11 @@ def overview(config_dirs: list[Path], words: list[str]) -> str:
 
 def keys(command: str) -> str:
     """The keys that a command reads."""
+    meanings = COMMANDS[command].meanings
     lines = [f"python -m seqkit {command} key=value ...: {COMMANDS[command].summary}", ""]
     for name, item in options():
         if commands.reads(command, name):
             default = default_of(item)
             shown = "" if default in (None, "", []) else f" [{default}]"
-            lines.append(f"  {name:26}{item.metadata['help']}{shown}")
+            lines.append(f"  {name:26}{meanings.get(name, item.metadata['help'])}{shown}")
     return "\n".join(lines)
