@@ -10,6 +10,7 @@ import pytest
 import seqkit
 from seqkit.commands import COMMANDS
 from tests.conftest import TINY, Run, Write, environment, process
+from tests.terminal import on_terminal
 from tests.warm_python import python
 
 
@@ -30,7 +31,7 @@ def test_each_command_lists_the_keys_that_it_reads(run: Run) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_key_is_explained_as_the_command_reads_it(command: str, run: Run) -> None:
-    told = run(command, "--help").out.decode().splitlines()[2:]
+    told = run(command, "--help").out.decode().splitlines()[4:]
     meanings = {name: " ".join(text) for name, *text in map(str.split, told)}
     assert COMMANDS[command].meanings.keys() <= meanings.keys()
     of_others = re.compile(rf"\b({'|'.join(set(COMMANDS) - {command})}): ")
@@ -38,6 +39,17 @@ def test_a_key_is_explained_as_the_command_reads_it(command: str, run: Run) -> N
         name for name, text in meanings.items() if "." not in name and of_others.search(text)
     ]
     assert "(evaluate, compare" not in meanings.get("json", "")
+
+
+@pytest.mark.parametrize("words", ["--help", "train --help"])
+def test_help_keeps_to_the_columns_of_a_terminal(words: str, run: Run, tmp_path: Path) -> None:
+    program = [python(), "-m", "seqkit", *words.split()]
+    with on_terminal(program, 80, tmp_path, whole=True) as terminal:
+        while terminal.read():
+            pass
+    whole = run(*words.split()).out.decode()
+    assert " ".join(" ".join(terminal.screen.rows).split()) == " ".join(whole.split())
+    assert max(map(len, whole.splitlines())) > 80  # each in its line where programs read them
 
 
 def test_version(run: Run) -> None:

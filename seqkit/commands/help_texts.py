@@ -1,9 +1,11 @@
 """What `--help` prints: the commands and recipes, or the keys of a command."""
 
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
 import seqkit
-from seqkit import commands, plugins, recipe_files
+from seqkit import commands, plugins, recipe_files, stdout
 from seqkit.checking import default_of
 from seqkit.commands import COMMANDS
 from seqkit.config import options
@@ -32,31 +34,53 @@ examples:
   python -m seqkit --multirun recipe=shakespeare model.num_layers=1,2,3
 
 options:
-  --config-dir DIR  look for recipes (NAME.yaml) in DIR, too; they come before seqkit's own
-  --multirun, -m    run every combination of the values given as key=a,b,c
-  --cfg             print the composed config and stop
-  --version         print the version
-  --help, -h        this text; after a command: the keys that it reads
-"""
+{options}"""
+_OPTIONS = {
+    "--config-dir DIR": "look for recipes (NAME.yaml) in DIR, too; they come before seqkit's own",
+    "--multirun, -m": "run every combination of the values given as key=a,b,c",
+    "--cfg": "print the composed config and stop",
+    "--version": "print the version",
+    "--help, -h": "this text; after a command: the keys that it reads",
+}
 
 
 def overview(config_dirs: list[Path], words: list[str]) -> str:
     """Commands, recipes (those of plug-ins among the words, too), examples and options."""
     recipes = recipe_files.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
+    summaries = {name: command.summary for name, command in COMMANDS.items()}
     return _HELP.format(
         version=seqkit.__version__,
-        commands="\n".join(f"  {name:22}{command.summary}" for name, command in COMMANDS.items()),
-        recipes="\n".join(f"  {name:22}{text}" for name, text in recipes.items()),
+        commands=_table(summaries, 22),
+        recipes=_table(recipes, 22),
+        options=_table(_OPTIONS, 18),
     )
 
 
 def keys(command: str) -> str:
     """The keys that a command reads."""
-    meanings = COMMANDS[command].meanings
-    lines = [f"python -m seqkit {command} key=value ...: {COMMANDS[command].summary}", ""]
+    meanings, rows = COMMANDS[command].meanings, {}
     for name, item in options():
         if commands.reads(command, name):
             default = default_of(item)
             shown = "" if default in (None, "", []) else f" [{default}]"
-            lines.append(f"  {name:26}{meanings.get(name, item.metadata['help'])}{shown}")
-    return "\n".join(lines)
+            rows[name] = meanings.get(name, item.metadata["help"]) + shown
+    usage = f"usage: python -m seqkit {command} key=value ..."
+    return f"{usage}\n\n{COMMANDS[command].summary}\n\n{_table(rows, 26)}"
+
+
+def _table(rows: Mapping[str, str], width: int) -> str:
+    """Names, in so many columns, and what they mean; on a terminal, within its columns."""
+    lines, columns = [f"  {name:{width}}{text}" for name, text in rows.items()], stdout.columns()
+    if columns is None:
+        return "\n".join(lines)
+    indent = " " * min(width + 2, columns // 2)
+    return "\n".join(
+        textwrap.fill(
+            line,
+            columns,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines
+    )
