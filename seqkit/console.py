@@ -3,16 +3,18 @@
 import codecs
 import contextlib
 import os
+import re
 import stat
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TextIO
 
 from seqkit import stdout
-from seqkit.progress_line import ProgressLine, Reading
+from seqkit.progress_line import ProgressLine, Reading, columns_of
 from seqkit.visible import visible, visible_line
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
@@ -20,6 +22,7 @@ _DRAW_EVERY = 0.05  # seconds at least between two drawings of what changed
 _REDRAW_EVERY = 0.5  # seconds; a terminal may be resized at any time
 _FLUSH_EVERY = 0.05  # seconds
 _COLUMNS = 80  # of a terminal that does not say
+_COMMAND = re.compile(r"(python|torchrun \S.*) -m seqkit ")
 _ERASE = "\r\x1b[J"  # the row of the cursor, and all below it
 
 
@@ -82,10 +85,13 @@ class Console:
         self._lock = threading.RLock()
 
     def notice(self, text: str) -> None:
-        """One line that the user should know. It is no failure if nobody can read it any more."""
+        """One line that the user should know. It is no failure if nobody can read it any more.
+
+        In a terminal that is too narrow it becomes several; a command to copy stays in one piece.
+        """
         with self._lock:
             erase = _ERASE if self._shown else ""
-            self._write(f"{erase}{visible(text)}\n{self._drawn()}")
+            self._write(f"{erase}{self._in_columns(visible(text))}\n{self._drawn()}")
 
     @contextlib.contextmanager
     def progress(
@@ -136,10 +142,13 @@ class Console:
         """
         if self._shown is None or self._stream is None:
             return ""
-        columns = 0
-        with contextlib.suppress(OSError, ValueError):
-            columns = os.get_terminal_size(self._stream.fileno()).columns
-        return f"\r{self._shown.fitted((columns or _COLUMNS) - 1)}\x1b[J\r"
+        return f"\r{self._shown.fitted(_columns(self._stream) - 1)}\x1b[J\r"
+
+    def _in_columns(self, text: str) -> str:
+        if self._stream is None or not self._stream.isatty():
+            return text
+        columns = _columns(self._stream)
+        return "\n".join(row for line in text.split("\n") for row in _rows(line, columns))
 
     def _write(self, text: str) -> None:
         if self._stream is None:
@@ -149,6 +158,25 @@ class Console:
             self._stream.flush()
         except (OSError, ValueError):  # nobody reads it any more
             self._stream = None
+
+
+def _columns(terminal: TextIO) -> int:
+    columns = 0
+    with contextlib.suppress(OSError, ValueError):
+        columns = os.get_terminal_size(terminal.fileno()).columns
+    return columns or _COLUMNS
+
+
+def _rows(line: str, columns: int) -> list[str]:
+    """A line in rows that are broken between words; one that is indented is left as it is."""
+    if columns_of(line) <= columns or line.startswith(" "):
+        return [line]
+    command = _COMMAND.search(line)
+    told = line[: command.start()] if command else line
+    rows = textwrap.wrap(
+        told, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+    return [*rows, f"  {line[command.start() :]}"] if command else rows
 
 
 def _in_one_line(readings: tuple[Reading | str, ...]) -> list[Reading]:
