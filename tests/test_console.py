@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.console import Console
-from seqkit.processes import Place
+from seqkit.processes import ALONE, Place
 from seqkit.progress_line import columns_of
 from seqkit.runs.events import Stopped, describe
 from tests.terminal import set_size
@@ -38,7 +38,7 @@ def test_notices_are_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> No
     assert " ".join([first, *map(str.strip, others)]) == TOLD
 
 
-@pytest.mark.parametrize("place", [Place(), Place(size=2, local_size=2), Place(size=2)])
+@pytest.mark.parametrize("place", [ALONE, Place(size=2, local_size=2), Place(size=2)])
 def test_a_command_stays_whole(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path("a run") / ("with a long name " * 5)
     notice = describe(Stopped(4, "SIGTERM", folder, place=place))

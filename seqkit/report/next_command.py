@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.command_line import command_line
-from seqkit.processes import Place
+from seqkit.processes import ALONE, Place
 from seqkit.renamed_keys import RENAMED
 from seqkit.runs.checkpoint import is_whole, peek
 from seqkit.runs.layout import STATES, RunFiles
@@ -114,6 +114,6 @@ def _again(folder: Path) -> str:
 def _command(record: Record, *words: str) -> str:
     """The command line with these words, for as many processes as the run had, and its plug-ins."""
     size, here = (int(record.number(key) or 1) for key in ("processes", "local_processes"))
-    place = Place(size=size, local_size=here) if 1 <= here <= size else Place()
+    place = Place(size=size, local_size=here) if 1 <= here <= size else ALONE
     plugins = ",".join(record.settings.plugins) if record.settings else ""
     return command_line(*words, *([f"plugins={plugins}"] if plugins else []), place=place)
