@@ -77,7 +77,7 @@ def _measured(training: Training, rounds: int) -> str:
             added.append(_seconds(among_steps, training) - alone)
             saver.wait()
     file = training.folder.files.checkpoint("last")
-    assert training.folder.load_last(Catalogue(), _tell) is not None
+    assert training.load_last(folder.files, Catalogue(), _tell) is not None
     wait, copy, lost = map(statistics.median, (waits, copies, added))
     return (
         f"{file.stat().st_size / 1e6:.1f} MB: written after {save:.3f} s; no step can run for "

@@ -13,7 +13,7 @@ from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.ranks import Ranks
 from seqkit.report import next_command
-from seqkit.runs import record, resume
+from seqkit.runs import record, resume, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
@@ -60,7 +60,7 @@ def _last(
 ) -> Checkpoint | None:
     """The checkpoint to go on from. Raises CheckpointError with a command that works instead."""
     try:
-        return folder.load_last(catalogue, notice)
+        return saved_states.load_last(folder.files, catalogue, notice)
     except CheckpointError as error:
         run = record.read(folder.path)
         if next_command.can_go_on(run):  # with what the error asks for

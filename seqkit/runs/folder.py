@@ -6,19 +6,18 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from seqkit import disk, room
 from seqkit.config import Config
 from seqkit.config_file import to_yaml
-from seqkit.errors import CheckpointError, OutputError
-from seqkit.plugins import Catalogue
-from seqkit.runs import checkpoint
+from seqkit.errors import OutputError
+from seqkit.runs import saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.claim import Claim, is_claimed
-from seqkit.runs.layout import STATES, RunFiles
+from seqkit.runs.layout import RunFiles
 from seqkit.visible import json_text
 
 _SHOWN = 3  # names of what else is in a folder
@@ -230,52 +229,13 @@ class RunFolder:
         """
         self._claim.check()
         saved.save(self.files.checkpoint("next"))
-        self._take_next()
-
-    def _take_next(self) -> None:
-        """Make `next` the last checkpoint."""
-        last = self.files.checkpoint("last")
-        if last.exists():
-            disk.rename(last, self.files.checkpoint("previous"))
-        disk.rename(self.files.checkpoint("next"), last)
+        saved_states.take_next(self.files)
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint. Raises as `save`."""
         self._claim.check()
         best = dataclasses.replace(saved, training=None, training_tensors={})
         best.save(self.files.checkpoint("best"))
-
-    def load_last(self, catalogue: Catalogue, notice: Callable[[str], None]) -> Checkpoint | None:
-        """The newest whole checkpoint with a training state; None if the run never saved one.
-
-        One that is damaged is passed over and set aside, with a notice.
-
-        Raises:
-            CheckpointError: there are some, and all are damaged.
-        """
-        damaged = []
-        # A whole `next` is newer than the others: the run was killed before it became `last`.
-        for name in STATES:
-            file = self.files.checkpoint(name)
-            if not file.exists():
-                continue
-            try:
-                found = checkpoint.load(file, catalogue, advise=False)
-                if found.training is None:
-                    raise CheckpointError(f"{file}: it holds no training state")
-            except CheckpointError as error:
-                damaged.append((file, error))
-                continue
-            for other, reason in damaged:
-                notice(f"{reason}; going on from {file.name}")
-                disk.rename(other, other.with_suffix(".damaged"))
-            if name == "next":  # the run may be finished, and never save again
-                self._take_next()
-            return found
-        if damaged:
-            others = "".join(f"; nor is {file.name} of use" for file, _ in damaged[1:])
-            raise CheckpointError(f"the run cannot go on: {damaged[0][1]}{others}")
-        return None
 
 
 def make_numbered(base: Path) -> Path:

@@ -17,6 +17,7 @@ from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
+from seqkit.runs.saved_states import load_last
 from tests.conftest import fill_disk
 
 pytestmark = pytest.mark.faults
@@ -99,17 +100,17 @@ def test_a_run_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
 def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     notices: list[str] = []
-    assert folder.load_last(Catalogue(), notices.append) is None
+    assert load_last(folder.files, Catalogue(), notices.append) is None
     with folder.claimed():
         folder.make()
         folder.save(checkpoint(1))
         folder.save(checkpoint(2))
     last, previous = (tmp_path / f"run/checkpoints/{n}.safetensors" for n in ("last", "previous"))
-    found = folder.load_last(Catalogue(), notices.append)
+    found = load_last(folder.files, Catalogue(), notices.append)
     assert found is not None
     assert found.metrics["step"] == 2
     last.write_bytes(last.read_bytes()[:-1])
-    found = folder.load_last(Catalogue(), notices.append)
+    found = load_last(folder.files, Catalogue(), notices.append)
     assert found is not None
     assert found.metrics["step"] == 1
     assert len(notices) == 1
@@ -117,7 +118,7 @@ def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
     last.write_bytes(b"")
     previous.write_bytes(b"")
     with pytest.raises(CheckpointError, match=r"last.*; nor is previous.* of use\Z"):
-        folder.load_last(Catalogue(), notices.append)
+        load_last(folder.files, Catalogue(), notices.append)
 
 
 def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
     with folder.claimed():
         folder.make()
         folder.save_best(checkpoint(4))
-    assert folder.load_last(Catalogue(), notices.append) is None
+    assert load_last(folder.files, Catalogue(), notices.append) is None
 
 
 def test_metrics_are_cut_back_to_the_step(tmp_path: Path) -> None:
@@ -215,13 +216,13 @@ def test_a_kill_between_the_renames_loses_nothing(
             folder.save(checkpoint(3))
         monkeypatch.undo()
         assert names == ["previous", "last"]
-        found = folder.load_last(Catalogue(), names.append)
+        found = load_last(folder.files, Catalogue(), names.append)
         assert found is not None
         assert found.metrics["step"] == 3
         last = read_checkpoint(folder.files.checkpoint("last"), Catalogue())
         assert last.metrics["step"] == 3  # a finished run saves no other
         folder.save(checkpoint(4))
-        found = folder.load_last(Catalogue(), names.append)
+        found = load_last(folder.files, Catalogue(), names.append)
         assert found is not None
         assert found.metrics["step"] == 4
         assert not folder.files.checkpoint("next").exists()
