@@ -36,6 +36,10 @@ class CheckpointError(SeqkitError):
     exit_code = 4
 
 
+class UnreadableError(CheckpointError):
+    """A checkpoint that may well be whole, but cannot be read here and now."""
+
+
 class DeviceError(SeqkitError):
     """A device that is absent, or memory that does not suffice."""
 

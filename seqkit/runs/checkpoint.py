@@ -23,7 +23,7 @@ from seqkit.checking import check_section, check_type
 from seqkit.config import Config, DataConfig, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
-from seqkit.errors import CheckpointError, ConfigError
+from seqkit.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.plugins import Catalogue
 from seqkit.renamed_keys import upgrade
@@ -106,7 +106,9 @@ def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint
     damaged one it is said which other one of its run can be used, if `advise` is set.
 
     Raises:
-        CheckpointError: missing, unreadable, damaged, foreign or of a newer format.
+        CheckpointError: missing, damaged or foreign.
+        UnreadableError: of a newer format, with a codec that is not installed, or refused by the
+            operating system.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a device or a pipe might never end
@@ -117,7 +119,7 @@ def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: no such checkpoint") from error
     except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {disk.describe(error)}") from error
+        raise UnreadableError(f"{path}: cannot be read: {disk.describe(error)}") from error
     except ValueError as error:  # a name with a NUL
         raise CheckpointError(f"{str(path)!r}: no such checkpoint: {error}") from error
     try:
@@ -125,7 +127,7 @@ def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint
     except CheckpointError as error:
         raise CheckpointError(f"{error}{_instead_of(path) if advise else ''}") from error
     if header.get("format") != FORMAT:
-        raise CheckpointError(
+        raise UnreadableError(
             f"{path}: format {header.get('format')!r}, and this seqkit reads format {FORMAT}: "
             "use the version of seqkit that wrote it"
         )
@@ -221,7 +223,7 @@ def _codec(path: Path, header: dict[str, Any], catalogue: Catalogue) -> Codec:
             raise CheckpointError(f"{path}: {error}") from error
         given = header["config"].get("plugins") or ()
         hint = f"plugins={','.join(given)}, as in its training" if given else "plugins=MODULE"
-        raise CheckpointError(
+        raise UnreadableError(
             f"{path}: its codec {name} was not found: install the package that it is from, "
             f"or give {hint}"
         ) from error

@@ -14,7 +14,7 @@ from seqkit import disk
 from seqkit.errors import CheckpointError, ConfigError
 
 _SUFFIX = ".safetensors"
-_SAVED = ("best", "last", "previous")  # checkpoints, the one to take first
+_SAVED = ("best", "last", "previous", "next")  # checkpoints, the one to take first
 STATES = ("next", "last", "previous")
 """Checkpoints with the state of their training, the newest first."""
 _SHOWN = 3  # runs that are named
@@ -80,7 +80,11 @@ class RunFiles:
     @property
     def has_checkpoints(self) -> bool:
         """Whether there are any."""
-        return any(self.checkpoints.glob(f"*{_SUFFIX}"))
+        return any(file.exists() for file in self._saved)
+
+    @property
+    def _saved(self) -> list[Path]:
+        return [self.checkpoint(name) for name in _SAVED]
 
     @property
     def has_training_states(self) -> bool:
@@ -91,8 +95,7 @@ class RunFiles:
     def checkpoint_bytes(self) -> int:
         """What those that a save replaces take; 0 where that cannot be told."""
         with contextlib.suppress(OSError):
-            names = {*_SAVED, *STATES}
-            return sum(file.stat().st_size for file in map(self.checkpoint, names) if file.exists())
+            return sum(file.stat().st_size for file in self._saved if file.exists())
         return 0
 
     def checkpoint(self, name: str) -> Path:
@@ -107,8 +110,8 @@ class RunFiles:
     def written(self) -> list[Path]:
         """What trainings left here, the config last; a user's files are not among it."""
         found = [
-            *self.checkpoints.glob(f"*{_SUFFIX}"),
-            *self.checkpoints.glob("*.damaged"),
+            *self._saved,
+            *(file.with_suffix(".damaged") for file in self._saved),
             *self.samples.glob("step_*"),
             *self.samples.glob("final.*"),
             *self.samples.glob("data.wav"),

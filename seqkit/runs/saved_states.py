@@ -1,13 +1,14 @@
 """The saved states of a run: which one it goes on from."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from seqkit import disk
-from seqkit.errors import CheckpointError
+from seqkit.errors import CheckpointError, UnreadableError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.layout import STATES, RunFiles
+from seqkit.runs.layout import RunFiles
 
 
 def load_last(
@@ -19,30 +20,47 @@ def load_last(
 
     Raises:
         CheckpointError: there are some, and all are damaged.
+        UnreadableError: one cannot be read now, though it may be whole: nothing is changed.
     """
-    damaged = []
-    # A whole `next` is newer than the others: the run was killed before it became `last`.
-    for name in STATES:
+    damaged: list[tuple[Path, CheckpointError]] = []
+
+    def whole(name: str) -> Checkpoint | None:
         file = files.checkpoint(name)
         if not file.exists():
-            continue
+            return None
         try:
             found = checkpoint.load(file, catalogue, advise=False)
             if found.training is None:
                 raise CheckpointError(f"{file}: it holds no training state")
+            return found
+        except UnreadableError:
+            raise
         except CheckpointError as error:
             damaged.append((file, error))
-            continue
-        for other, reason in damaged:
-            notice(f"{reason}; going on from {file.name}")
-            disk.rename(other, other.with_suffix(".damaged"))
-        if name == "next":  # the run may be finished, and never save again
-            take_next(files)
-        return found
-    if damaged:
+            return None
+
+    waiting, last = whole("next"), whole("last")
+    # A kill between the writing of `next` and the end of its renaming leaves it; another program
+    # that copied files of the run may have left an old one.
+    takes_next = waiting is not None and (last is None or _step(waiting) > _step(last))
+    found, name = (waiting, "next") if takes_next else (last, "last")
+    if found is None:
+        found, name = whole("previous"), "previous"
+        if found is not None and not damaged:
+            notice(f"{files.checkpoint('last')} is missing: going on from previous.safetensors")
+    if found is None and damaged:
         others = "".join(f"; nor is {file.name} of use" for file, _ in damaged[1:])
         raise CheckpointError(f"the run cannot go on: {damaged[0][1]}{others}")
-    return None
+    for file, reason in damaged:
+        notice(f"{reason}; going on from {name}.safetensors")
+        disk.rename(file, file.with_suffix(".damaged"))
+    if takes_next:  # the run may be finished, and never save again
+        take_next(files)
+    return found
+
+
+def _step(saved: Checkpoint) -> int:
+    return int(saved.metrics.get("step") or 0)
 
 
 def take_next(files: RunFiles) -> None:

@@ -11,13 +11,10 @@ import yaml
 from seqkit import disk, half_files
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Characters
-from seqkit.errors import CheckpointError, OutputError
+from seqkit.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
-from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.saved_states import load_last
 from tests.conftest import fill_disk
 
 pytestmark = pytest.mark.faults
@@ -97,39 +94,6 @@ def test_a_run_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
             folder.make()
 
 
-def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    notices: list[str] = []
-    assert load_last(folder.files, Catalogue(), notices.append) is None
-    with folder.claimed():
-        folder.make()
-        folder.save(checkpoint(1))
-        folder.save(checkpoint(2))
-    last, previous = (tmp_path / f"run/checkpoints/{n}.safetensors" for n in ("last", "previous"))
-    found = load_last(folder.files, Catalogue(), notices.append)
-    assert found is not None
-    assert found.metrics["step"] == 2
-    last.write_bytes(last.read_bytes()[:-1])
-    found = load_last(folder.files, Catalogue(), notices.append)
-    assert found is not None
-    assert found.metrics["step"] == 1
-    assert len(notices) == 1
-    assert not last.exists()  # set aside, so that it never takes the good one's place
-    last.write_bytes(b"")
-    previous.write_bytes(b"")
-    with pytest.raises(CheckpointError, match=r"last.*; nor is previous.* of use\Z"):
-        load_last(folder.files, Catalogue(), notices.append)
-
-
-def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    notices: list[str] = []
-    with folder.claimed():
-        folder.make()
-        folder.save_best(checkpoint(4))
-    assert load_last(folder.files, Catalogue(), notices.append) is None
-
-
 def test_metrics_are_cut_back_to_the_step(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     with folder.claimed():
@@ -193,39 +157,6 @@ def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:
     nowhere = RunFolder(Path("/proc/nowhere/run"))
     with pytest.raises(OutputError, match="run_dir=/proc/nowhere/run"), nowhere.claimed():
         nowhere.make()
-
-
-def test_a_kill_between_the_renames_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = RunFolder(tmp_path / "run")
-    with folder.claimed():
-        folder.make()
-        folder.save(checkpoint(1))
-        folder.save(checkpoint(2))
-        rename, names = disk.rename, []
-
-        def killed(source: Path, target: Path) -> None:
-            names.append(target.stem)
-            if target.stem == "last":
-                raise KeyboardInterrupt
-            rename(source, target)
-
-        monkeypatch.setattr(disk, "rename", killed)
-        with pytest.raises(KeyboardInterrupt):
-            folder.save(checkpoint(3))
-        monkeypatch.undo()
-        assert names == ["previous", "last"]
-        found = load_last(folder.files, Catalogue(), names.append)
-        assert found is not None
-        assert found.metrics["step"] == 3
-        last = read_checkpoint(folder.files.checkpoint("last"), Catalogue())
-        assert last.metrics["step"] == 3  # a finished run saves no other
-        folder.save(checkpoint(4))
-        found = load_last(folder.files, Catalogue(), names.append)
-        assert found is not None
-        assert found.metrics["step"] == 4
-        assert not folder.files.checkpoint("next").exists()
 
 
 def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

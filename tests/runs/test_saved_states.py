@@ -1,0 +1,148 @@
+"""Which saved state a run goes on from."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from seqkit import disk
+from seqkit.errors import CheckpointError, UnreadableError
+from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import load as read_checkpoint
+from seqkit.runs.folder import RunFolder
+from seqkit.runs.saved_states import load_last
+from tests.runs.test_folder import checkpoint
+
+
+def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    notices: list[str] = []
+    assert load_last(folder.files, Catalogue(), notices.append) is None
+    with folder.claimed():
+        folder.make()
+        folder.save(checkpoint(1))
+        folder.save(checkpoint(2))
+    last, previous = (tmp_path / f"run/checkpoints/{n}.safetensors" for n in ("last", "previous"))
+    found = load_last(folder.files, Catalogue(), notices.append)
+    assert found is not None
+    assert found.metrics["step"] == 2
+    last.write_bytes(last.read_bytes()[:-1])
+    found = load_last(folder.files, Catalogue(), notices.append)
+    assert found is not None
+    assert found.metrics["step"] == 1
+    assert len(notices) == 1
+    assert not last.exists()  # set aside, so that it never takes the good one's place
+    last.write_bytes(b"")
+    previous.write_bytes(b"")
+    with pytest.raises(CheckpointError, match=r"last.*; nor is previous.* of use\Z"):
+        load_last(folder.files, Catalogue(), notices.append)
+
+
+def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    notices: list[str] = []
+    with folder.claimed():
+        folder.make()
+        folder.save_best(checkpoint(4))
+    assert load_last(folder.files, Catalogue(), notices.append) is None
+
+
+def test_a_kill_between_the_renames_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.claimed():
+        folder.make()
+        folder.save(checkpoint(1))
+        folder.save(checkpoint(2))
+        rename, names = disk.rename, []
+
+        def killed(source: Path, target: Path) -> None:
+            names.append(target.stem)
+            if target.stem == "last":
+                raise KeyboardInterrupt
+            rename(source, target)
+
+        monkeypatch.setattr(disk, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            folder.save(checkpoint(3))
+        monkeypatch.undo()
+        assert names == ["previous", "last"]
+        found = load_last(folder.files, Catalogue(), names.append)
+        assert found is not None
+        assert found.metrics["step"] == 3
+        last = read_checkpoint(folder.files.checkpoint("last"), Catalogue())
+        assert last.metrics["step"] == 3  # a finished run saves no other
+        folder.save(checkpoint(4))
+        found = load_last(folder.files, Catalogue(), names.append)
+        assert found is not None
+        assert found.metrics["step"] == 4
+        assert not folder.files.checkpoint("next").exists()
+
+
+def save_all(folder: RunFolder, *steps: int) -> None:
+    """Save checkpoints of these steps, one after the other."""
+    with folder.claimed():
+        folder.make()
+        for step in steps:
+            folder.save(checkpoint(step))
+
+
+def step_of(file: Path) -> int:
+    return int(read_checkpoint(file, Catalogue()).metrics["step"])
+
+
+def test_a_next_that_is_older_than_the_last_is_left_alone(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    save_all(folder, 1, 2, 3)
+    checkpoint(1).save(folder.files.checkpoint("next"))
+    found = load_last(folder.files, Catalogue(), told.append)
+    assert (found and found.metrics["step"], told) == (3, [])
+    assert step_of(folder.files.checkpoint("last")) == 3
+    assert step_of(folder.files.checkpoint("previous")) == 2
+
+
+def test_a_damaged_last_takes_no_whole_ones_place(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    save_all(folder, 1, 2)
+    checkpoint(3).save(folder.files.checkpoint("next"))
+    folder.files.checkpoint("last").write_bytes(b"")
+    found = load_last(folder.files, Catalogue(), told.append)
+    assert found and found.metrics["step"] == 3
+    assert [line.endswith("; going on from next.safetensors") for line in told] == [True]
+    assert step_of(folder.files.checkpoint("last")) == 3
+    assert step_of(folder.files.checkpoint("previous")) == 1
+
+
+def test_a_last_that_is_missing_is_told(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    save_all(folder, 1, 2)
+    last = folder.files.checkpoint("last")
+    last.unlink()
+    found = load_last(folder.files, Catalogue(), told.append)
+    assert found and found.metrics["step"] == 1
+    assert told == [f"{last} is missing: going on from previous.safetensors"]
+
+
+def test_what_cannot_be_read_now_is_not_taken_for_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    save_all(folder, 1, 2)
+    last = folder.files.checkpoint("last")
+    whole, read = last.read_bytes(), Path.read_bytes
+
+    def fails(path: Path) -> bytes:
+        if path == last:
+            raise OSError(errno.EIO, "Input/output error")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", fails)
+    with pytest.raises(UnreadableError, match=r"last\.safetensors: cannot be read: input/output"):
+        load_last(folder.files, Catalogue(), print)
+    monkeypatch.undo()
+    assert last.read_bytes() == whole
+    monkeypatch.setattr("seqkit.runs.checkpoint.FORMAT", 0)
+    with pytest.raises(UnreadableError, match="format 1, and this seqkit reads format 0"):
+        load_last(folder.files, Catalogue(), print)
+    assert last.read_bytes() == whole
