@@ -13,7 +13,7 @@ from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.ranks import Ranks
 from seqkit.report import next_command
-from seqkit.runs import record, resume, saved_states
+from seqkit.runs import earlier, record, resume, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
@@ -71,8 +71,8 @@ def _last(
 
 def _starts_again(folder: RunFolder) -> str:
     said = f"{folder.path}: no checkpoint to go on from is left: the run starts again"
-    kept = folder.earlier_best
-    return f"{said}, and its best weights are kept in {kept}" if kept else said
+    kept = earlier.place(folder.files)
+    return f"{said}, and what is left of it is kept in {kept}" if kept else said
 
 
 def _run_folder(config: Config) -> RunFolder:
@@ -95,7 +95,7 @@ def _check_unused(config: Config, folder: RunFolder) -> None:
     goes_on = config.resume != "never" and folder.holds_run
     if config.overwrite or goes_on or not folder.is_used:
         return
-    if folder.files.config.exists():
+    if folder.holds_run and folder.files.config.exists():
         found = "a run: resume=auto goes on with it, overwrite=true replaces it"
     elif folder.holds_run:
         found = (

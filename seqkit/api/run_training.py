@@ -21,7 +21,9 @@ from seqkit.errors import (
 )
 from seqkit.generation.request import request_of
 from seqkit.model.char_rnn import CharRNN
+from seqkit.progress_line import counted
 from seqkit.report.observer import Report
+from seqkit.runs import earlier, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import (
     Diverged,
@@ -92,13 +94,14 @@ def _run(
     trainer, folder, ranks = training.trainer, training.folder, training.ranks
     followers = Observers()
     if ranks.leads:
-        _open_folder(training)
+        _open_folder(training, notice)
         followers.add(_writers(training, saver, followers.tell, notice))
         followers.add(observers)
         followers.add(standing_of(training, notice))
         followers.add([Report(folder, lambda: about_run(training), notice)])
     else:
         followers.add([_Contribution(training)])
+    _renew_best(training, saver, notice)
     followers.tell(_started(training))
 
     def save_and_stop(reason: str) -> str | None:
@@ -165,16 +168,36 @@ def _finish(training: Training, followers: Observers) -> None:
     )
 
 
-def _open_folder(training: Training) -> None:
+def _open_folder(training: Training, notice: Notice) -> None:
     """Make the run's folder, or take back what was recorded there after the last checkpoint."""
     folder, config = training.folder, training.config
     folder.make()
     training.ranks.advise(lambda: advice(training))
-    if config.overwrite and config.resume == "never":
-        folder.clear()
-    folder.set_best_aside()
-    folder.reopen(training.trainer.progress.step)
-    folder.write_config(config)
+    replaces = config.overwrite and config.resume == "never"
+    if not replaces:
+        earlier.keep(folder.files)
+    folder.write_config(config, replace=replaces)
+    if damaged := folder.reopen(training.trainer.progress.step):
+        lines = counted(damaged, "damaged line")
+        notice(f"{folder.files.metrics}: {lines} left out")
+
+
+def _renew_best(training: Training, saver: Saver, notice: Notice) -> None:
+    """Have `best` again where a run goes on and that file is lost."""
+    files, progress = training.folder.files, training.trainer.progress
+    validates = len(training.validation) > 0
+    known = progress.best_loss is not None or not validates
+    if not progress.step or not known:
+        return
+    if training.ranks.shared(lambda: saved_states.has_best(files, progress.best_step)):
+        return
+    lost = f"{files.checkpoint('best')} is missing, damaged or an old one"
+    if validates and progress.best_step != progress.step:
+        progress.forget_best()
+        notice(f"{lost}: the next validation chooses it anew")
+    elif training.ranks.leads:
+        saver.save_best(_best(training))
+        notice(f"{lost}: it is saved anew")
 
 
 def advice(training: Training) -> str:

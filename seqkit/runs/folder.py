@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import itertools
 import json
 import os
 import time
@@ -14,7 +13,7 @@ from seqkit import disk, room
 from seqkit.config import Config
 from seqkit.config_file import to_yaml
 from seqkit.errors import OutputError
-from seqkit.runs import saved_states
+from seqkit.runs import own_config, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.claim import Claim, is_claimed
 from seqkit.runs.layout import RunFiles
@@ -49,10 +48,12 @@ class RunFolder:
     def holds_run(self) -> bool:
         """Whether there is a run to go on with; a timed folder is always new.
 
-        Its checkpoints are enough: somebody may have copied nothing else.
+        Its checkpoints are enough: somebody may have copied nothing else. A config.yaml alone has
+        to be one that a run wrote: other programs have files of this name, too.
         """
-        known = self.files.config.exists() or self.files.has_training_states
-        return not self._timed and known
+        return not self._timed and (
+            self.files.has_training_states or own_config.is_a_runs(self.files.config)
+        )
 
     @property
     def is_used(self) -> bool:
@@ -163,10 +164,16 @@ class RunFolder:
             for file in self.files.written:
                 disk.remove(file)
 
-    def write_config(self, config: Config) -> None:
-        """Keep the settings as they were after recipe and command line were put together."""
+    def write_config(self, config: Config, replace: bool = False) -> None:
+        """Keep the settings as they were after recipe and command line were put together.
+
+        With `replace`, what an earlier run left goes, once there is room for the new file.
+        """
         with disk.atomic_write(self.files.config) as stream:
             stream.write(to_yaml(config).encode("utf-8", "surrogateescape"))
+            if replace:
+                stream.sync()
+                self.clear()
         self.is_begun = True
 
     def write_about(self, about: dict[str, Any]) -> None:
@@ -181,34 +188,25 @@ class RunFolder:
         with disk.atomic_write(self.files.summary) as stream:
             stream.write((json_text(summary, indent=2) + "\n").encode())
 
-    @property
-    def earlier_best(self) -> Path | None:
-        """What `set_best_aside` would call the best weights; None where there are none to keep."""
-        files = self.files
-        if files.has_training_states or not files.checkpoint("best").exists():
-            return None
-        names = (f"earlier_best_{number}" for number in itertools.count(1))
-        return next(file for file in map(files.checkpoint, names) if not file.exists())
+    def reopen(self, step: int) -> int:
+        """Take back what was recorded after `step`, to go on from there.
 
-    def set_best_aside(self) -> None:
-        """Keep the best weights of a run that has to start again from the new run's own."""
-        if kept := self.earlier_best:
-            disk.rename(self.files.checkpoint("best"), kept)
-
-    def reopen(self, step: int) -> None:
-        """Take back what was recorded after `step`, to go on from there."""
+        Returns:
+            How many lines in the middle of metrics.jsonl were damaged, and are left out.
+        """
+        damaged = 0
+        if self.files.metrics.exists():
+            kept, lines = [], self.files.metrics.read_bytes().splitlines()
+            for number, line in enumerate(lines, 1):
+                try:
+                    if json.loads(line)["step"] <= step:
+                        kept.append(line + b"\n")
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    damaged += number < len(lines)  # a kill leaves half a line at the end
+            with disk.atomic_write(self.files.metrics) as stream:
+                stream.write(b"".join(kept))
         disk.remove(self.files.summary)
-        if not self.files.metrics.exists():
-            return
-        kept = []
-        for line in self.files.metrics.read_bytes().splitlines():
-            try:
-                if json.loads(line)["step"] <= step:
-                    kept.append(line + b"\n")
-            except (ValueError, KeyError, TypeError):
-                break  # the half line of a run that was killed
-        with disk.atomic_write(self.files.metrics) as stream:
-            stream.write(b"".join(kept))
+        return damaged
 
     def record(self, event: str, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl. Raises as `save`."""

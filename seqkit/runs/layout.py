@@ -122,16 +122,17 @@ class RunFiles:
 
     @property
     def others(self) -> list[Path]:
-        """What no training left here; of hidden files nothing is told."""
-        own = {
-            *(self.config, self.metrics, self.summary, self.about, self.report, self.log),
-            *(self.samples, self.checkpoints, self.tensorboard),
-        }
+        """What is here if there is no run: its folders may be, but nothing in them.
+
+        Of hidden files nothing is told, nor of runs that were kept (`earlier`).
+        """
+        own = (self.samples, self.checkpoints, self.tensorboard)
         try:
             return sorted(
                 path
                 for path in self.path.iterdir()
-                if path not in own and not path.name.startswith(".")
+                if not path.name.startswith((".", "earlier_"))
+                and not (path in own and path.is_dir() and _is_empty(path))
             )
         except OSError:  # no folder, or one that whoever writes to it finds out about
             return []
@@ -207,6 +208,11 @@ def names_of(runs: Sequence[Path], folder: Path) -> str:
     """The names of runs in a folder, in a message; of many the first ones."""
     names = ", ".join(str(run.relative_to(folder)) for run in runs[:_SHOWN])
     return names + (" …" if len(runs) > _SHOWN else "")
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether there is no file in a folder but hidden ones."""
+    return all(file.name.startswith(".") for file in folder.iterdir())
 
 
 def require_run(path: Path) -> None:

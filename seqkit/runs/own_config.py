@@ -19,23 +19,38 @@ def read_config(folder: Path) -> Config:
     """
     file = RunFiles(folder).config
     try:
+        config = from_yaml(_read(file), str(file))
+        if not config.recipe:
+            raise ConfigError(f"{file}: it names no recipe")
+    except FileNotFoundError as error:
+        raise ConfigError(f"run_dir={folder}: {_instead_of_a_run(folder)}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{error}. {_how_to_go_on(folder)}") from error
+    return config
+
+
+def is_a_runs(file: Path) -> bool:
+    """Whether a config.yaml is there and has the settings of a run, and of nothing else."""
+    try:
+        return bool(file.is_file() and from_yaml(_read(file), str(file)))
+    except (ConfigError, CheckpointError):
+        return False
+
+
+def _read(file: Path) -> bytes:
+    """The content. Raises FileNotFoundError, ConfigError, CheckpointError."""
+    try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise CheckpointError(f"{file}: not a regular file")
         with file.open("rb") as stream:
             content = stream.read(LARGEST + 1)
-    except FileNotFoundError as error:
-        raise ConfigError(f"run_dir={folder}: {_instead_of_a_run(folder)}") from error
+    except FileNotFoundError:
+        raise
     except OSError as error:
         raise CheckpointError(f"{file}: cannot be read: {disk.describe(error)}") from error
-    try:
-        if len(content) > LARGEST:
-            raise ConfigError(f"{file}: larger than any config that seqkit writes")
-        config = from_yaml(content, str(file))
-        if not config.recipe:
-            raise ConfigError(f"{file}: it names no recipe")
-    except ConfigError as error:
-        raise ConfigError(f"{error}. {_how_to_go_on(folder)}") from error
-    return config
+    if len(content) > LARGEST:
+        raise ConfigError(f"{file}: larger than any config that seqkit writes")
+    return content
 
 
 def _how_to_go_on(folder: Path) -> str:

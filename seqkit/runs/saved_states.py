@@ -7,7 +7,7 @@ from seqkit import disk
 from seqkit.errors import CheckpointError, UnreadableError
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.checkpoint import Checkpoint, is_whole, peek
 from seqkit.runs.layout import RunFiles
 
 
@@ -57,6 +57,16 @@ def load_last(
     if takes_next:  # the run may be finished, and never save again
         take_next(files)
     return found
+
+
+def has_best(files: RunFiles, step: int) -> bool:
+    """Whether `best` is there and whole, of the step that was the best or a later one."""
+    best = files.checkpoint("best")
+    header = peek(best)
+    try:
+        return header is not None and int(header["metrics"]["step"]) >= step and is_whole(best)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return False
 
 
 def _step(saved: Checkpoint) -> int:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import load as read_checkpoint
 from tests.conftest import SMALL, TINY, Run, same, weights
 
 pytestmark = pytest.mark.faults
@@ -104,27 +106,89 @@ def test_a_run_without_a_checkpoint_to_go_on_from_starts_again(
     else:
         (tmp_path / "a" / "checkpoints" / "last.safetensors").unlink()
         (tmp_path / "a" / "checkpoints" / "previous.safetensors").unlink(missing_ok=True)
-    best = tmp_path / "a" / "checkpoints" / "best.safetensors"
-    kept = best.with_stem("earlier_best_1")
-    content = best.read_bytes() if best.exists() else b""
+    left = contents(tmp_path / "a")
     again = run(*arguments, "resume=auto")
     assert again.code == 0, again.err
-    assert "no checkpoint to go on from is left: the run starts again" in again.err
+    kept = tmp_path / "a" / "earlier_1"
+    assert f"the run starts again, and what is left of it is kept in {kept}\n" in again.err
+    assert contents(kept) == left
     assert weights(tmp_path / "a")
-    assert (kept.read_bytes() if kept.exists() else b"") == content
-    assert (f"best weights are kept in {kept}" in again.err) == bool(content)
+    assert run("report", f"run_dir={kept}").code == 0
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """All files in a folder that are not hidden."""
+    files = [file for file in folder.rglob("*") if file.is_file() and file.name[0] != "."]
+    return {file.relative_to(folder): file.read_bytes() for file in files}
+
+
+def test_a_run_that_saved_nothing_starts_again_in_its_place(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3"]
+    assert run(*arguments).code == 0
+    shutil.rmtree(tmp_path / "a" / "checkpoints")
+    (tmp_path / "a" / "summary.json").unlink()  # as after a kill before the first save
+    again = run(*arguments, "resume=auto")
+    assert (again.code, again.err.count("the run starts again\n")) == (0, 1)
+    assert not (tmp_path / "a" / "earlier_1").exists()
+
+
+@pytest.mark.parametrize("resume", ["never", "auto"])
+@pytest.mark.parametrize(
+    "names", [["metrics.jsonl", "summary.json"], ["samples/final.wav"], ["config.yaml"]]
+)
+def test_a_folder_without_a_runs_config_and_checkpoints_is_somebodys(
+    names: list[str], resume: str, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / "a" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "a" / name).write_text("epochs: 3\n")
+    refused = run(
+        *(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=1"),
+        *(f"resume={resume}", "overwrite=true"),
+    )
+    assert (refused.code, refused.err.count("\n")) == (6, 1)
+    shown = names[0].partition("/")[0]
+    assert f"this folder holds other things ({shown}" in refused.err
+    assert {(tmp_path / "a" / name).read_text() for name in names} == {"epochs: 3\n"}
+
+
+@pytest.mark.parametrize("how", ["missing", "damaged"])
+@pytest.mark.parametrize("at_best", [True, False])
+def test_a_best_that_is_lost_is_made_anew(
+    how: str, at_best: bool, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    folder, rate = f"run_dir={tmp_path / 'a'}", 0.01 if at_best else 9
+    words = [*TINY, f"data.path={text_file}", folder, "train.validate_every=1", "train.average=0"]
+    assert run(*words, "train.max_steps=4", f"optimizer.lr={rate}").code == 0
+    summary = json.loads((tmp_path / "a" / "summary.json").read_text())
+    assert (summary["best_step"] == 4) == at_best
+    best = tmp_path / "a" / "checkpoints" / "best.safetensors"
+    content = best.read_bytes()
+    best.unlink() if how == "missing" else best.write_bytes(content[:-1] + b"x")
+    more = run(folder, "resume=auto", "train.max_steps=5")
+    assert more.code == 0, more.err
+    said = "it is saved anew" if at_best else "the next validation chooses it anew"
+    assert f"{best} is missing, damaged or an old one: {said}\n" in more.err
+    found = read_checkpoint(best, Catalogue()).metrics
+    summary = json.loads((tmp_path / "a" / "summary.json").read_text())
+    assert found["best_step"] == summary["best_step"] == found["step"]
 
 
 def test_damaged_metrics_are_cut_back(run: Run, text_file: Path, tmp_path: Path) -> None:
     arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
     assert run(*arguments, "train.max_steps=3").code == 0
-    with (tmp_path / "a" / "metrics.jsonl").open("ab") as metrics:
-        metrics.write(b"\xff\xfe")
+    file = tmp_path / "a" / "metrics.jsonl"
+    first, *rest = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([first, b'{"step": "\n', b"[" * 100_000 + b"\n", *rest, b"\xff\xfe"]))
     (tmp_path / "a" / "summary.json").write_text('{"steps": Infinity}')
     again = run(*arguments, "train.max_steps=5", "resume=auto")
     assert again.code == 0, again.err
-    lines = (tmp_path / "a" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines][-1] == 5
+    assert f"{file}: 2 damaged lines left out\n" in again.err
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert lines[: 1 + len(rest)] == [first, *rest]
+    assert json.loads(lines[-1])["step"] == 5
 
 
 def test_a_checkpoint_without_a_training_state_is_passed_over(

@@ -48,7 +48,10 @@ def test_a_folder_of_other_things_is_no_runs(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"other things \(a, b, c and 1 more\): give a new or an"):
         RunFolder(place).check_no_others()
     RunFolder(place, timed=True).check_no_others()  # it gets a number
-    (place / "config.yaml").touch()
+    (place / "config.yaml").write_text("epochs: 3\n")
+    with pytest.raises(OutputError, match="other things"):
+        RunFolder(place).check_no_others()  # another program's
+    RunFolder(place).write_config(Config())
     RunFolder(place).check_no_others()  # a run, and what its owner put beside it
 
 
