@@ -79,7 +79,8 @@ class TimeBudget:
         self._clock = clock
         self._ticked = clock()
         self._begun = 0.0  # seconds spent when the last step began
-        self._expected = 0.0  # seconds of the next step, as far as is known
+        self._expected = 0.0  # seconds of the next step: those of one of the last two, as a step
+        self._last = math.inf  # may also take long because the process was suspended
         self._stepped: float | None = None  # when the last step was done, but for the first one
         self._recent = (0.0, 0.0)  # steps and seconds, those long ago counting less
         self._saved = 0.0  # seconds spent when the state was last asked for
@@ -124,8 +125,10 @@ class TimeBudget:
         """A step is done. The first one of a sitting takes longer: the pace is that of others."""
         self.tick()
         own = self.spent.seconds - self._begun
-        self._expected = own if self._stepped is not None else max(own - _SETUP, 0.0)
-        if self._stepped is not None:
+        if self._stepped is None:
+            self._expected = max(own - _SETUP, 0.0)
+        else:
+            self._expected, self._last = min(own, self._last), own
             took = self.spent.seconds - self._stepped
             steps, seconds = (math.exp(-took / _MEMORY) * amount for amount in self._recent)
             self._recent = (steps + 1, seconds + took)

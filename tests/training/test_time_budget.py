@@ -162,6 +162,16 @@ def test_no_step_begins_that_is_expected_to_end_too_late(
     assert budget.total_steps(made) == (made if made > 1 else 0)
 
 
+def test_a_step_in_which_the_process_was_suspended_does_not_end_it() -> None:
+    now = 0.0
+    budget = TimeBudget(1.0, OptimizerConfig(), None, lambda: now)
+    for step, took in enumerate((1.0, 0.1, 0.1, 35.0)):
+        budget.learning_rate(step)
+        now += took
+        budget.stepped()
+    assert not budget.is_up
+
+
 def test_a_number_of_steps_limits_it_too() -> None:
     machine = Machine()
     training = machine.training(max_steps=80)
