@@ -79,8 +79,8 @@ class TimeBudget:
         self._clock = clock
         self._ticked = clock()
         self._begun = 0.0  # seconds spent when the last step began
-        self._expected = 0.0  # seconds of the next step: those of one of the last two, as a step
-        self._last = math.inf  # may also take long because the process was suspended
+        # In one of the last two steps the process may have been suspended: the shorter one counts.
+        self._last, self._expected = math.inf, 0.0  # seconds of the last step, and of the next
         self._stepped: float | None = None  # when the last step was done, but for the first one
         self._recent = (0.0, 0.0)  # steps and seconds, those long ago counting less
         self._saved = 0.0  # seconds spent when the state was last asked for
