@@ -10,7 +10,7 @@ from seqkit import disk, stdout
 from seqkit.config import Config, DataConfig
 from seqkit.console import Product
 from seqkit.errors import ConfigError, OutputError
-from seqkit.runs import layout
+from seqkit.runs import layout, protected
 
 _OTHER_FILES = 256  # that the process may have open
 _FEWEST_OTHER_FILES = 64
@@ -21,7 +21,8 @@ def free_files(config: Config) -> list[Path]:
 
     Raises:
         ConfigError: `out` is no name of a file.
-        OutputError: a file exists, is what the command reads, or cannot be made.
+        OutputError: a file exists, is what the command reads or what no command may write over, or
+            cannot be made.
     """
     if config.out is None or config.out == "-":
         return []
@@ -36,6 +37,7 @@ def free_files(config: Config) -> list[Path]:
         if file.exists() and not file.is_file():
             raise OutputError(f"{file} is no regular file: give the name of one, or out=-")
         _check_not_read(file, config)
+        protected.refuse(file)
         if file.exists() and not config.overwrite:
             raise disk.exists_error(file)
         if not file.parent.is_dir():
@@ -54,24 +56,20 @@ def result_file(config: Config) -> Path | None:
 def _check_not_read(file: Path, config: Config) -> None:
     """Refuse a file that the command reads, or may read the next time.
 
-    That is any that would be a part of the data in a folder, and any among a run's checkpoints.
+    That is also any that would be a part of the data in a folder.
 
     Raises:
         OutputError: it is one of these; `overwrite` does not help.
     """
-    places = [Path(name) for name in (config.checkpoint, config.run_dir) if name]
-    named = (config.prompt_file, config.prompt_audio, *config.data.path)
-    for read in (*places, *(Path(name) for name in named if name)):
-        if _is_same(file, read):
+    named = (config.checkpoint, config.prompt_file, config.prompt_audio, *config.data.path)
+    for read in filter(None, named):
+        if _is_same(file, Path(read)):
             raise OutputError(f"out={file} is what is read: give another name")
     for folder in map(Path, config.data.path):
         if _would_be_read(file, folder, config.data):
             raise OutputError(
                 f"out={file} would be read as a part of data.path={folder}: give another folder"
             )
-    for run in map(layout.run_of, places):
-        if layout.is_run(run) and _is_same(file.parent, layout.RunFiles(run).checkpoints):
-            raise OutputError(f"out={file} is among the run's checkpoints: give another folder")
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -14,6 +14,7 @@ from seqkit.data.shards.settings import unlike
 from seqkit.errors import ConfigError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.progress_line import counted
+from seqkit.runs import protected
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -23,6 +24,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = Path(str(config.out))
     if out.exists() and not out.is_dir():
         raise OutputError(f"out={out} is a file: give a folder for the shards")
+    protected.refuse(out)
     data = remote.settled(config.data, disk.cache_dir(), console.notice, console.progress)
     with ended_by_signals("the same command goes on with what it has written"):
         index = prepare(

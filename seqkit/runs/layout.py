@@ -248,11 +248,6 @@ def _saved_at(run: Path) -> float:
     return 0.0
 
 
-def run_of(place: Path) -> Path:
-    """The folder of the run that `place` is, or of which it is a checkpoint; it need be no run."""
-    return place.absolute().parent.parent if place.is_file() else place
-
-
 def samples_folder(checkpoint: Path) -> Path:
     """Where samples of a checkpoint go: the `samples/` of its run, or else its own folder."""
     folder = checkpoint.parent

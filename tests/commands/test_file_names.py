@@ -10,7 +10,7 @@ import pytest
 import soundfile
 import yaml
 
-from seqkit.commands import outputs
+from seqkit.commands import COMMANDS, outputs
 from seqkit.config import Config, DataConfig
 from seqkit.errors import OutputError
 from tests.conftest import SENTENCE, SMALL, TINY, Run
@@ -80,6 +80,9 @@ READ_AS_OUT = {
     "another of its checkpoints": ("evaluate", "checkpoint={best}", "out={last}"),
     "a file of a folder": ("score", "checkpoint={run}", "data.path={here}", "out={text}"),
     "a new file in it": ("score", "checkpoint={run}", "data.path={here}", "out={here}/new.jsonl"),
+    "one of another run": ("generate", "checkpoint={other}", "out={last}"),
+    "a copy": ("score", "checkpoint={run}", "out={kept}"),
+    "a folder of a link": ("generate", "checkpoint={best_link}", "out={last}"),
     "one of several": ("generate", "checkpoint={run}", "streams=2", "out={dir}/best.safetensors"),
 }
 
@@ -94,13 +97,47 @@ def test_what_is_read_is_never_replaced(
     link.symlink_to(text_file)
     folder = copy / "checkpoints"
     places = {"run": copy, "text": text_file, "link": link, "dir": folder, "here": tmp_path}
+    places |= {"other": trained, "kept": tmp_path / "kept.txt", "best_link": tmp_path / "lnk"}
+    shutil.copy(folder / "best.safetensors", places["kept"])
+    places["best_link"].symlink_to(folder / "best.safetensors")
     places |= {name: folder / f"{name}.safetensors" for name in ("best", "last")}
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     words = [word.format(**places) for word in READ_AS_OUT[what]]
     refused = run(*words, "overwrite=true")
     assert refused.code == 6, refused.err
-    told = ("is what is read: give", "the run's checkpoints: give", "would be read as a part of")
+    told = ("is what is read: give", "overwrite does not help", "would be read as a part of")
     assert any(words in refused.err for words in told)
+    assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+
+WITH_OUT = {
+    "generate": ("checkpoint={run}",),
+    "evaluate": ("checkpoint={run}",),
+    "score": ("checkpoint={run}",),
+    "compare": ("runs={run}",),
+    "compress": ("checkpoint={run}", "data.path={text}"),
+    "decompress": ("checkpoint={run}", "data.path={text}"),
+    "prepare": ("data.path={text}",),
+    "doctor": ("data.path={text}",),
+    "export": ("checkpoint={run}",),
+    "bench": ("shape=toy",),
+}
+
+
+@pytest.mark.parametrize("command", WITH_OUT)
+def test_no_command_writes_over_another_run(
+    command: str, run: Run, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    assert set(WITH_OUT) == {name for name, one in COMMANDS.items() if "out" in one.reads}
+    other = tmp_path / "run"
+    shutil.copytree(trained, other)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    words = [word.format(run=trained, text=text_file) for word in WITH_OUT[command]]
+    for name in ("checkpoints/new", "checkpoints/last.safetensors", "config.yaml", ".lock"):
+        refused = run(command, *words, f"out={other / name}", "overwrite=true")
+        assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
+        if command != "prepare":  # of a file it says that it needs a folder
+            assert "give another name; overwrite does not help" in refused.err
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
 
 

@@ -1,0 +1,87 @@
+"""The files that no command writes over, by whatever name."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seqkit.errors import OutputError
+from seqkit.runs import protected
+from tests.conftest import EARLIER_RUNS
+
+OWN = (
+    *("config.yaml", "about.json", "metrics.jsonl", "summary.json", "report.html", "log", ".lock"),
+    *("checkpoints/last.safetensors", "checkpoints/new.txt", "checkpoints/deep/new.txt"),
+    *("tensorboard/new", "checkpoints", "CHECKPOINTS/new.txt", "samples/../log"),
+)
+
+
+@pytest.fixture
+def run_folder(trained: Path, tmp_path: Path) -> Path:
+    copy = tmp_path / "run"
+    shutil.copytree(trained, copy)
+    return copy
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("way", ["itself", "link", "link to the run", "relative"])
+def test_a_runs_own_files_are_refused(
+    way: str, name: str, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = run_folder / name
+    if way == "link":
+        out = tmp_path / "link.txt"
+        out.symlink_to(run_folder / name)
+    elif way == "link to the run":
+        (tmp_path / "other").symlink_to(run_folder)
+        out = tmp_path / "other" / name
+    elif way == "relative":
+        monkeypatch.chdir(run_folder / "samples")
+        out = Path("..") / name
+    with pytest.raises(OutputError) as told:
+        protected.refuse(out)
+    assert str(told.value) == (
+        f"out={out} is one of the files of the run {run_folder.resolve()}: give another name; "
+        "overwrite does not help"
+    )
+
+
+def test_a_link_among_a_runs_files_is_refused_wherever_it_leads(
+    run_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").touch()
+    link = run_folder / "checkpoints" / "kept.safetensors"
+    link.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutputError, match="is one of the files of the run"):
+        protected.refuse(link)
+
+
+def test_a_checkpoint_is_refused_wherever_it_lies(run_folder: Path, tmp_path: Path) -> None:
+    files = [*EARLIER_RUNS.rglob("*.safetensors")]
+    assert files
+    files.append(run_folder / "checkpoints" / "best.safetensors")
+    for file in files:
+        copy, hard = tmp_path / "kept.wav", tmp_path / "other.txt"
+        copy.write_bytes(file.read_bytes()[:-1])  # cut short, it may still be dear
+        os.link(copy, hard)
+        for out in (copy, hard):
+            with pytest.raises(OutputError, match="is a checkpoint: give another name; overwrite"):
+                protected.refuse(out)
+            out.unlink()
+
+
+@pytest.mark.parametrize("name", ["samples/final.txt", "samples/log", "score.html", "deep/log"])
+def test_samples_and_a_users_own_files_in_a_run_may_be_written(name: str, run_folder: Path) -> None:
+    protected.refuse(run_folder / name)
+
+
+def test_files_of_no_run_may_be_written_over(tmp_path: Path) -> None:
+    (tmp_path / "log").touch()
+    (tmp_path / "checkpoints").mkdir()
+    for name in ("log", "config.yaml", "checkpoints/a.txt", "a\0b", "a" * 300, "pipe"):
+        protected.refuse(tmp_path / name)
+    os.mkfifo(tmp_path / "pipe")
+    protected.refuse(tmp_path / "pipe")
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    protected.refuse(tmp_path / "round" / "a.txt")
