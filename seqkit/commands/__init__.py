@@ -122,7 +122,7 @@ COMMANDS = {
         needs=("data.path",),
         meanings={
             "out": "the folder for the shards",
-            "overwrite": "replace the shards that are there",
+            "overwrite": "replace the shards that are there, once the new ones are whole",
             "recipe": "prepare the data as this recipe reads them",
         },
     ),

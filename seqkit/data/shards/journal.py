@@ -1,10 +1,14 @@
-"""What is done of a preparation, kept in its folder so that the same command can go on."""
+"""What is done of a preparation, kept in its folder so that the same command can go on.
+
+Where shards stand already, the new ones are written to a folder among them, `next`, and take their
+place once all of them are whole.
+"""
 
 import contextlib
 import dataclasses
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +16,18 @@ import numpy as np
 
 from seqkit import disk, half_files
 from seqkit.data.shards import starts
-from seqkit.data.shards.index import INDEX, Shard, is_shards, read_index
+from seqkit.data.shards.index import INDEX, Index, Shard, is_shards, read_index
 from seqkit.data.shards.tasks import Written
 from seqkit.errors import DataError, OutputError
 
-_NAME = "prepare.jsonl"
+_NAME, _NEXT = "prepare.jsonl", "next"
 _SHARD = re.compile(r"\d{6,}\.(bin|sizes)")
 
 
 class Journal:
     """The file prepare.jsonl: what the shards are made of and with, and a line for each of them.
 
+    place: the folder to which they are written.
     settings: the first line, empty as long as it is not written.
     written: the shards by their numbers.
     """
@@ -33,8 +38,9 @@ class Journal:
         Raises:
             OutputError: what is there is another preparation.
         """
-        self._path = folder / _NAME
+        self._folder, self._path = folder, folder / _NAME
         self._identity = identity
+        self.place = _place_in(folder)
         self.settings: dict[str, Any] = {}
         self.written: dict[int, Written] = {}
         first, *lines = [*_lines(self._path)] or [None]
@@ -42,7 +48,7 @@ class Journal:
             return
         if first.get("identity") != identity:
             if overwrite:
-                _forget(folder)
+                self._forget()
                 return
             raise OutputError(
                 f"{folder} holds what is done of preparing other files, or with other settings: "
@@ -59,6 +65,7 @@ class Journal:
 
     def begin(self, settings: Mapping[str, Any]) -> None:
         """Write the first line. Raises OutputError."""
+        disk.remove(self.place / INDEX)  # of another preparation
         self.settings = {"identity": self._identity, **settings}
         disk.append(self._path, json.dumps(self.settings) + "\n")
 
@@ -68,67 +75,110 @@ class Journal:
         line = {"task": number, **dataclasses.asdict(written)}
         disk.append(self._path, json.dumps(line) + "\n")
 
-    def end(self) -> None:
-        """Everything is done: what a preparation needs to go on is removed. Raises OutputError."""
+    def finished(self) -> Index | None:
+        """The index of all shards, if a process was killed while it put them into the folder."""
+        return self._index() if self.settings else None
+
+    def end(self, index: Index) -> None:
+        """Everything is written: write the index, and remove what a preparation needs to go on.
+
+        Shards that stood in the folder go only now. Raises OutputError.
+        """
+        index.save(self.place)
         for one in self.written.values():
             if one.shard is not None:
-                disk.remove(starts.sizes_file(self._path.with_name(one.shard.file)))
+                disk.remove(starts.sizes_file(self.place / one.shard.file))
+        if self.place != self._folder:
+            self._take_place(index)
         disk.remove(self._path)
+
+    def _index(self) -> Index | None:
+        """The index of all shards in `next`, None as long as it is not written."""
+        if self.place != self._folder:
+            with contextlib.suppress(DataError):
+                return read_index(self.place)[0]
+        return None
+
+    def _take_place(self, index: Index) -> None:
+        """Replace the shards in the folder by those in `next`, or go on with that."""
+        disk.remove(self._folder / INDEX)  # nobody reads some of both
+        new = [*(shard.file for shard in index.shards), starts.FILE]
+        for name in new:
+            if (self.place / name).exists():
+                disk.rename(self.place / name, self._folder / name)
+        _remove_shards(self._folder, but=new)
+        index.save(self._folder)
+        disk.remove(self.place / INDEX)
+        _remove_if_empty(self.place)
+
+    def _forget(self) -> None:
+        """Remove what is done of another preparation; if all is written, let it take its place."""
+        if index := self._index():
+            self._take_place(index)
+        elif self.place.exists():
+            _remove_shards(self.place)
+        with disk.reopen(self._path) as file:
+            file.seek(0)
+            file.truncate()
 
 
 @contextlib.contextmanager
 def claimed(folder: Path, *, overwrite: bool) -> Iterator[None]:
     """Keep a folder for this process; it is made, and half files are removed from it.
 
-    With `overwrite` shards that are there are removed, too.
-
     Raises:
-        OutputError: the folder holds something else, or whole shards, or another process has it.
+        OutputError: the folder holds something else, or whole shards and `overwrite` is false, or
+            another process has it.
     """
     new = not folder.exists()
     disk.make_folder(folder)
     _check(folder, overwrite=overwrite)
     with disk.reopen(folder / _NAME) as file:
         _lock(folder, file.fileno())
-        if overwrite and (folder / INDEX).exists():
-            disk.remove(folder / INDEX)
-            _remove_shards(folder)
         try:
             yield
         finally:
-            for half in folder.glob(half_files.PATTERN):
-                disk.remove(half)
+            for place in (folder, folder / _NEXT):
+                for half in place.glob(half_files.PATTERN):
+                    disk.remove(half)
             if not _size(folder / _NAME):  # nothing was begun
                 disk.remove(folder / _NAME)
-                if new and not any(folder.iterdir()):
-                    disk.remove_folder(folder)
+                _remove_if_empty(folder / _NEXT)
+                if new:
+                    _remove_if_empty(folder)
 
 
-def _forget(folder: Path) -> None:
-    """Remove what another preparation left in a folder that is claimed. Raises OutputError."""
-    _remove_shards(folder)
-    with disk.reopen(folder / _NAME) as file:
-        file.seek(0)
-        file.truncate()
+def _place_in(folder: Path) -> Path:
+    """Where in a folder new shards are written: not where others stand."""
+    place = folder / _NEXT
+    return place if (folder / INDEX).exists() or place.exists() else folder
 
 
 def _check(folder: Path, *, overwrite: bool) -> None:
     """Refuse a folder with anything but shards in it, or with whole ones."""
-    try:
-        names = sorted(entry.name for entry in folder.iterdir())
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
+    names = _names_in(folder)
     begun = _NAME in names or is_shards(folder)
+    if begun and (folder / _NEXT).is_dir():
+        names.remove(_NEXT)
+        names += [f"{_NEXT}/{name}" for name in _names_in(folder / _NEXT)]
     for name in names:
-        own = (
-            _SHARD.fullmatch(name)
-            or name in (INDEX, starts.FILE, _NAME)
-            or (folder / name).match(half_files.PATTERN)
-        )
-        if not begun or not own:
+        if not begun or not _is_own(name.removeprefix(f"{_NEXT}/")):
             raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
     if INDEX in names and not overwrite:
         raise OutputError(_what_is_there(folder))
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
+
+
+def _is_own(name: str) -> bool:
+    """Whether a preparation gives a file this name."""
+    known = _SHARD.fullmatch(name) or name in (INDEX, starts.FILE, _NAME)
+    return bool(known or Path(name).match(half_files.PATTERN))
 
 
 def _what_is_there(folder: Path) -> str:
@@ -145,10 +195,16 @@ def _what_is_there(folder: Path) -> str:
     )
 
 
-def _remove_shards(folder: Path) -> None:
-    for file in folder.iterdir():
-        if _SHARD.fullmatch(file.name) or file.name == starts.FILE:
-            disk.remove(file)
+def _remove_shards(folder: Path, but: Collection[str] = ()) -> None:
+    """Remove shards, and where documents start in them, except for some files."""
+    for name in {*_names_in(folder)} - {*but}:
+        if _SHARD.fullmatch(name) or name == starts.FILE:
+            disk.remove(folder / name)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.exists() and not any(folder.iterdir()):
+        disk.remove_folder(folder)
 
 
 def _size(file: Path) -> int:

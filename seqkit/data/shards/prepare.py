@@ -50,7 +50,7 @@ def prepare(
         out: the folder of the shards.
         catalogue: where data sets and codecs are looked for.
         notice: tells the user what was found.
-        overwrite: remove the shards that are there.
+        overwrite: replace shards that are there, once the new ones are whole.
         progress: shows how far the files were read.
         processes: how many work; by default one for each core, and one for little data.
 
@@ -79,18 +79,19 @@ def prepare(
     crew = Crew(processes, source.meter)
     with journal.claimed(out, overwrite=overwrite):
         done = Journal(out, identity(source.files, asked_for(data)), overwrite=overwrite)
-        if not done.settings:
-            fit = fitting.of_sound if sound else fitting.of_text
-            done.begin(fit(job, source, crew, catalogue))
-        begun = done.settings
-        bad = {int(number): reason for number, reason in begun["bad"].items()}
-        codec = codecs.from_spec(begun["codec"], catalogue)
-        most = None if sound else size * symbol_dtype(codec.size).itemsize
-        job = replace(job, codec=codec, most=most)
-        written = _write(job, [*source.files.values()], bad, done, crew)
-        index, notes = _index(job, source, written, bad, search)
-        index.save(out)
-        done.end()
+        index, notes = done.finished(), list[str]()
+        if index is None:
+            if not done.settings:
+                fit = fitting.of_sound if sound else fitting.of_text
+                done.begin(fit(job, source, crew, catalogue))
+            begun = done.settings
+            bad = {int(number): reason for number, reason in begun["bad"].items()}
+            codec = codecs.from_spec(begun["codec"], catalogue)
+            most = None if sound else size * symbol_dtype(codec.size).itemsize
+            job = replace(job, folder=done.place, codec=codec, most=most)
+            written = _write(job, [*source.files.values()], bad, done, crew)
+            index, notes = _index(job, source, written, bad, search)
+        done.end(index)
     for note in notes:
         notice(note)
     return index

@@ -12,12 +12,24 @@ from seqkit.data.shards import plan
 from seqkit.data.shards.index import Index
 from seqkit.data.shards.prepare import prepare
 from seqkit.plugins import Catalogue
+from tests.conftest import SENTENCE
 
 Prepare = Callable[..., Index]
+Small = Callable[[int], None]
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+def letters(tmp_path: Path) -> Path:
+    """A folder of texts with characters of one to four bytes."""
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    for number, text in enumerate(("né à Zürich\r\n", "x\r", "“𝄞” ", SENTENCE, "a")):
+        (folder / f"{number}.txt").write_text(text * 9, newline="")
+    return folder
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Small:
     """Let shards be made of so many bytes."""
     return lambda size: monkeypatch.setattr(plan, "SHARD", size)
 

@@ -4,7 +4,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,19 +20,7 @@ from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.plugins import Catalogue
 from tests.conftest import SENTENCE, fill_disk
 from tests.data.replacing import replaced
-from tests.data.shards.conftest import Prepare, encoded, read, starts_in
-
-Small = Callable[[int], None]
-
-
-@pytest.fixture
-def letters(tmp_path: Path) -> Path:
-    """A folder of texts with characters of one to four bytes."""
-    folder = tmp_path / "letters"
-    folder.mkdir()
-    for number, text in enumerate(("né à Zürich\r\n", "x\r", "“𝄞” ", SENTENCE, "a")):
-        (folder / f"{number}.txt").write_text(text * 9, newline="")
-    return folder
+from tests.data.shards.conftest import Prepare, Small, encoded, read, starts_in
 
 
 @pytest.fixture
@@ -138,12 +127,13 @@ def test_a_preparation_goes_on_and_checks_what_stands(
     small(40)
     folder = tmp_path / "shards"
     whole = prepared(path=[str(letters)])
+    shutil.rmtree(folder)
     with monkeypatch.context() as full:
         fill_disk(full, files=".000005.bin.*")
         with pytest.raises(
             OutputError, match=r"000005\.bin: no space left .*: all shards take up to 0\.0 MB"
         ):
-            prepared(path=[str(letters)], overwrite=True)
+            prepared(path=[str(letters)])
     assert sorted(file.name for file in folder.iterdir()) == [
         *(f"00000{number}.{kind}" for number in range(5) for kind in ("bin", "sizes")),
         "prepare.jsonl",

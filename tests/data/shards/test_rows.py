@@ -48,7 +48,7 @@ def test_a_journal_does_not_grow_with_rows(
                 prepared(overwrite=True, **data)
         lines = (tmp_path / "shards" / "prepare.jsonl").read_bytes().splitlines()
         sizes.append(len(lines[-1]))
-        index = prepared(**data)
+        index = prepared(overwrite=True, **data)
         assert (index.documents, index.symbols) == ([count], count)
         assert starts_in(tmp_path / "shards") == [*range(count)]
     assert sizes[1] - sizes[0] < 20
