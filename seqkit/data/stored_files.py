@@ -153,6 +153,7 @@ class StoredFiles:
             while content:  # the system gives 2 GB at most
                 size = handle.read_into(content, begin)
                 if not size:
+                    self._check_size(number, handle.stamp()[0])  # as of one that was cut before
                     raise DataError(f"{self._files[number].path}: cut short: {self._remedy}")
                 content, begin = content[size:], begin + size
         except OSError as error:

@@ -60,6 +60,20 @@ def test_a_file_that_changes_after_it_was_checked_is_an_error(
     assert np.array_equal(symbols[:700], VALUES[:700])  # of another file
 
 
+def test_a_file_that_is_cut_short_while_it_is_read_is_told_as_one_that_was_before(
+    written: list[StoredFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    symbols, path, read = row(written), written[2].path, os.preadv
+
+    def cut(file: int, into: list[memoryview], at: int) -> int:
+        os.truncate(path, 7)
+        return read(file, into, at)
+
+    monkeypatch.setattr(os, "preadv", cut)
+    with pytest.raises(DataError, match=rf"{path.name}: 7 bytes in place of the 2,400 that were"):
+        symbols[800:900]
+
+
 @pytest.mark.parametrize("other", ["touched", "replaced", "deleted"])
 def test_a_file_whose_content_is_the_same_may_change(other: str, written: list[StoredFile]) -> None:
     symbols, path = row(written), written[2].path
