@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from tests.conftest import TINY, Run, environment
+from tests.conftest import SENTENCE, TINY, Run, environment
 from tests.warm_python import python
 
 NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 8000)
@@ -22,6 +22,12 @@ def test_too_little_data_says_how_much_is_needed_and_there(run: Run, tmp_path: P
     sound = run("recipe=wav_generation", f"data.path={tmp_path / 'short.wav'}")
     assert sound.code == 3
     assert "at least 285 symbols, 0.036 s, in all, where there are 200, 0.025 s, or" in sound.err
+    for lanes, count in (("1 lane", 2), ("2 lanes", 4)):
+        (tmp_path / "short.txt").write_text(SENTENCE * count)
+        words = (f"data.path={tmp_path / 'short.txt'}", f"run_dir={tmp_path / lanes}")
+        little = run(*TINY, *words, "train.max_steps=1")
+        assert little.code == 0, little.err
+        assert f"the data is short: {lanes} in place of train.batch_size=4\n" in little.err
 
 
 def test_a_moment_of_sound_is_not_trained_on_for_minutes(run: Run, tmp_path: Path) -> None:
