@@ -10,12 +10,13 @@ from seqkit.errors import OutputError
 
 
 def require(path: Path, size: int) -> None:
-    """Refuse a file, or what is called after it, of so many bytes that its disk has no room for.
+    """Refuse a file, or what is in a folder, of so many bytes that its disk has no room for.
 
     Raises OutputError.
     """
     try:
-        folder = next(folder for folder in path.absolute().parents if folder.is_dir())
+        places = (path.absolute(), *path.absolute().parents)
+        folder = next(place for place in places if place.is_dir())
         total, _, free = shutil.disk_usage(folder)
     except OSError:
         return  # whoever writes there is told why

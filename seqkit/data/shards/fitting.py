@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.data import audio_corpus, codecs, text_corpus
-from seqkit.data.codecs import Characters, Codec
+from seqkit.data.codecs import Bytes, Characters, Codec, code_points
 from seqkit.data.corpus_cache import Source
 from seqkit.data.recordings import Loudness, Recordings
 from seqkit.data.shards import tasks
@@ -22,7 +22,7 @@ from seqkit.symbols import Integers
 
 
 def of_sound(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[str, Any]:
-    """The spec of the quantiser that the keys ask for; raises as `Recordings.codec`."""
+    """As `of_text` for sound, whose length is not told; raises as `Recordings.codec`."""
     recordings = Recordings(job.config, source)
 
     def measured(rate: int) -> Loudness:
@@ -39,11 +39,13 @@ def of_sound(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict
         return whole
 
     codec = recordings.codec(audio_corpus.quantiser_kind(job.config, catalogue), measured)
-    return {"codec": _spec(codec), "bad": {}}
+    return {"codec": _spec(codec), "bad": {}, "symbols": None}
 
 
 def of_text(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[str, Any]:
     """The spec of a codec that fits the text, and which files are no text, by their numbers.
+
+    With them how many symbols there are at least, None where that is not known.
 
     Raises:
         DataError: a file cannot be read; or all are left out.
@@ -58,13 +60,17 @@ def of_text(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[
     if len(bad) == len(files):
         raise DataError(f"{job.located}: nothing is left of the text: {next(iter(bad.values()))}")
     if characters:
-        return {"codec": _spec(Characters.from_counts(counts, config.max_vocabulary)), "bad": bad}
+        codec = Characters.from_counts(counts, config.max_vocabulary)
+        known = int(counts[code_points(codec.vocabulary)].sum())
+        return {"codec": _spec(codec), "bad": bad, "symbols": known}
     good = [file for number, file in enumerate(files) if str(number) not in bad]
     size = sum(file.stat().st_size for file in good)
+    least = size if kind is Bytes and not config.of_rows else None
     with codecs.failures(kind, "fit"), crew.meter.shown("finding the characters", size):
         pieces = (p for file in good for p in pieces_of(file, kind.kind, config, crew.meter))
         try:
-            return {"codec": _spec(kind.fit(pieces, config.max_vocabulary)), "bad": bad}
+            spec = _spec(kind.fit(pieces, config.max_vocabulary))
+            return {"codec": spec, "bad": bad, "symbols": least}
         except ValueError as error:
             raise DataError(f"{job.located}: {error}") from error
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from seqkit import disk, half_files
+from seqkit import disk, half_files, room
 from seqkit.data.shards import starts
 from seqkit.data.shards.index import INDEX, Index, Shard, is_shards, read_index
 from seqkit.data.shards.tasks import Written
@@ -68,6 +68,14 @@ class Journal:
         disk.remove(self.place / INDEX)  # of another preparation
         self.settings = {"identity": self._identity, **settings}
         disk.append(self._path, json.dumps(self.settings) + "\n")
+
+    def require_room(self, size: int) -> None:
+        """Refuse shards of so many bytes, those that are done among them, if the disk is too small.
+
+        Raises OutputError.
+        """
+        done = sum(file.stat().st_size for file in self.place.glob("*.bin"))
+        room.require(self.place, size - done)
 
     def add(self, number: int, written: Written) -> None:
         """A shard stands. Raises OutputError."""

@@ -84,17 +84,27 @@ def prepare(
             if not done.settings:
                 fit = fitting.of_sound if sound else fitting.of_text
                 done.begin(fit(job, source, crew, catalogue))
-            begun = done.settings
-            bad = {int(number): reason for number, reason in begun["bad"].items()}
-            codec = codecs.from_spec(begun["codec"], catalogue)
-            most = None if sound else size * symbol_dtype(codec.size).itemsize
-            job = replace(job, folder=done.place, codec=codec, most=most)
-            written = _write(job, [*source.files.values()], bad, done, crew)
-            index, notes = _index(job, source, written, bad, search)
+            index, notes = _all_written(job, source, search, done, crew, catalogue)
         done.end(index)
     for note in notes:
         notice(note)
     return index
+
+
+def _all_written(
+    job: Job, source: Source, search: Search, done: Journal, crew: Crew, catalogue: Catalogue
+) -> tuple[Index, list[str]]:
+    """The index of all shards, once they are written, and what the user is told."""
+    begun = done.settings
+    bad = {int(number): reason for number, reason in begun["bad"].items()}
+    codec = codecs.from_spec(begun["codec"], catalogue)
+    itemsize = symbol_dtype(codec.size).itemsize
+    most = None if isinstance(codec, Quantiser) else source.bytes * itemsize
+    if (least := begun.get("symbols")) is not None:
+        done.require_room(least * itemsize)
+    job = replace(job, folder=done.place, codec=codec, most=most)
+    written = _write(job, [*source.files.values()], bad, done, crew)
+    return _index(job, source, written, bad, search)
 
 
 def _write(

@@ -1,5 +1,6 @@
 """Shards that are prepared anew: the old ones stay until all of the new ones are whole."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from seqkit.data.shards import starts
 from seqkit.data.shards.index import Index, read_index
 from seqkit.errors import DataError, OutputError
 from tests.conftest import SENTENCE, fill_disk
-from tests.data.shards.conftest import Prepare, Small, read
+from tests.data.shards.conftest import Prepare, Small, encoded, read
 
 OTHER = "something else entirely, of fewer letters " * 3
 
@@ -71,6 +72,22 @@ def test_a_full_disk_leaves_the_old_shards_and_the_same_call_goes_on(
     check(folder, whole)
     assert len(whole.shards) > len(index.shards)
     assert written == {name: (folder / name).stat().st_mtime_ns for name in written}
+
+
+@pytest.mark.parametrize("kind", ["text", "bytes"])
+def test_room_for_the_new_shards_is_looked_for_before_the_first_is_written(
+    kind: str, letters: Path, folder: Path, prepared: Prepare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = {"path": [str(letters)], "kind": kind}
+    before, usage = content(folder), shutil.disk_usage
+    free = len(encoded(**keys)[0]) - 1
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(path)._replace(free=free))
+    with pytest.raises(OutputError, match=r"write .*next: it takes 0\.0 MB, and 0\.0 MB are free"):
+        prepared(overwrite=True, **keys)
+    assert before.items() <= content(folder).items()
+    assert not (folder / "next").exists()
+    free += 1
+    check(folder, prepared(overwrite=True, **keys))
 
 
 @pytest.mark.parametrize("overwrite", [True, False])

@@ -1,0 +1,25 @@
+"""Room is looked for on the disk that a file is written to."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seqkit import room
+from seqkit.errors import OutputError
+
+
+@pytest.mark.parametrize("name", [".", "new", "new/deep/file", "file"])
+def test_the_disk_is_that_of_the_nearest_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "mounted"
+    here.mkdir()
+    (here / "file").touch()
+    usage = shutil.disk_usage
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda path: usage(path)._replace(free=5 if path == here else 1 << 50)
+    )
+    room.require(here / name, 5)
+    with pytest.raises(OutputError, match=r"it takes 0\.0 MB, and 0\.0 MB are free on its disk"):
+        room.require(here / name, 6)
