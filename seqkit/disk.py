@@ -80,6 +80,11 @@ class OutputFile:
             self._stream.flush()
             os.fsync(self._stream.fileno())
 
+    def renew(self) -> None:
+        """Give the file the time stamp of now. Raises OutputError."""
+        with _failures(self._path):
+            os.utime(self._stream.fileno() if os.name == "posix" else self._path)
+
     def fileno(self) -> int:
         """The operating system's number. Raises OutputError."""
         with _failures(self._path):
@@ -109,8 +114,7 @@ def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[
         size: how many bytes it will have, if that is known: they have to be free.
 
     Raises:
-        OutputError: the file cannot be written; or it is there at the end, and `overwrite` is
-            false.
+        OutputError: it cannot be written, or is there at the end and `overwrite` is false.
     """
     with scratch(path, size) as (stream, temporary):
         yield stream
@@ -132,8 +136,7 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
     It is removed when the block ends; after a kill, by the next process that writes there.
 
     Args:
-        path: what the file is for, which is told when it cannot be written; folders above it are
-            made.
+        path: what the file is for, told when it cannot be written; folders above it are made.
         size: as in `atomic_write`.
 
     Raises:
@@ -185,12 +188,6 @@ def reopen(path: Path) -> OutputFile:
     """A file to be written anew or left as it is, made if it is not there. Raises OutputError."""
     with _failures(path):
         return OutputFile(open_file(path, "ab"), path)
-
-
-def renew(path: Path) -> None:
-    """Give a file the time stamp of now. Raises OutputError."""
-    with _failures(path):
-        os.utime(path)
 
 
 def reserve(paths: Sequence[Path]) -> bool:
@@ -268,9 +265,8 @@ def _failures(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = ""
-        if cache_dir() in path.parents:
-            hint = ": name another folder for the cache with SEQKIT_CACHE_DIR"
+        in_cache = cache_dir() in path.parents
+        hint = ": name another folder for the cache with SEQKIT_CACHE_DIR" if in_cache else ""
         raise OutputError(f"cannot write {path}: {describe(error)}{hint}") from error
 
 

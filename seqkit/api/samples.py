@@ -65,7 +65,8 @@ def _amount(symbols: int, training: Training) -> str:
 
 
 def closing_file(training: Training) -> Path:
-    """Where the closing sample goes if it is not printed."""
+    """Where the closing sample goes if it is not printed. Raises OutputError as `check_own`."""
+    training.folder.check_own()
     return training.folder.files.sample("final").with_suffix(training.medium.suffix)
 
 

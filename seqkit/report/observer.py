@@ -92,5 +92,6 @@ class Report:
 
     def _write(self, state: State) -> None:
         begun = self._clock()
+        self._folder.check_own()
         page.write(self._folder.path, state)
         self._page = self._clock() - begun

@@ -9,6 +9,7 @@ import io
 import json
 import stat
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -65,8 +66,11 @@ class Checkpoint:
         """The keys with which other data is read as the training's own was."""
         return data if self.newline == "keep" else dataclasses.replace(data, newline=self.newline)
 
-    def save(self, path: Path) -> None:
-        """Write the file: afterwards it is there and whole, or the old one is untouched."""
+    def save(self, path: Path, check: Callable[[], object] = lambda: None) -> None:
+        """Write the file: afterwards it is there and whole, or the old one is untouched.
+
+        `check` is called when all is written, and may yet refuse: large files take a while.
+        """
         record = {
             "format": FORMAT,
             "model": dataclasses.asdict(self.model),
@@ -86,6 +90,7 @@ class Checkpoint:
         with disk.atomic_write(path, size=len(header) + sum(map(len, contents))) as stream:
             for part in digest.signed(header, contents):
                 stream.write(part)
+            check()
 
     def build(self, device: torch.device) -> CharRNN:
         """The network with its weights, on a device."""

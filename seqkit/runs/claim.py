@@ -13,7 +13,7 @@ import secrets
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from seqkit import disk
 from seqkit.disk import OutputFile
@@ -62,17 +62,29 @@ class Claim:
             raise
         self._file = file
         self._ended.clear()
-        renewing = threading.Thread(target=self._renew, daemon=True)
+        renewing = threading.Thread(target=self._renew, args=(file,), daemon=True)
         renewing.start()
         self._renewing = renewing  # started, if a signal comes in between
 
     def check(self) -> None:
-        """Raises OutputError if another host took over, as after this process was suspended."""
-        owner = _owner(self._place)
-        if self.held and owner is not None and owner["of"] != self._own["of"]:
+        """Raises OutputError if the folder is not this process's any more.
+
+        Another host took it over while this process was suspended, and may have ended since; or
+        another folder has its name. It is cheap enough to be asked before every write.
+        """
+        if self._file is None:
+            return
+        same, owner = _look(self._place, self._file)
+        if owner is not None and owner["of"] != self._own["of"]:
             raise OutputError(
                 f"another training took this folder over, {_described(owner)}: this one ends, so "
                 "that they do not mix"
+            )
+        if not same or owner is None:
+            raise OutputError(
+                f"{self._place} is no longer the file that this training holds: its folder was "
+                "moved or replaced, or another training was here. This one ends, so that they do "
+                "not mix"
             )
 
     def release(self) -> None:
@@ -90,22 +102,22 @@ class Claim:
             self._file.close()
         self._file = None
 
-    def _renew(self) -> None:
+    def _renew(self, file: OutputFile) -> None:
         while not self._ended.wait(_BEAT):
             with contextlib.suppress(OutputError):
-                disk.renew(self._place)
+                file.renew()
 
 
 def is_claimed(place: Path) -> bool:
     """Whether a living process owns the folder of this lock file, as far as can be told."""
-    if not place.is_file():
+    if place.is_symlink() or not place.is_file():
         return False
     locks = False
     if os.name == "posix":
         import fcntl
 
         try:
-            with place.open("rb") as file:  # closing it ends the lock, which others wait for
+            with _opened(place) as file:  # closing it ends the lock, which others wait for
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             locks = True
         except BlockingIOError:
@@ -173,14 +185,36 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _owner(place: Path) -> dict[str, Any] | None:
-    """Who a lock file names; None for nobody, and for what an earlier seqkit left."""
+def _opened(place: Path) -> IO[bytes]:
+    """The lock file itself, to be read: no link is followed, no pipe waited for. Raises OSError."""
+    itself = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return open(place, "rb", opener=lambda name, flags: os.open(name, flags | itself))
+
+
+def _look(place: Path, file: OutputFile) -> tuple[bool, dict[str, Any] | None]:
+    """Whether a lock file is the one that is open, and who it names."""
     try:
-        with place.open("rb") as file:
-            owner = json.loads(file.read(_LARGEST))
+        with _opened(place) as there:
+            same = os.path.sameopenfile(there.fileno(), file.fileno())
+            return same, _named(there.read(_LARGEST))
+    except OSError:
+        return False, None
+
+
+def _owner(place: Path) -> dict[str, Any] | None:
+    """Who a lock file names; None for nobody."""
+    with contextlib.suppress(OSError), _opened(place) as file:
+        return _named(file.read(_LARGEST))
+    return None
+
+
+def _named(content: bytes) -> dict[str, Any] | None:
+    """Who the content of a lock file names; None for nobody, and for what no seqkit wrote."""
+    try:
+        owner = json.loads(content)
         process = int(owner["pid"])
         known = {"host": str(owner["host"]), "pid": process, "of": str(owner["of"])}
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     return known if process > 0 else None
 

@@ -158,6 +158,10 @@ class RunFolder:
         for folder in (self.path, self.files.checkpoints, self.files.samples):
             disk.clear_halves(folder.absolute())  # of a run that was killed
 
+    def check_own(self) -> None:
+        """Raise OutputError where this folder is not this training's any more."""
+        self._claim.check()
+
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""
         if self.is_used:
@@ -167,8 +171,10 @@ class RunFolder:
     def write_config(self, config: Config, replace: bool = False) -> None:
         """Keep the settings as they were after recipe and command line were put together.
 
-        With `replace`, what an earlier run left goes, once there is room for the new file.
+        With `replace`, what an earlier run left goes, once there is room for the new file. Raises
+        as `save`.
         """
+        self.check_own()
         with disk.atomic_write(self.files.config) as stream:
             stream.write(to_yaml(config).encode("utf-8", "surrogateescape"))
             if replace:
@@ -178,13 +184,13 @@ class RunFolder:
 
     def write_about(self, about: dict[str, Any]) -> None:
         """Write about.json. Raises as `save`."""
-        self._claim.check()
+        self.check_own()
         with disk.atomic_write(self.files.about) as stream:
             stream.write((json_text(about, indent=2) + "\n").encode())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write summary.json, which also marks the run as finished. Raises as `save`."""
-        self._claim.check()
+        self.check_own()
         with disk.atomic_write(self.files.summary) as stream:
             stream.write((json_text(summary, indent=2) + "\n").encode())
 
@@ -210,11 +216,12 @@ class RunFolder:
 
     def record(self, event: str, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl. Raises as `save`."""
-        self._claim.check()
+        self.check_own()
         disk.append(self.files.metrics, json.dumps({"event": event, **values}) + "\n")
 
     def note(self, text: str) -> None:
-        """Append to the log."""
+        """Append to the log. Raises as `save`."""
+        self.check_own()
         disk.append(self.files.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
 
     def save(self, saved: Checkpoint) -> None:
@@ -223,17 +230,17 @@ class RunFolder:
         The new file is whole before the others are touched.
 
         Raises:
-            OutputError: it cannot be written, or another host took this folder over.
+            OutputError: it cannot be written, or this folder is another training's by now.
         """
-        self._claim.check()
-        saved.save(self.files.checkpoint("next"))
-        saved_states.take_next(self.files)
+        self.check_own()
+        saved.save(self.files.checkpoint("next"), self.check_own)
+        saved_states.take_next(self.files, self.check_own)
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint. Raises as `save`."""
-        self._claim.check()
+        self.check_own()
         best = dataclasses.replace(saved, training=None, training_tensors={})
-        best.save(self.files.checkpoint("best"))
+        best.save(self.files.checkpoint("best"), self.check_own)
 
 
 def make_numbered(base: Path) -> Path:

@@ -141,6 +141,7 @@ class Samples:
             return
         try:
             symbols = self._generate()
+            self._folder.check_own()
             stem = self._folder.files.sample(f"step_{event.step:07}")
             file = save_sample(self._medium, symbols, stem)
             preview = self._medium.preview(symbols, file)

@@ -73,9 +73,13 @@ def _step(saved: Checkpoint) -> int:
     return int(saved.metrics.get("step") or 0)
 
 
-def take_next(files: RunFiles) -> None:
-    """Make `next` the last checkpoint."""
+def take_next(files: RunFiles, check: Callable[[], object] = lambda: None) -> None:
+    """Make `next` the last checkpoint; `check` may refuse halfway, after a process was suspended.
+
+    Raises OutputError.
+    """
     last = files.checkpoint("last")
     if last.exists():
         disk.rename(last, files.checkpoint("previous"))
+        check()
     disk.rename(files.checkpoint("next"), last)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,51 @@ def test_what_names_nobody_is_nobodys(content: bytes, tmp_path: Path) -> None:
     claim = Claim(tmp_path / ".lock")
     claim.take()
     claim.release()
+
+
+def deleted(place: Path) -> None:
+    place.unlink()
+
+
+def emptied(place: Path) -> None:
+    """As by another host's training that took over, and ended."""
+    place.write_bytes(b"")
+
+
+def copied(place: Path) -> None:
+    """As by `cp -a a b; ln -sfn b latest`, to a training in `latest`."""
+    copy = place.with_name("copy")
+    copy.write_bytes(place.read_bytes())
+    copy.replace(place)
+
+
+def linked(place: Path) -> None:
+    place.symlink_to(place.rename(place.with_name("moved")))
+
+
+@pytest.mark.parametrize("lose", [deleted, emptied, copied, linked])
+def test_only_the_very_file_that_was_taken_is_held(
+    lose: Callable[[Path], None], tmp_path: Path
+) -> None:
+    claim = Claim(tmp_path / ".lock")
+    claim.take()
+    lose(tmp_path / ".lock")
+    left = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(OutputError, match="no longer the file that this training holds"):
+        claim.check()
+    claim.release()
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == left
+    again = Claim(tmp_path / ".lock")
+    again.take()
+    again.release()
+
+
+def test_a_run_that_was_moved_is_found_under_its_old_name(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    claim = Claim(tmp_path / "a" / ".lock")
+    claim.take()
+    (tmp_path / "a").rename(tmp_path / "b")
+    (tmp_path / "a").symlink_to("b")
+    claim.check()
+    claim.release()
+    assert (tmp_path / "b" / ".lock").read_bytes() == b""

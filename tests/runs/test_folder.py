@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 import torch
@@ -80,11 +81,48 @@ def test_a_training_that_lost_its_folder_writes_nothing_more(tmp_path: Path) -> 
             lambda: folder.record("train", {"step": 1}),
             lambda: folder.write_about({}),
             lambda: folder.write_summary({}),
+            lambda: folder.write_config(Config()),
+            lambda: folder.note("text"),
         ]
         for write in writes:
             with pytest.raises(OutputError, match="took this folder over, process 7 on 'else"):
                 write()
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [".lock"]
+
+
+def test_a_folder_that_is_lost_while_a_checkpoint_is_written_keeps_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    open_file, rename = disk.open_file, disk.rename
+
+    def suspended_in_writing(path: Path, mode: str) -> IO[bytes]:
+        folder.files.lock.write_bytes(b"")  # another host took it over, and ended
+        return open_file(path, mode)
+
+    def suspended_in_renaming(source: Path, target: Path) -> None:
+        rename(source, target)
+        folder.files.lock.write_bytes(b"")
+
+    with folder.claimed():
+        folder.make()
+        folder.save(checkpoint(1))
+        folder.save_best(checkpoint(1))
+        before = {file: file.read_bytes() for file in folder.files.checkpoints.iterdir()}
+        own = folder.files.lock.read_bytes()
+        monkeypatch.setattr(disk, "open_file", suspended_in_writing)
+        for save in (folder.save, folder.save_best):
+            folder.files.lock.write_bytes(own)
+            with pytest.raises(OutputError, match="no longer the file that this training holds"):
+                save(checkpoint(2))
+            assert {file: file.read_bytes() for file in before} == before
+            assert len([*folder.files.checkpoints.iterdir()]) == len(before)
+        monkeypatch.setattr(disk, "open_file", open_file)
+        monkeypatch.setattr(disk, "rename", suspended_in_renaming)
+        folder.files.lock.write_bytes(own)
+        with pytest.raises(OutputError, match="no longer the file that this training holds"):
+            folder.save(checkpoint(2))
+        assert not folder.files.checkpoint("last").exists()  # nothing took its name
 
 
 def test_a_run_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:

@@ -1,0 +1,89 @@
+"""A training whose folder is not its own any more: it ends, and writes to nobody's run."""
+
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import TINY, Run, start, wait_for_steps
+from tests.runs.test_claim import no_locks
+
+pytestmark = pytest.mark.faults
+
+
+def contents(run: Path) -> dict[Path, bytes]:
+    """All files of a run."""
+    return {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
+
+
+def ended(training: "subprocess.Popen[str]") -> str:
+    """What a training said that lost its folder."""
+    out, said = training.communicate()
+    assert training.returncode == 6, said
+    assert not out
+    assert "Traceback" not in said
+    return said
+
+
+@pytest.mark.parametrize("way", ["link", "name"])
+def test_another_run_under_the_name_of_the_folder_stays(
+    way: str, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    place, own, other = tmp_path / "place", tmp_path / "own", tmp_path / "other"
+    shutil.copytree(trained, other)
+    if way == "link":
+        own.mkdir()
+        place.symlink_to(own)
+    keys = ("train.max_steps=1000000", "train.validate_every=20", "train.checkpoint_every=5")
+    training = start(place, text_file, *keys)
+    wait_for_steps(place, 40)
+    before = contents(other)
+    if way == "link":
+        (tmp_path / "new").symlink_to(other)
+        (tmp_path / "new").replace(place)
+    else:
+        place.rename(own)
+        other.rename(place)
+        before = {place / file.relative_to(other): content for file, content in before.items()}
+    ended(training)
+    assert contents(place if way == "name" else other) == before
+    assert (own / "checkpoints" / "last.safetensors").exists()
+
+
+def test_a_run_that_is_moved_before_its_first_checkpoint_is_not_begun_again(
+    text_file: Path, tmp_path: Path
+) -> None:
+    place, own = tmp_path / "place", tmp_path / "own"
+    training = start(place, text_file, "train.max_steps=1000000", "train.validate_every=1000000")
+    wait_for_steps(place, 20)
+    place.rename(own)
+    assert f"{place / '.lock'} is no longer the file that this training holds" in ended(training)
+    assert not place.exists()
+    assert not [*own.glob("checkpoints/*")]
+
+
+def test_a_training_that_wakes_up_after_another_host_has_ended_its_run_leaves_it(
+    text_file: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "run"
+    keys = ("train.max_steps=400", "train.checkpoint_every=10", "train.validate_every=100")
+    training = start(place, text_file, *keys)
+    while not (place / "checkpoints" / "last.safetensors").exists():
+        time.sleep(0.01)
+    process = json.loads((place / ".lock").read_text())["pid"]
+    os.kill(process, signal.SIGSTOP)
+    os.utime(place / ".lock", (0, 0))
+    monkeypatch.setattr(platform, "node", lambda: "elsewhere")
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    other = run(*TINY, f"data.path={text_file}", f"run_dir={place}", *keys, "resume=auto")
+    assert other.code == 0, other.err
+    left = contents(place)
+    os.kill(process, signal.SIGCONT)
+    assert "no longer the file that this training holds" in ended(training)
+    assert contents(place) == left
