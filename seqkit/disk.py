@@ -37,8 +37,12 @@ def describe(error: OSError) -> str:
 
 
 def open_file(path: Path, mode: str) -> IO[bytes]:
-    """Open a file for writing: every stream below comes from here, so tests can let it fail."""
-    return path.open(mode)
+    """Open a file for writing: every stream below comes from here, so tests can let it fail.
+
+    What is added to ("ab") is the file itself, never what a link leads to.
+    """
+    itself = getattr(os, "O_NOFOLLOW", 0) if mode == "ab" else 0
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags | itself, 0o666))
 
 
 class OutputFile:

@@ -10,12 +10,13 @@ import json
 import os
 import platform
 import secrets
+import stat
 import threading
 import time
 from pathlib import Path
 from typing import IO, Any
 
-from seqkit import disk
+from seqkit import disk, half_files
 from seqkit.disk import OutputFile
 from seqkit.errors import OutputError
 from seqkit.visible import visible_line
@@ -25,6 +26,7 @@ _LEASE = 60.0  # seconds without one after which the owner counts as dead on oth
 _PATIENCE = 0.2  # seconds for which a reader may hold the lock, to see whether another does
 _LOOK_AGAIN = 0.01  # seconds
 _LARGEST = 1000  # bytes of an owner
+_TRIES = 20  # to own a lock file in the place of another
 
 
 class Claim:
@@ -44,27 +46,45 @@ class Claim:
 
     def take(self) -> None:
         """Own the folder. Raises OutputError if another process does, or none can."""
-        if self._place.exists() and not self._place.is_file():  # opening a pipe waits for ever
-            raise OutputError(f"{self._place} is not a regular file: remove it")
-        file = disk.reopen(self._place)
-        try:
-            locks = _lock(file, self._place)
-            owner = _owner(self._place)
-            if owner is not None:
-                _refuse_living(owner, self._place, locks=locks)
-            self._own = {"host": platform.node(), "pid": os.getpid(), "of": secrets.token_hex(8)}
-            file.seek(0)
-            file.truncate()
-            file.write(json.dumps(self._own).encode() + b"\n")
-            file.sync()
-        except BaseException:
-            file.close()
-            raise
+        for _ in range(_TRIES):
+            if file := self._written():
+                break
+            _replace(self._place)
+        else:
+            raise OutputError(f"{self._place} is replaced again and again: start again")
         self._file = file
         self._ended.clear()
         renewing = threading.Thread(target=self._renew, args=(file,), daemon=True)
         renewing.start()
         self._renewing = renewing  # started, if a signal comes in between
+
+    def _written(self) -> OutputFile | None:
+        """Write this process into the lock file, unless that would write to another file.
+
+        That is so where it is a link, or has a second name; then None. Raises as `take`.
+        """
+        if self._place.is_symlink():
+            return None
+        if self._place.exists() and not self._place.is_file():  # opening a pipe waits for ever
+            raise OutputError(f"{self._place} is not a regular file: remove it")
+        with contextlib.ExitStack() as closing:
+            file = closing.enter_context(disk.reopen(self._place))
+            locks = _lock(file, self._place)
+            names = os.fstat(file.fileno()).st_nlink  # before the look: it may lose this one
+            same, owner = _look(self._place, file)
+            if not same:  # another process has just replaced it
+                return None
+            if owner is not None:
+                _refuse_living(owner, self._place, locks=locks)
+            if names > 1:
+                return None
+            self._own = {"host": platform.node(), "pid": os.getpid(), "of": secrets.token_hex(8)}
+            file.seek(0)
+            file.truncate()
+            file.write(json.dumps(self._own).encode() + b"\n")
+            file.sync()
+            closing.pop_all()
+        return file
 
     def check(self) -> None:
         """Raises OutputError if the folder is not this process's any more.
@@ -183,6 +203,21 @@ def _lives(process: int) -> bool:
     except OSError:  # another user's
         return True
     return True
+
+
+def _replace(place: Path) -> None:
+    """Remove a lock file that is a link or has a second name. Raises OutputError."""
+    try:
+        with half_files.folder_held(place.parent) as alone:  # who is second finds the new file
+            found = place.lstat()
+            if alone and (stat.S_ISLNK(found.st_mode) or found.st_nlink > 1):
+                disk.remove(place)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise OutputError(f"cannot replace {place}: {disk.describe(error)}") from error
+    if not alone:
+        time.sleep(_LOOK_AGAIN)
 
 
 def _opened(place: Path) -> IO[bytes]:

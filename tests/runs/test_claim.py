@@ -196,3 +196,79 @@ def test_a_run_that_was_moved_is_found_under_its_old_name(tmp_path: Path) -> Non
     claim.check()
     claim.release()
     assert (tmp_path / "b" / ".lock").read_bytes() == b""
+
+
+def symbolic(place: Path, mine: Path) -> None:
+    place.symlink_to(mine)
+
+
+def hard(place: Path, mine: Path) -> None:
+    """As after `cp -al`."""
+    place.hardlink_to(mine)
+
+
+@pytest.mark.parametrize("content", [b"mine", b"", b'{"host": "gone", "pid": 7, "of": "x"}'])
+@pytest.mark.parametrize("link", [symbolic, hard])
+def test_nothing_is_written_to_a_file_that_a_lock_links_to(
+    link: Callable[[Path, Path], None], content: bytes, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    mine.write_bytes(content)
+    os.utime(mine, (1e9, 1e9))
+    link(tmp_path / ".lock", mine)
+    assert not is_claimed(tmp_path / ".lock")
+    claim = Claim(tmp_path / ".lock")
+    claim.take()
+    claim.check()
+    assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
+    claim.release()
+    assert (mine.read_bytes(), mine.stat().st_mtime) == (content, 1e9)
+    assert not (tmp_path / ".lock").is_symlink()
+
+
+def test_a_lock_that_leads_nowhere_or_to_a_pipe_is_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("nowhere", "pipe", ".lock"):
+        (tmp_path / ".lock").unlink(missing_ok=True)
+        (tmp_path / ".lock").symlink_to(name)
+        assert not is_claimed(tmp_path / ".lock")
+        claim = Claim(tmp_path / ".lock")
+        claim.take()
+        claim.release()
+    assert {file.name for file in tmp_path.iterdir()} == {".lock", "pipe"}
+
+
+def test_a_living_owner_keeps_a_lock_with_a_second_name(tmp_path: Path) -> None:
+    owner = Claim(tmp_path / ".lock")
+    owner.take()
+    (tmp_path / "copy").hardlink_to(tmp_path / ".lock")
+    with pytest.raises(OutputError, match="another training writes"):
+        Claim(tmp_path / ".lock").take()
+    owner.check()
+    owner.release()
+
+
+@pytest.mark.parametrize("link", [symbolic, hard])
+def test_of_those_who_replace_a_lock_at_once_one_holds_it(
+    link: Callable[[Path, Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seqkit.runs.claim._PATIENCE", 0.01)
+    (tmp_path / "mine").touch()
+
+    def take(claim: Claim) -> None:
+        together.wait()
+        with contextlib.suppress(OutputError):
+            claim.take()
+
+    for _ in range(20):
+        (tmp_path / ".lock").unlink(missing_ok=True)
+        link(tmp_path / ".lock", tmp_path / "mine")
+        claims, together = [Claim(tmp_path / ".lock") for _ in range(4)], threading.Barrier(4)
+        threads = [threading.Thread(target=take, args=(claim,)) for claim in claims]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        [holder] = [claim for claim in claims if claim.held]
+        holder.check()
+        holder.release()
