@@ -13,7 +13,7 @@ from seqkit import disk, room
 from seqkit.config import Config
 from seqkit.config_file import to_yaml
 from seqkit.errors import OutputError
-from seqkit.runs import own_config, saved_states
+from seqkit.runs import own_config, own_names, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.claim import Claim, is_claimed
 from seqkit.runs.layout import RunFiles
@@ -119,9 +119,11 @@ class RunFolder:
         A folder that holds a run is locked at once; one that does not is locked by `make`.
 
         Raises:
-            OutputError: another process trains in this folder.
+            OutputError: another process trains in this folder, or names in it lead elsewhere.
         """
         try:
+            if not self._timed:
+                own_names.require(self.files)
             self._held_run = self.holds_run
             if self._held_run:
                 self._acquire()
@@ -139,6 +141,7 @@ class RunFolder:
             if self._timed:
                 self.files = RunFiles(make_numbered(self.path))
                 self._timed = False
+            own_names.require(self.files)
             for folder in (self.path, self.files.samples, self.files.checkpoints):
                 disk.make_folder(folder)
         except OutputError as error:

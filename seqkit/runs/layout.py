@@ -80,10 +80,11 @@ class RunFiles:
     @property
     def has_checkpoints(self) -> bool:
         """Whether there are any."""
-        return any(file.exists() for file in self._saved)
+        return any(file.exists() for file in self.saved)
 
     @property
-    def _saved(self) -> list[Path]:
+    def saved(self) -> list[Path]:
+        """What the checkpoints of a run are called."""
         return [self.checkpoint(name) for name in _SAVED]
 
     @property
@@ -95,7 +96,7 @@ class RunFiles:
     def checkpoint_bytes(self) -> int:
         """What those that a save replaces take; 0 where that cannot be told."""
         with contextlib.suppress(OSError):
-            return sum(file.stat().st_size for file in self._saved if file.exists())
+            return sum(file.stat().st_size for file in self.saved if file.exists())
         return 0
 
     def checkpoint(self, name: str) -> Path:
@@ -107,16 +108,30 @@ class RunFiles:
         return self.samples / name
 
     @property
+    def sampled(self) -> list[Path]:
+        """The samples that are there, and the piece of the data, which need not be."""
+        made = (*self.samples.glob("step_*"), *self.samples.glob("final.*"))
+        return [*made, self.sample("data.wav")]
+
+    @property
+    def records(self) -> tuple[Path, ...]:
+        """The files outside of its folders, the config last."""
+        return (self.report, self.about, self.metrics, self.summary, self.log, self.config)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders in that of a run."""
+        return (self.samples, self.checkpoints, self.tensorboard)
+
+    @property
     def written(self) -> list[Path]:
         """What trainings left here, the config last; a user's files are not among it."""
         found = [
-            *self._saved,
-            *(file.with_suffix(".damaged") for file in self._saved),
-            *self.samples.glob("step_*"),
-            *self.samples.glob("final.*"),
-            *self.samples.glob("data.wav"),
+            *self.saved,
+            *(file.with_suffix(".damaged") for file in self.saved),
+            *self.sampled,
             *self.tensorboard.glob("events.out.tfevents.*"),
-            *(self.report, self.about, self.metrics, self.summary, self.log, self.config),
+            *self.records,
         ]
         return [file for file in found if file.exists()]
 
@@ -126,13 +141,12 @@ class RunFiles:
 
         Of hidden files nothing is told, nor of runs that were kept (`earlier`).
         """
-        own = (self.samples, self.checkpoints, self.tensorboard)
         try:
             return sorted(
                 path
                 for path in self.path.iterdir()
                 if not path.name.startswith((".", "earlier_"))
-                and not (path in own and path.is_dir() and _is_empty(path))
+                and not (path in self.folders and path.is_dir() and _is_empty(path))
             )
         except OSError:  # no folder, or one that whoever writes to it finds out about
             return []

@@ -1,0 +1,50 @@
+"""What a training writes has to lie in its own folder: no name in it may lead elsewhere.
+
+The folder as a whole may be a link. A link in it, as from a stranger or after `cp -a` of a run
+whose checkpoints lie on another disk, would have one run write over another; a pipe would be waited
+for.
+"""
+
+import stat
+from pathlib import Path
+
+from seqkit import disk
+from seqkit.errors import OutputError
+from seqkit.runs.layout import RunFiles
+
+_KINDS = {
+    stat.S_IFREG: "a file",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def require(files: RunFiles) -> None:
+    """Raise OutputError where a folder or file of the run is there and is something else."""
+    for folder in files.folders:
+        _require(folder, stat.S_IFDIR, "link the whole run folder instead, or move it here")
+    for file in (*files.records, *files.sampled):
+        _require(file, stat.S_IFREG, "remove the link, or put the file itself in its place")
+    for file in files.saved:
+        if not file.is_symlink():  # another file takes its place, and nothing is written through it
+            _require(file, stat.S_IFREG)
+
+
+def _require(path: Path, kind: int, of_links: str = "") -> None:
+    try:
+        found = stat.S_IFMT(path.lstat().st_mode)
+        if found == kind:
+            return
+        if found == stat.S_IFLNK:
+            raise OutputError(f"{path} is a link to {path.readlink()}: {of_links}")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be read: {disk.describe(error)}") from error
+    raise OutputError(
+        f"{path} is {_KINDS.get(found, 'no file')}, where a run has {_KINDS[kind]}: move it away, "
+        "or give another run_dir"
+    )
