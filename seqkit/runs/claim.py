@@ -7,6 +7,7 @@ also renews the file's time stamp: another host takes over a file that was not r
 
 import contextlib
 import json
+import math
 import os
 import platform
 import secrets
@@ -179,16 +180,24 @@ def _refuse_living(owner: dict[str, Any], place: Path, *, locks: bool) -> None:
     if owner["host"] == platform.node():
         if not locks and _lives(owner["pid"]):
             raise _busy(owner)
-    elif _is_recent(place):
-        raise OutputError(f"{_busy(owner)}; if that has ended, try again in {_LEASE:.0f} seconds")
+        return
+    age = _age(place)
+    if age < -_LEASE:  # a wrong clock set it, and waiting may not help for years
+        raise OutputError(
+            f"{_busy(owner)}; its last sign of life is dated in the future: if that training has "
+            f"ended, remove {place}"
+        )
+    if age < _LEASE:
+        left = math.ceil(_LEASE - age)
+        raise OutputError(f"{_busy(owner)}; if that has ended, try again in {left} seconds")
 
 
-def _is_recent(place: Path) -> bool:
-    """Whether the file was renewed within the lease, by the clock of its file system."""
+def _age(place: Path) -> float:
+    """Seconds since the file was renewed, by the clock of its file system."""
     probe = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
     disk.create(probe).close()
     try:
-        return probe.stat().st_mtime < place.stat().st_mtime + _LEASE
+        return probe.stat().st_mtime - place.stat().st_mtime
     finally:
         disk.remove(probe)
 

@@ -69,6 +69,27 @@ def test_another_host_keeps_its_claim_for_a_minute(age: float, taken: bool, tmp_
     assert [file.name for file in tmp_path.iterdir()] == [".lock"]
 
 
+@pytest.mark.parametrize(
+    ("age", "what_to_do"),
+    [
+        (50, r"try again in (9|10) seconds\Z"),
+        (-50, r"try again in 1(09|10) seconds\Z"),
+        (-3600, r"dated in the future: if that training has ended, remove .*/\.lock\Z"),
+    ],
+)
+def test_what_to_do_if_another_host_has_ended_works(
+    age: float, what_to_do: str, tmp_path: Path
+) -> None:
+    leave(tmp_path / ".lock", age)
+    assert is_claimed(tmp_path / ".lock")
+    with pytest.raises(OutputError, match=what_to_do):
+        Claim(tmp_path / ".lock").take()
+    (tmp_path / ".lock").unlink()
+    claim = Claim(tmp_path / ".lock")
+    claim.take()
+    claim.release()
+
+
 @pytest.mark.parametrize("age", [5, 70])
 @pytest.mark.parametrize("locks", [True, False])
 @pytest.mark.parametrize("host", ["here", "elsewhere"])
