@@ -2,14 +2,19 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
-from seqkit.api.samples import _in_time
+from seqkit.api.samples import _in_time, closing_file
 from seqkit.config import Config, TrainConfig
 from seqkit.data.codecs import MuLaw
+from seqkit.errors import OutputError
+from seqkit.generation.medium import medium_of
+from seqkit.runs.folder import RunFolder
 
 
 def test_a_block_that_comes_after_the_limit_is_kept_and_is_the_last() -> None:
@@ -29,3 +34,13 @@ def test_a_block_that_comes_after_the_limit_is_kept_and_is_the_last() -> None:
     kept = [int(block[0, 0]) for block in _in_time(blocks(), training, notices.append)]
     assert kept == made == [0, 1, 2]
     assert notices[0].startswith("the closing sample ends after 0.3 s of 0.5 s")
+
+
+def test_none_is_written_to_a_folder_that_was_lost(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.make()
+    training: Any = SimpleNamespace(folder=folder, medium=medium_of(MuLaw(256, 8000)))
+    assert closing_file(training) == folder.path / "samples" / "final.wav"
+    folder.files.lock.unlink()
+    with pytest.raises(OutputError, match="no longer the file that this training holds"):
+        closing_file(training)

@@ -91,3 +91,12 @@ def test_a_page_that_cannot_be_written_ends_no_training(
     assert len(notices) == 1
     assert "no report: cannot write" in notices[0]
     assert [file.name for file in folder.path.glob("*report*")] == []
+
+
+def test_no_page_is_written_to_a_folder_that_was_lost(folder: RunFolder) -> None:
+    notices: list[str] = []
+    report = Report(folder, dict, notices.append)
+    folder.files.lock.unlink()
+    report(finished(folder))
+    assert notices[0].startswith(f"no report: {folder.files.lock} is no longer the file")
+    assert not folder.files.report.exists()

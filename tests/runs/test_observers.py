@@ -106,6 +106,21 @@ def test_a_sample_whose_judge_fails_is_there_all_the_same(tmp_path: Path) -> Non
     assert notices == [f"no judgement of {sampled.file}: no room"]
 
 
+def test_no_sample_is_written_to_a_folder_that_was_lost(tmp_path: Path) -> None:
+    told: list[Event] = []
+    notices: list[str] = []
+    folder = RunFolder(tmp_path / "run")
+    folder.make()
+    medium = medium_of(MuLaw(256, 8000))
+    folder.files.lock.unlink()
+    made = np.full(8000, 128)
+    Samples(folder, medium, lambda: made, told.append, notices.append, str)(SampleDue(3))
+    (notice,) = notices
+    assert notice.startswith(f"no sample at step 3: {folder.files.lock} is no longer the file")
+    assert not told
+    assert not [*folder.files.samples.iterdir()]
+
+
 def test_a_long_validation_tells_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
