@@ -13,7 +13,7 @@ from seqkit.errors import CheckpointError, ConfigError, OutputError
 from seqkit.plugins import Catalogue
 from seqkit.ranks import Ranks
 from seqkit.report import next_command
-from seqkit.runs import earlier, record, resume, saved_states
+from seqkit.runs import earlier, inputs, record, resume, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
@@ -38,6 +38,7 @@ def claimed(
                 held.enter_context(folder.claimed())
                 _check_unused(config, folder)
                 folder.check_no_others()
+                _check_inputs(config, folder)
             goes_on = config.resume != "never" and folder.holds_run
             saved = _last(folder, catalogue, notice) if goes_on else None
         if saved is None and config.resume == "force":
@@ -108,6 +109,13 @@ def _check_unused(config: Config, folder: RunFolder) -> None:
             f"init_from={folder.path} to begin with them, or overwrite=true"
         )
     raise OutputError(f"run_dir={folder.path} holds {found}")
+
+
+def _check_inputs(config: Config, folder: RunFolder) -> None:
+    """Raises OutputError where a new run would write to the folder of its own data, or clear it."""
+    if config.run_dir and not (config.resume != "never" and folder.holds_run):
+        replaced = config.overwrite and config.resume == "never" and folder.is_used
+        inputs.check_apart(config, folder.path, replaced=replaced)
 
 
 def is_finished(config: Config, folder: RunFolder, saved: Checkpoint) -> bool:

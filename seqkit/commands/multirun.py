@@ -35,12 +35,13 @@ def run(plan: Plan, words: Sequence[str], execute: Execute) -> int:
 
     Raises:
         ConfigError: there is no recipe, or no folder to go on with.
-        OutputError: the sweep's folder cannot be made.
+        OutputError: the sweep's folder cannot be made, or the sweep would replace what it reads.
     """
     console = Console(all(one.config.quiet for one in plan.composed))
     given = _with_files(words, console)
     if given != words:
         plan = sweep_plan.planned(given, plan.config_dirs)
+    replaced_runs.check_inputs(plan)
     configs = [one.config for one in plan.composed]
     options = [f"--config-dir={place}" for place in plan.config_dirs]
     again = [*options, *given]

@@ -7,8 +7,20 @@ from seqkit.commands import named
 from seqkit.commands.sweep_plan import Plan
 from seqkit.console import Console
 from seqkit.errors import SeqkitError
+from seqkit.runs import inputs
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import runs_below
+
+
+def check_inputs(plan: Plan) -> None:
+    """Raise OutputError where a job starts from, or reads, what is in a run that is replaced."""
+    config = plan.config
+    if not (config.run_dir and config.overwrite and config.resume == "never"):
+        return
+    runs = [RunFolder(Path(config.run_dir) / str(number)) for number in range(plan.total)]
+    for run in filter(lambda run: run.is_used, runs):
+        for composed in plan.composed:
+            inputs.check_apart(composed.config, run.path, replaced=True)
 
 
 def remove(plan: Plan, folder: Path, console: Console) -> None:
