@@ -14,6 +14,7 @@ from seqkit.console import Console, Product
 from seqkit.data import pipes
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.runs.folder import RunFolder, make_numbered
+from seqkit.sweeps import replaced
 from seqkit.sweeps.jobs import STOPPED, Job
 
 _READ_ONCE = ("data.path", "prompt_file")  # keys that may name a stream
@@ -47,7 +48,7 @@ def run(plan: Plan, words: Sequence[str], execute: Execute) -> int:
     again = [*options, *given]
     if plan.in_this_process:
         folder = _folder(configs)
-        replaced_runs.remove(plan, folder, console)
+        replaced_runs.make_room(plan, folder, console)
         return _one_by_one(plan, folder, execute, again, console)
     launcher = side_by_side.launcher_of(plan, options)
     return side_by_side.run(plan, launcher, _folder(configs), console, again)
@@ -72,12 +73,15 @@ def _one_by_one(
             ended = job.summary() not in (None, before)  # only its sample is missing
             job.outcome = "finished" if ended else "stopped"
             show_table(jobs, console)
+            replaced_runs.show_kept(folder, console)
             show_going_on(again, folder, console)
             return code
+        replaced.settle(job.files.path, console.notice)
         job.outcome = f"failed, exit code {code}" if code else "finished"
         if not code and before and before == job.summary():
             job.outcome = "finished before"
         failure = failure or code
+    replaced.put_in_place(folder, console.notice)
     show_table(jobs, console)
     return failure
 

@@ -1,15 +1,13 @@
 """The runs that a sweep with `overwrite=true` replaces."""
 
-import contextlib
 from pathlib import Path
 
-from seqkit.commands import named
 from seqkit.commands.sweep_plan import Plan
 from seqkit.console import Console
-from seqkit.errors import SeqkitError
 from seqkit.runs import inputs
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.layout import runs_below
+from seqkit.runs.layout import REPLACED, runs_below
+from seqkit.sweeps import replaced
 
 
 def check_inputs(plan: Plan) -> None:
@@ -23,21 +21,33 @@ def check_inputs(plan: Plan) -> None:
             inputs.check_apart(composed.config, run.path, replaced=True)
 
 
-def remove(plan: Plan, folder: Path, console: Console) -> None:
-    """Remove the runs that are where those of this sweep are to be, if it replaces them.
+def make_room(plan: Plan, folder: Path, console: Console) -> None:
+    """Set the runs aside that are where those of this sweep are to be, if it replaces them.
 
-    All before the first job: else what is left of them, when the sweep is stopped, would pass for
-    runs of this one. The run of a job that cannot begin stays.
+    Raises OutputError where they cannot be moved.
     """
-    if not plan.config.overwrite or plan.config.resume != "never":
+    config = plan.config
+    replaced.undo_unfinished(folder)
+    if config.resume != "never":
+        if waiting := replaced.settle_begun(folder):
+            console.notice(
+                f"{folder / REPLACED} has the earlier runs {', '.join(waiting)}, which "
+                "overwrite=true was to replace: each is removed when its job has begun"
+            )
         return
-    for number in range(plan.total):
-        config = plan.composed[min(number, len(plan.composed) - 1)].config
-        run = RunFolder(folder / str(number))
-        with contextlib.suppress(SeqkitError):  # the job itself tells
-            named.check("train", config)
-            with run.claimed():
-                run.clear()
+    replaced.put_in_place(folder, lambda said: None)
+    if not config.overwrite:
+        return
+    replaced.set_aside(folder, range(plan.total))
     numbers = [int(run.name) for run in runs_below(folder) if run.name.isdecimal()]
     if others := [str(folder / str(n)) for n in sorted(numbers) if n >= plan.total]:
         console.notice(f"left as they are, since this sweep has fewer runs: {', '.join(others)}")
+
+
+def show_kept(folder: Path, console: Console) -> None:
+    """Say which runs a sweep that was stopped has not replaced yet."""
+    if waiting := replaced.settle_begun(folder):
+        console.notice(
+            f"kept in {folder / REPLACED} until their jobs have begun: the earlier runs "
+            f"{', '.join(waiting)}"
+        )

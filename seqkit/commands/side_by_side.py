@@ -17,7 +17,7 @@ from seqkit.errors import InterruptedRunError, OutputError, StoppedError
 from seqkit.runs.claim import Claim
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles
-from seqkit.sweeps import local, slurm
+from seqkit.sweeps import local, replaced, slurm
 from seqkit.sweeps.jobs import Grid, Source
 from seqkit.sweeps.local import Launcher
 from seqkit.sweeps.running import Sweep
@@ -50,7 +50,7 @@ def run(
             sweep runs there.
     """
     with _claimed(folder), Interrupts(at_once=False) as interrupts:
-        replaced_runs.remove(plan, folder, console)
+        replaced_runs.make_room(plan, folder, console)
         source = _source(plan, folder)
         at_once = min(launcher.slots, source.total)
         console.notice(
@@ -67,9 +67,11 @@ def run(
             compared = command_line("compare", f"runs={folder}/*")
             console.notice(f"compare them with: {compared}")
         if interrupts.received is not None:
+            replaced_runs.show_kept(folder, console)
             show_going_on(again, folder, console)
             of_key = interrupts.received is signal.SIGINT
             return (InterruptedRunError if of_key else StoppedError).exit_code
+        replaced.put_in_place(folder, console.notice)
     return next((job.code for job in source.jobs if job.code), 0)
 
 

@@ -96,7 +96,8 @@ class RunFolder:
 
     def check_no_others(self) -> None:
         """Raise OutputError where the folder is somebody's, and not a run's."""
-        others = [] if self._timed or self.is_used else self.files.others
+        own = self._timed or self.is_used or self.files.replaced.is_dir()
+        others = [] if own else self.files.others
         if others:
             shown = ", ".join(file.name for file in others[:_SHOWN])
             more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""

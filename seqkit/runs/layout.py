@@ -17,6 +17,8 @@ _SUFFIX = ".safetensors"
 _SAVED = ("best", "last", "previous", "next")  # checkpoints, the one to take first
 STATES = ("next", "last", "previous")
 """Checkpoints with the state of their training, the newest first."""
+REPLACED = ".replaced"
+"""In a sweep's folder: the runs that its jobs replace, each until its job has begun."""
 _SHOWN = 3  # runs that are named
 _DEEPEST = 2  # folders between a folder and the runs in it: RECIPE/TIME
 
@@ -98,6 +100,11 @@ class RunFiles:
         with contextlib.suppress(OSError):
             return sum(file.stat().st_size for file in self.saved if file.exists())
         return 0
+
+    @property
+    def replaced(self) -> Path:
+        """Where the run is that was here before, while a sweep replaces it."""
+        return self.path.parent / REPLACED / self.path.name
 
     def checkpoint(self, name: str) -> Path:
         """`last`, `previous` or `best`; `next` while a new `last` is written."""
@@ -207,13 +214,13 @@ def is_run(folder: Path) -> bool:
 
 
 def runs_below(folder: Path) -> list[Path]:
-    """The runs in a folder, or in the folders in it (RECIPE/TIME), by name."""
+    """The runs in a folder, or in the folders in it (RECIPE/TIME), by name; no hidden ones."""
     found: set[Path] = set()
     own = RunFiles(Path())
     with contextlib.suppress(OSError):  # a folder that may not be read, a file that goes
         for depth in range(1, _DEEPEST + 1):
             for file in (own.config, own.metrics, own.checkpoints):
-                found |= {place.parent for place in folder.glob("*/" * depth + file.name)}
+                found |= {place.parent for place in folder.glob("[!.]*/" * depth + file.name)}
         return sorted(filter(is_run, found))
     return []
 

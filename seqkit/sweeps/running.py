@@ -12,6 +12,7 @@ from seqkit.errors import SeqkitError
 from seqkit.progress_line import Reading, counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
+from seqkit.sweeps import replaced
 from seqkit.sweeps.jobs import PRUNES, STOPPED, Job, Source
 from seqkit.sweeps.local import Ended, Launcher, Running
 
@@ -149,6 +150,8 @@ class Sweep:
         took = "" if left.seconds is None else f", {duration(left.seconds)}"
         self._say(job, outcome if code else f"{outcome}{loss}{took}")
         self._source.tell(job)
+        if outcome != "stopped":  # else it goes on
+            replaced.settle(job.files.path, lambda words: self._say(job, words))
 
     def _say(self, job: Job, words: str) -> None:
         self._console.notice(f"[{job.name}] {words}")

@@ -1,0 +1,117 @@
+"""The runs that a sweep with `overwrite=true` replaces, each kept until the new one has begun.
+
+Before the first job the old runs are moved to `.replacing/` in the sweep's folder, which then is
+renamed to `.replaced/`. What lies in `.replacing/` was left by a sweep that was killed before its
+first job: the next one moves it back. What lies in `.replaced/N` is removed once `N/config.yaml`
+is there, which a training writes when it is set up, and moved back if job N ended without it. Of a
+sweep that was stopped or killed it stays, so that nothing old passes for a run of the sweep that
+goes on; one that does not go on moves it back.
+
+Moved is only what trainings left, `config.yaml` first, and back last: as long as a folder has
+none, the run in it is not a new one.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from seqkit import disk
+from seqkit.errors import OutputError
+from seqkit.runs.folder import RunFolder
+from seqkit.runs.layout import REPLACED, RunFiles
+
+_REPLACING = ".replacing"
+
+
+def set_aside(folder: Path, numbers: Iterable[int]) -> None:
+    """Move the runs with these numbers out of the way of a sweep's own.
+
+    One in which another process trains stays, and its job finds out.
+
+    Raises:
+        OutputError: they cannot be moved; all are where they were.
+    """
+    moving = folder / _REPLACING
+    try:
+        for number in numbers:
+            run = RunFolder(folder / str(number))
+            if run.is_used and not run.is_claimed:
+                with run.claimed():
+                    _move(reversed(run.files.written), run.path, moving / run.path.name)
+        if moving.exists():
+            disk.rename(moving, folder / REPLACED)
+    except OutputError as error:
+        raise OutputError(f"{error}: the runs there stay: give another run_dir") from error
+    finally:
+        undo_unfinished(folder)
+
+
+def settle(run: Path, notice: Callable[[str], None]) -> None:
+    """Remove the run that a job replaced; or move it back, if the job ended before it began.
+
+    Raises OutputError where it cannot be moved.
+    """
+    _settle(RunFiles(run).replaced, run, notice)
+
+
+def settle_begun(folder: Path) -> list[str]:
+    """Remove the runs that were replaced, and name those that still are to be."""
+    waiting = []
+    for old in _numbered(folder / REPLACED):
+        if _has_begun(folder / old.name):
+            disk.remove_folder(old)
+        else:
+            waiting.append(old.name)
+    return waiting
+
+
+def put_in_place(folder: Path, notice: Callable[[str], None]) -> None:
+    """Settle all that a sweep has set aside. Raises as `settle`."""
+    undo_unfinished(folder)
+    for old in _numbered(folder / REPLACED):
+        _settle(old, folder / old.name, notice)
+    _remove_empty(folder / REPLACED)
+
+
+def undo_unfinished(folder: Path) -> None:
+    """Move back what was being set aside. Raises as `settle`."""
+    for old in _numbered(folder / _REPLACING):
+        if not _has_begun(folder / old.name):  # as by another training, since
+            _move(RunFiles(old).written, old, folder / old.name)
+    _remove_empty(folder / _REPLACING)
+
+
+def _settle(old: Path, run: Path, notice: Callable[[str], None]) -> None:
+    if not old.is_dir():
+        return
+    if _has_begun(run):
+        disk.remove_folder(old)
+        return
+    _move(RunFiles(old).written, old, run)
+    _remove_empty(old)
+    notice(f"{run}: the earlier run is kept, since the new one did not begin")
+
+
+def _move(files: Iterable[Path], source: Path, target: Path) -> None:
+    """Move files of a run; what the target has stays. Raises OutputError."""
+    for file in files:
+        place = target / file.relative_to(source)
+        disk.make_folder(place.parent)
+        if not os.path.lexists(place):
+            disk.rename(file, place)
+
+
+def _has_begun(run: Path) -> bool:
+    return RunFiles(run).config.is_file()
+
+
+def _numbered(folder: Path) -> list[Path]:
+    """The runs that were set aside, by their numbers."""
+    found = [place for place in folder.glob("*") if place.name.isdecimal()]
+    return sorted(found, key=lambda place: int(place.name))
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder in which there are no files."""
+    if all(place.is_dir() for place in folder.rglob("*")):
+        disk.remove_folder(folder)
