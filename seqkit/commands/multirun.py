@@ -48,8 +48,8 @@ def run(plan: Plan, words: Sequence[str], execute: Execute) -> int:
     again = [*options, *given]
     if plan.in_this_process:
         folder = _folder(configs)
-        replaced_runs.make_room(plan, folder, console)
-        return _one_by_one(plan, folder, execute, again, console)
+        with replaced_runs.set_aside(plan, folder, console):
+            return _one_by_one(plan, folder, execute, again, console)
     launcher = side_by_side.launcher_of(plan, options)
     return side_by_side.run(plan, launcher, _folder(configs), console, again)
 

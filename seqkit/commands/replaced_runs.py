@@ -1,9 +1,12 @@
 """The runs that a sweep with `overwrite=true` replaces."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from seqkit.commands.sweep_plan import Plan
 from seqkit.console import Console
+from seqkit.errors import SeqkitError
 from seqkit.runs import inputs
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, runs_below
@@ -21,11 +24,21 @@ def check_inputs(plan: Plan) -> None:
             inputs.check_apart(composed.config, run.path, replaced=True)
 
 
-def make_room(plan: Plan, folder: Path, console: Console) -> None:
-    """Set the runs aside that are where those of this sweep are to be, if it replaces them.
+@contextlib.contextmanager
+def set_aside(plan: Plan, folder: Path, console: Console) -> Iterator[None]:
+    """Keep the runs that a sweep replaces, if it does, out of its way while the block lasts.
 
     Raises OutputError where they cannot be moved.
     """
+    _make_room(plan, folder, console)
+    try:
+        yield
+    except SeqkitError:  # as when a job cannot be started: the sweep has ended
+        replaced.put_in_place(folder, console.notice)
+        raise
+
+
+def _make_room(plan: Plan, folder: Path, console: Console) -> None:
     config = plan.config
     replaced.undo_unfinished(folder)
     if config.resume != "never":

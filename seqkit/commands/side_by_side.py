@@ -49,8 +49,11 @@ def run(
         SeqkitError: a job cannot be started, the search in the folder is another one, or another
             sweep runs there.
     """
-    with _claimed(folder), Interrupts(at_once=False) as interrupts:
-        replaced_runs.make_room(plan, folder, console)
+    with (
+        _claimed(folder),
+        Interrupts(at_once=False) as interrupts,
+        replaced_runs.set_aside(plan, folder, console),
+    ):
         source = _source(plan, folder)
         at_once = min(launcher.slots, source.total)
         console.notice(

@@ -167,6 +167,16 @@ def test_runs_stay_whose_jobs_cannot_begin(
     assert not (folder / REPLACED).exists()
 
 
+def test_runs_stay_where_no_job_can_be_started(words: list[str], run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    (folder / "0.log").mkdir()
+    before = content(folder)
+    data = f"data.path={tmp_path / 'text.txt'}"
+    failed = run(*words, data, "launcher=local", "jobs=1", "overwrite=true")
+    assert (failed.code, "0.log: is a directory" in failed.err) == (6, True), failed.err
+    assert content(folder) == before
+
+
 @pytest.mark.parametrize(
     "how", [[], pytest.param(["launcher=local", "jobs=1"], marks=pytest.mark.thorough)]
 )
