@@ -64,7 +64,9 @@ class Training:
             self._process.send_signal(signal.SIGTERM)
             while self._process.poll() is None and time.monotonic() < until:
                 time.sleep(_LOOK)
-        return DelayedSubmission(Training(self._words, self._log, self._environment))
+        # Without resume it would be refused, and with overwrite=true begin anew each time.
+        goes_on = self._words if "resume=force" in self._words else [*self._words, "resume=auto"]
+        return DelayedSubmission(Training(goes_on, self._log, self._environment))
 
 
 class Slurm:
