@@ -36,6 +36,7 @@ def about_run(training: Training) -> dict[str, Any]:
             **corpus.record(),
             "kind": corpus.codec.kind,
             "symbols": len(corpus.whole),
+            "training_symbols": len(corpus.split(training.config.data.split)[0]),
             "vocabulary": corpus.codec.size,
         },
         "baselines": training.baselines,

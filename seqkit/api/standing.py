@@ -3,16 +3,18 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from seqkit.api.prepare_training import Training
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation import baseline_names
 from seqkit.progress_line import duration
+from seqkit.report.diagnosis import diagnosis
 from seqkit.runs.events import Event, Finished
 from seqkit.runs.observers import Observer
-from seqkit.training.events import Trained, Validated
+from seqkit.runs.record import Record, State, read
+from seqkit.training.events import Validated
 
-_BY_HEART = 0.8  # of the validation loss: a training loss below knows the training part by heart
 _HIGH_RATE = 16_000  # hertz, above which half of them may do
 
 
@@ -63,44 +65,42 @@ def standing_of(training: Training, notice: Callable[[str], None]) -> list[Obser
     else:
         by_the_clock = training.config.train.max_minutes > 0
         words = Words.of_text(symbols, baseline_names.noun(codec.kind), by_the_clock)
-    return [Standing(lambda: training.baselines, words, notice)]
+    return [Standing(lambda: training.baselines, words, notice, training.folder.path)]
 
 
 class Standing:
-    """Tells once, when the loss has stopped falling or at the end."""
+    """Tells once, when the network begins to overfit or at the end."""
 
     def __init__(
         self,
         baselines: Callable[[], dict[str, float]],
         words: Words,
         notice: Callable[[str], None],
+        run_dir: Path,
     ) -> None:
         """Args:
         baselines: bits a symbol, as in about.json; asked for at the first validation.
         words: what the data are called.
         notice: told where the model stands, if it stands badly.
+        run_dir: the run's folder, whose curves give the reason, as they do on the run's page.
         """
         self._baselines = baselines
         self._best: tuple[float, str] | None = None  # bits of the best baseline, and its name
         self._blind = math.inf  # bits of blind guessing
         self._words = words
         self._notice = notice
-        self._training = 0.0  # the loss of the last report, in nats
-        self._last = 0.0  # validation loss, in bits
+        self._run_dir = run_dir
         self._told = False
 
     def __call__(self, event: Event) -> None:
         """Follow the losses; baselines that fail are told, and end no training."""
         match event:
-            case Trained():
-                self._training = event.loss
             case Validated():
-                self._last = event.bits_per_symbol
                 self._find_best()
                 if not event.improved:
-                    self._judge(event.best_loss / math.log(2))
+                    self._judge(event.best_loss / math.log(2), "running")
             case Finished() if event.best_loss is not None:
-                self._judge(event.best_loss / math.log(2))
+                self._judge(event.best_loss / math.log(2), "finished")
 
     def _find_best(self) -> None:
         if self._best is not None or self._told:
@@ -118,9 +118,12 @@ class Standing:
             self._told = True
             self._notice(f"the validation part is {self._words.constant}: its loss tells nothing")
 
-    def _judge(self, bits: float) -> None:
+    def _judge(self, bits: float, state: State) -> None:
         """Tell, if the best validation so far had more bits than a baseline."""
         if self._told or self._best is None or bits <= self._best[0]:
+            return
+        reason = self._reason(read(self._run_dir, state), worse_than_blind=bits > self._blind)
+        if not reason:
             return
         self._told = True
         best, name = self._best
@@ -128,16 +131,32 @@ class Standing:
             best, name = self._blind, "blind guessing"
         self._notice(
             f"on the validation part the model is worse than {name}, which needs no "
-            f"training: {bits:.2f} bits a {self._words.noun}, and {best:.2f}. "
-            f"{self._reason(bits)}"
+            f"training: {bits:.2f} bits a {self._words.noun}, and {best:.2f}. {reason}"
         )
 
-    def _reason(self, bits: float) -> str:
-        learnt, words = self._training / math.log(2), self._words
-        if learnt < _BY_HEART * self._last:
-            return (
-                f"It knows its {words.amount} by heart ({learnt:.2f} bits in training): give it "
-                f"{words.more_data} or a larger model.dropout"
-            )
-        lower = ", or a smaller optimizer.lr" if bits > self._blind else ""
-        return f"It has not learnt enough yet: give it {words.more_training}{lower}"
+    def _reason(self, record: Record, *, worse_than_blind: bool) -> str:
+        """What the run's curves show, and what helps; empty while going on may help."""
+        shown, words = diagnosis(record), self._words
+        if record.state == "running" and shown not in ("jumped", "overfitting", "by heart"):
+            return ""
+        losses = record.metrics.train["loss"]
+        learnt = f"{losses.recent / math.log(2):.2f} bits" if len(losses.values) else ""
+        match shown:
+            case "overfitting" | "by heart":
+                return (
+                    f"It knows its {words.amount} by heart ({learnt} in training): give it "
+                    f"{words.more_data} or a larger model.dropout"
+                )
+            case "apart":
+                return (
+                    f"It has levelled off, and does much better in training ({learnt}): give it "
+                    f"{words.more_data} or a larger model.dropout"
+                )
+            case "short" | "falling":
+                lower = ", or a smaller optimizer.lr" if worse_than_blind else ""
+                return f"It has not learnt enough yet: give it {words.more_training}{lower}"
+            case "jumped":
+                return "The loss jumped up: try a smaller optimizer.lr"
+            case "unlearned":
+                return "It has levelled off without learning: try a smaller optimizer.lr"
+        return "It has levelled off: try a larger network, with a larger model.hidden_size"

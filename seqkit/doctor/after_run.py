@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from seqkit.report.verdict import baselines, judge
+from seqkit.report.baselines import baselines
+from seqkit.report.verdict import judge
 from seqkit.runs import record
 from seqkit.runs.layout import require_run
 

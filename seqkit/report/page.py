@@ -11,6 +11,7 @@ from seqkit import disk
 from seqkit.console import Progress, unseen
 from seqkit.progress_line import duration
 from seqkit.report import charts, next_command, samples, template, verdict
+from seqkit.report.baselines import baselines, noun
 from seqkit.report.charts import Chart
 from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
@@ -52,7 +53,7 @@ def render(record: Record, progress: Progress = unseen) -> bytes:
         "written": time.strftime("%Y-%m-%d %H:%M"),
         "verdict": verdict.judge(record),
         "problems": [_short(problem) for problem in record.problems],
-        "noun": verdict.noun(record),
+        "noun": noun(record),
         "standing": _standing(record),
         "charts": [(chart.title, Markup(chart.svg)) for chart in _charts(record)],
         "texts": samples.texts(texts),
@@ -74,7 +75,7 @@ def _short(text: str) -> str:
 def _standing(record: Record) -> list[tuple[str, str, str, str]]:
     """Rows of name, nats, bits and equally likely choices, the best last."""
     metrics = record.metrics
-    rows = [(baseline.name, baseline.nats) for baseline in verdict.baselines(record)]
+    rows = [(baseline.name, baseline.nats) for baseline in baselines(record)]
     if len(metrics.train["loss"].values):
         rows.append(("this network, in training", float(metrics.train["loss"].values[-1])))
     if len(metrics.validation.values):
@@ -90,12 +91,12 @@ def _charts(record: Record) -> list[Chart]:
     metrics, train = record.metrics, record.metrics.train
     made = []
     if len(train["loss"].steps) or len(metrics.validation.steps):
-        lines = {baseline.brief: baseline.nats for baseline in verdict.baselines(record)}
+        lines = {baseline.brief: baseline.nats for baseline in baselines(record)}
         made.append(charts.losses(train["loss"], metrics.validation, lines))
     for name, title in (
         ("learning_rate", "Learning rate"),
         ("gradient_norm", "Norm of the gradient, before clipping"),
-        ("symbols_per_second", f"Speed, {verdict.noun(record)}s a second"),
+        ("symbols_per_second", f"Speed, {noun(record)}s a second"),
     ):
         if len(train[name].steps) >= _CURVE:
             logarithmic = name == "gradient_norm"
@@ -127,7 +128,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
     settings, metrics = record.settings, record.metrics
     symbols, size = record.number("data", "symbols"), record.number("data", "vocabulary")
     total = record.number("total_steps")
-    made_of = f"{symbols:,.0f} {verdict.noun(record)}s" if symbols else ""
+    made_of = f"{symbols:,.0f} {noun(record)}s" if symbols else ""
     made_of += f", {size:,.0f} distinct" if made_of and size else ""
     steps = f"{metrics.step:,}" + (f" of {total:,.0f}" if total else "")
     facts: dict[str, Any] = {

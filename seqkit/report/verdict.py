@@ -2,22 +2,18 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from seqkit.evaluation import baseline_names
 from seqkit.progress_line import percent
 from seqkit.report import next_command
+from seqkit.report.baselines import baselines, guess, noun
+from seqkit.report.diagnosis import BEATEN, diagnosis, trouble
 from seqkit.report.heard import fault
-from seqkit.runs.metrics import Curve
 from seqkit.runs.record import Record
 
-_RISEN = 1.005  # times the best loss: more than a validation's noise
-_JUMPED = 1.15
-_FALLING = 0.99  # times the loss at three quarters of the run
-_BEATEN = 0.98  # times the loss of guessing
-_GAP = 1.10  # validation over training: more is learnt by heart than understood
 _CERTAIN = 0.05  # nats below which next to nothing is left to choose among
 _MOST_DROPOUT = 0.5
-_FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _HEARD = {
     "silence": "Its last sample is silence: cut the silence out of the recordings, or generate "
     "with temperature=1.",
@@ -33,34 +29,6 @@ class Verdict:
     finding: str
     advice: str
     command: str = ""
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """What needs no training: nats a symbol."""
-
-    name: str
-    brief: str
-    nats: float
-
-
-def noun(record: Record) -> str:
-    """What a symbol of this run is."""
-    kind = record.text("data", "kind")
-    if not kind and record.settings:
-        kind = record.settings.data.kind
-    symbols_per_sample = record.settings.data.symbols_per_sample if record.settings else 1
-    return baseline_names.noun(kind, symbols_per_sample)
-
-
-def baselines(record: Record) -> list[Baseline]:
-    """Those that the run recorded, the weakest first."""
-    found = []
-    for key, name in baseline_names.names(noun(record)).items():
-        bits = record.number("baselines", key)
-        if bits is not None and 0 <= bits < 64:
-            found.append(Baseline(*name, bits * math.log(2)))
-    return sorted(found, key=lambda baseline: -baseline.nats)
 
 
 def tells_nothing(record: Record) -> bool:
@@ -95,8 +63,7 @@ def judge(record: Record) -> Verdict:
             "data what is the same throughout; the samples say more of this run than its losses.",
         )
     if record.state == "running":
-        trouble = _trouble(record)
-        return Verdict(finding, trouble or _waiting(record))
+        return Verdict(finding, _of_trouble(record, trouble(record)) or _waiting(record))
     if record.state != "finished":
         return _unfinished(record, finding)
     return _finished(record, finding)
@@ -128,19 +95,19 @@ def _finding(record: Record) -> str:
     if best < _CERTAIN:
         standing = f"At step {step:,} it is nearly certain of every next {one}"
     known = {baseline.brief: baseline for baseline in baselines(record)}
-    guess = _guess(record)
+    guessing = guess(record)
     so_far = " so far" if record.state == "running" else ""
-    if guess is None:
-        learned = best < _BEATEN * float(losses[0] if len(losses) else validation.values[0])
+    if guessing is None:
+        learned = best < BEATEN * float(losses[0] if len(losses) else validation.values[0])
         return f"{'It learned' if learned else 'It has hardly learned'}{so_far}. {standing}."
-    if best >= _BEATEN * guess.nats:
+    if best >= BEATEN * guessing.nats:
         return (
-            f"It has not learned{so_far}: it is no better than {guess.name}. {standing}; "
-            f"for {guess.name} they are {choices(guess.nats)}."
+            f"It has not learned{so_far}: it is no better than {guessing.name}. {standing}; "
+            f"for {guessing.name} they are {choices(guessing.nats)}."
         )
-    beside = f"for {guess.name} they are {choices(guess.nats)}"
+    beside = f"for {guessing.name} they are {choices(guessing.nats)}"
     if best < _CERTAIN:
-        beside = f"{guess.name} leaves {choices(guess.nats)} equally likely ones"
+        beside = f"{guessing.name} leaves {choices(guessing.nats)} equally likely ones"
     told = f"It learned{so_far}. {standing}; {beside}."
     stronger = [known[name] for name in ("last two", "FLAC") if name in known]
     if not stronger:
@@ -195,32 +162,33 @@ def _unfinished(record: Record, finding: str) -> Verdict:
 def _finished(record: Record, finding: str) -> Verdict:
     if heard := fault(record):
         finding += f" {_HEARD[heard]}"
-    if trouble := _trouble(record):
-        return Verdict(finding, trouble)
-    metrics, settings = record.metrics, record.settings
-    train, validation = metrics.train["loss"], metrics.validation
-    judged = validation if len(validation.values) > 2 else train
-    if judged is train and len(train.values) < _FEW:
-        return _longer(record, finding, "It was too short to tell more: train for more steps")
-    lately = validation.values[-2:]
-    fell = len(lately) == 2 and float(lately[1]) < _FALLING * float(lately[0])
-    if fell or _still_falling(judged):
-        advice = "The loss was still falling at the end, so more steps will help"
-        return _longer(record, finding, advice)
-    if len(train.values) and len(validation.values):
-        gap = float(validation.values[-1]) > _GAP * train.recent
-        if gap and settings:
+    shown, settings = diagnosis(record), record.settings
+    match shown:
+        case "jumped" | "overfitting":
+            return Verdict(finding, _of_trouble(record, shown))
+        case "by heart":
+            return Verdict(
+                finding,
+                "It knows its training data by heart: it does far better on these than on what it "
+                f"has not seen. Try {_dropout(record)}, or more data.",
+            )
+        case "short":
+            return _longer(record, finding, "It was too short to tell more: train for more steps")
+        case "falling":
+            advice = "The loss was still falling at the end, so more steps will help"
+            return _longer(record, finding, advice)
+        case "apart":
             return Verdict(
                 finding,
                 "It has levelled off, and it does much better on its training data than on "
-                f"what it has not seen. Try {_dropout(settings.model.dropout)}, or more data.",
+                f"what it has not seen. Try {_dropout(record)}, or more data.",
             )
-    if settings and not _learned(record):
-        return Verdict(
-            finding,
-            "It has levelled off without learning: try a smaller optimizer.lr, such as "
-            f"{settings.optimizer.lr / 3:.2g}, and look at the data with doctor.",
-        )
+        case "unlearned":
+            return Verdict(
+                finding,
+                "It has levelled off without learning: try a smaller optimizer.lr"
+                f"{_lower(record)}, and look at the data with doctor.",
+            )
     wider = f", such as model.hidden_size={2 * settings.model.hidden_size}" if settings else ""
     return Verdict(
         finding, f"It has levelled off: more steps bring little. Try a larger network{wider}."
@@ -235,51 +203,30 @@ def _longer(record: Record, finding: str, advice: str) -> Verdict:
     return Verdict(finding, f"{advice}. {said}", command)
 
 
-def _trouble(record: Record) -> str:
-    """A fault that the curves show, and what to do about it; empty if they show none."""
-    train, validation = record.metrics.train["loss"], record.metrics.validation
-    if len(validation.values) < 2 or len(train.values) < 2:
+def _of_trouble(record: Record, shown: Literal["jumped", "overfitting"] | None) -> str:
+    """A fault that the curves show, and what to do about it; empty without one."""
+    if shown is None:
         return ""
-    place = int(validation.values.argmin())
-    best, last = float(validation.values[place]), float(validation.values[-1])
-    if place == len(validation.values) - 1 or last <= _RISEN * best:
-        return ""
-    before, now = train.around(float(validation.steps[place])), train.recent
-    step, settings = int(validation.steps[place]), record.settings
-    if now > _JUMPED * before and last > _JUMPED * best:
-        lower = f", such as {settings.optimizer.lr / 3:.2g}" if settings else ""
-        return f"After step {step:,} the loss jumped up: try a smaller optimizer.lr{lower}."
-    if now >= before or last <= now:  # learnt by heart is only what does better than the rest
-        return ""
-    dropout = _dropout(settings.model.dropout if settings else 0)
+    validation = record.metrics.validation
+    step = int(validation.steps[validation.values.argmin()])
+    if shown == "jumped":
+        return (
+            f"After step {step:,} the loss jumped up: try a smaller optimizer.lr{_lower(record)}."
+        )
     return (
         f"Since step {step:,} the validation loss has risen while the training loss fell: the "
         f"network learns its training data by heart. The checkpoint of step {step:,} was kept as "
-        f"the best. Try {dropout}, a smaller network, train.patience=3, or more data."
+        f"the best. Try {_dropout(record)}, a smaller network, train.patience=3, or more data."
     )
 
 
-def _learned(record: Record) -> bool:
-    """Whether it does better than guessing, as far as that was measured."""
-    losses = record.metrics.validation.values
-    guess = _guess(record)
-    return guess is None or not len(losses) or float(losses.min()) < _BEATEN * guess.nats
+def _lower(record: Record) -> str:
+    """A smaller learning rate than that of a run, if that is known."""
+    return f", such as {record.settings.optimizer.lr / 3:.2g}" if record.settings else ""
 
 
-def _guess(record: Record) -> Baseline | None:
-    """What a network has to beat to have learned anything: guessing."""
-    known = {baseline.brief: baseline for baseline in baselines(record)}
-    return known.get("by frequency", known.get("blind guess"))
-
-
-def _still_falling(curve: Curve) -> bool:
-    """Whether the last quarter of the steps brought more than a hundredth."""
-    last = curve.steps[-1]
-    earlier = curve.around(0.75 * float(last))
-    return curve.recent < _FALLING * earlier
-
-
-def _dropout(now: float) -> str:
+def _dropout(record: Record) -> str:
+    now = record.settings.model.dropout if record.settings else 0.0
     if now >= _MOST_DROPOUT:
         return "a smaller network"
     return f"model.dropout={min(now + 0.2, _MOST_DROPOUT):g}"

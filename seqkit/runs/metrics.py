@@ -14,7 +14,7 @@ _LONGEST = 1 << 16  # bytes of a line; those of a run have about 200
 LARGEST = 1e15
 """Of a number; sums of such stay finite, and steps up to it are exact."""
 _RECENT = 0.1  # the share of the values that are averaged
-_TRAIN = ("loss", "learning_rate", "gradient_norm", "symbols_per_second")
+_TRAIN = ("loss", "symbols", "learning_rate", "gradient_norm", "symbols_per_second")
 
 
 class Curve(NamedTuple):

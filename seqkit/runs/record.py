@@ -84,6 +84,13 @@ class Record:
         return self.number("elapsed_seconds") or known
 
     @property
+    def passes(self) -> float | None:
+        """How often the training part was read; None of runs that do not say how long it is."""
+        read = self.metrics.train["symbols"].values
+        length = self.number("data", "training_symbols")
+        return float(read[-1]) / length if len(read) and length else None
+
+    @property
     def measured_on(self) -> tuple[str, ...]:
         """What a loss is measured on: only those of the same can be compared."""
         return (repr(self.metrics.share), *self.measured_in)

@@ -19,7 +19,8 @@ def lines(train: Sequence[float], validation: Sequence[float]) -> str:
     found: list[dict[str, Any]] = []
     for event, losses in (("train", train), ("validate", validation)):
         for number, loss in enumerate(losses, 1):
-            line = {"event": event, "step": 1000 * number // len(losses), "seconds": 1.0 * number}
+            step = 1000 * number // len(losses)
+            line = {"event": event, "step": step, "symbols": 10 * step, "seconds": 1.0 * number}
             found.append({**line, "loss": loss})
     return "".join(json.dumps(line) + "\n" for line in sorted(found, key=lambda line: line["step"]))
 

@@ -1,5 +1,7 @@
 """The first sentences of a page are true of the curves."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,20 @@ def test_a_finished_run(
     verdict = judge(read(leave(train, validation)))
     assert finding in verdict.finding
     assert advice in verdict.advice
+
+
+@pytest.mark.parametrize(
+    ("validation", "seldom"),
+    [([2.0, 2.7], "levelled off: more"), ([2.0, 1.9, 2.7], "levelled off: more"), ([2.7], "level")],
+)
+def test_only_what_was_met_twice_is_known_by_heart(
+    validation: list[float], seldom: str, leave: Leave
+) -> None:
+    train = [2.0, *[1.5] * 50, *[1.49] * 50]
+    for length, advice in ((2_000, "training data by heart"), (1_000_000, seldom)):
+        run = leave(train, validation, data={"kind": "text", "training_symbols": length})
+        assert advice in judge(read(run)).advice
+        shutil.rmtree(run)
 
 
 def test_the_number_of_choices_is_that_of_the_loss(leave: Leave) -> None:
