@@ -11,6 +11,7 @@ _MARKS = 60  # moments that are remembered to judge the speed by, a second apart
 _SECONDS_TO_JUDGE = 1.0  # before the time left is told
 _GRAPHIC, _SMALL_GRAPHIC = 20, 6  # columns
 _MAIN = 2  # readings that are as important as the time left
+_HUGE = 1e6  # beyond it decimals tell nothing
 _EXACT = 10_000  # counts up to it keep their digits on a narrow terminal
 
 
@@ -150,6 +151,11 @@ def rounded(number: float) -> str:
 def percent(share: float) -> str:
     """A share with two digits, as 0.92 %; of less than all, 99 % at most."""
     return f"{min(100 * share, 99):.2g} %" if share < 1 else "100 %"
+
+
+def decimals(value: float, digits: int) -> str:
+    """A number with so many decimals; one that is huge, as of a training that diverged, brief."""
+    return f"{value:.{digits}f}" if abs(value) < _HUGE else f"{value:.{digits}g}"
 
 
 def _megabytes(count: float) -> str:

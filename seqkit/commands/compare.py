@@ -11,7 +11,7 @@ from seqkit.commands import outputs, tables
 from seqkit.config import Config
 from seqkit.console import Console
 from seqkit.plugins import Catalogue
-from seqkit.progress_line import columns_of, duration
+from seqkit.progress_line import columns_of, decimals, duration
 from seqkit.runs import curves, search
 from seqkit.runs.record import DATA_KEYS, Record, read
 from seqkit.visible import json_text, visible_line
@@ -19,6 +19,7 @@ from seqkit.visible import json_text, visible_line
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
 _SHOWN = 5  # names of what is left out
+_OUTCOMES = ("finished", "pruned", "diverged")
 _RESULTS = ("loss", "bits", "steps", "time", "parameters", "outcome")
 
 
@@ -125,7 +126,7 @@ def _parameters(record: Record) -> int | None:
 
 
 def _outcome(record: Record) -> str:
-    return record.state if record.state in ("finished", "pruned") else "unfinished"
+    return record.state if record.state in _OUTCOMES else "unfinished"
 
 
 def _difference(firsts: Sequence[Record]) -> str:
@@ -218,8 +219,8 @@ def _results(record: Record) -> list[str]:
     loss, bits, steps = _loss(record), _bits(record), _steps(record)
     parameters = _parameters(record)
     return [
-        "-" if loss is None else f"{loss:.4f}",
-        "-" if bits is None else f"{bits:.4f}",
+        "-" if loss is None else decimals(loss, 4),
+        "-" if bits is None else decimals(bits, 4),
         "-" if steps is None else str(steps),
         "-" if record.seconds is None else duration(record.seconds),
         "-" if parameters is None else f"{parameters:,}",

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from seqkit import disk
 from seqkit.console import Progress, unseen
-from seqkit.progress_line import duration
+from seqkit.progress_line import decimals, duration
 from seqkit.report import charts, next_command, samples, template, verdict
 from seqkit.report.baselines import baselines, noun
 from seqkit.report.charts import Chart
@@ -81,7 +81,7 @@ def _standing(record: Record) -> list[tuple[str, str, str, str]]:
     if len(metrics.validation.values):
         rows.append(("this network, on validation data", float(metrics.validation.values.min())))
     return [
-        (name, f"{nats:.3f}", f"{nats / math.log(2):.3f}", verdict.choices(nats))
+        (name, decimals(nats, 3), decimals(nats / math.log(2), 3), verdict.choices(nats))
         for name, nats in sorted(rows, key=lambda row: -row[1])
     ]
 

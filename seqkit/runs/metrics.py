@@ -12,7 +12,9 @@ from seqkit.symbols import Floats
 
 _LONGEST = 1 << 16  # bytes of a line; those of a run have about 200
 LARGEST = 1e15
-"""Of a number; sums of such stay finite, and steps up to it are exact."""
+"""Of a step, a count or a duration; steps up to it are exact."""
+_HIGHEST = 1e40  # of a loss or a norm, which are computed in fp32; sums of such stay finite
+_UNBOUNDED = ("loss", "gradient_norm", "bits_per_symbol")  # of a training that diverges
 _RECENT = 0.1  # the share of the values that are averaged
 _TRAIN = ("loss", "symbols", "learning_rate", "gradient_norm", "symbols_per_second")
 
@@ -120,7 +122,8 @@ def _parsed(content: bytes) -> tuple[str, dict[str, float]] | None:
         numbers = {
             name: float(value)
             for name, value in line.items()
-            if isinstance(value, int | float) and abs(value) <= LARGEST
+            if isinstance(value, int | float)
+            and abs(value) <= (_HIGHEST if name in _UNBOUNDED else LARGEST)
         }
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None

@@ -165,6 +165,22 @@ def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
     assert outcome == {"better": "unfinished", "worse": "finished", "$other": "finished"}
 
 
+def test_a_run_that_diverged_is_said_to_have(run: Run, runs: Path) -> None:
+    diverged = runs / "worse"
+    (diverged / "summary.json").unlink()
+    about = json.loads((diverged / "about.json").read_text())
+    about["ended"] = {"how": "diverged", "step": 4}
+    (diverged / "about.json").write_text(json.dumps(about))
+    metrics = diverged / "metrics.jsonl"
+    metrics.write_text(re.sub(r'"loss": [\d.]+', '"loss": 4.3e18', metrics.read_text()))
+    for command in (["compare", f"runs={diverged}"], ["doctor", f"run_dir={diverged}"]):
+        shown = run(*command)
+        assert (shown.code, shown.err) == (0, "")
+        assert b"diverged" in shown.out
+    assert run("compare", f"runs={diverged}").out.split()[8:10] == [b"4.3e+18", b"6.204e+18"]
+    assert run("report", f"run_dir={diverged}").code == 0
+
+
 @pytest.mark.parametrize(("columns", "paragraphs"), [(300, False), (40, True)])
 def test_a_narrow_terminal_gets_paragraphs(columns: int, paragraphs: bool, trained: Path) -> None:
     side, other = os.openpty()

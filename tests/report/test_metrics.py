@@ -36,6 +36,20 @@ def test_what_is_whole_is_read_and_the_rest_is_counted(tmp_path: Path) -> None:
     assert not len(found.validation.steps)
 
 
+def test_the_losses_of_a_training_that_diverges_are_whole(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    huge = '{"event": "train", "step": 20, "loss": 4.3e18, "gradient_norm": 3.3e38}\n'
+    validation = '{"event": "validate", "step": 20, "loss": 5.4e30, "bits_per_symbol": 7.8e30}\n'
+    file.write_text(GOOD + huge + validation)
+    found = read(file)
+    assert found.damaged == 0
+    assert found.train["loss"].values.tolist() == [3.0, 4.3e18]
+    assert found.train["gradient_norm"].values.tolist() == [3.3e38]
+    assert found.validation.values.tolist() == [5.4e30]
+    file.write_text('{"event": "train", "step": 1e16, "loss": 3}')
+    assert read(file).damaged == 1
+
+
 def test_a_line_of_megabytes_hides_nothing(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
     file.write_bytes(
