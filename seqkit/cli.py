@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import gc
+import shlex
 import signal
 import sys
 import traceback
@@ -182,8 +183,7 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     config, catalogue = composed
     console = Console(config.quiet or not processes.place().leads)
     keys = compose.given_keys(words)
-    if "shape" in keys and not commands.reads(command, "shape"):
-        raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
+    _refuse_keys(command, words)
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with ended_by_signals(NOT_BEGUN), console.progress(_STARTING):
@@ -191,6 +191,19 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
         run = commands.load(command)  # PyTorch takes a second or two
     run(config, catalogue, console)
     return 0
+
+
+def _refuse_keys(command: str, words: Sequence[str]) -> None:
+    """Raise ConfigError for a key that the command does not read and that means another thing."""
+    given = {key: value for key, _, value in (word.partition("=") for word in words)}
+    if "shape" in given and not commands.reads(command, "shape"):
+        raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
+    if "checkpoint" in given and command == "train":
+        instead = shlex.quote(f"init_from={given['checkpoint']}")
+        raise ConfigError(
+            f"checkpoint={given['checkpoint']}: train does not read it: did you mean {instead}, a "
+            "new run from those weights? run_dir=RUN resume=auto goes on with a run"
+        )
 
 
 def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
@@ -202,6 +215,7 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     with _starting(words):
         from seqkit.commands import multirun, sweep_plan
 
+        _refuse_keys(command, words)
         plan = sweep_plan.planned(words, config_dirs)  # all is checked before any runs
 
     def execute(composed: "Composed", words: Sequence[str]) -> int:

@@ -102,3 +102,16 @@ def test_what_could_not_sample_later_is_refused_at_once(
     assert refused.code == code, refused.err
     assert refused.err.count("\n") == 1
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("several", [[], ["--multirun", "seed=1,2"]])
+def test_a_checkpoint_is_not_passed_over_by_a_training(
+    several: list[str], run: Run, tmp_path: Path
+) -> None:
+    result = run(*several, *TINY, "checkpoint=my run", f"run_dir={tmp_path / 'a'}")
+    assert result.code == 2
+    assert "checkpoint=my run: train does not read it: did you mean 'init_from=my run'," in (
+        result.err
+    )
+    assert "run_dir=RUN resume=auto goes on with a run\n" in result.err
+    assert not (tmp_path / "a").exists()
