@@ -77,9 +77,10 @@ def unseen(title: str, total: int = 0, completed: int = 0, unit: str = "") -> It
 
 
 class Console:
-    """Writes to stderr, or nowhere when quiet. stdout carries the product alone."""
+    """Writes to stderr, when quiet only failures. stdout carries the product alone."""
 
     def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
         self._stream = None if quiet else sys.stderr  # None, too, if it was closed before
         self._shown: ProgressLine | None = None
         self._lock = threading.RLock()
@@ -92,6 +93,13 @@ class Console:
         with self._lock:
             erase = _ERASE if self._shown else ""
             self._write(f"{erase}{self._in_columns(visible(text))}\n{self._drawn()}")
+
+    def failure(self, text: str) -> None:
+        """One line about a part of the work that failed while the rest goes on."""
+        if self.quiet:
+            Console().notice(text)
+        else:
+            self.notice(text)
 
     @contextlib.contextmanager
     def progress(

@@ -78,6 +78,8 @@ def _one_by_one(
             return code
         replaced.settle(job.files.path, console.notice)
         job.outcome = f"failed, exit code {code}" if code else "finished"
+        if code and console.quiet:  # no heading tells which one
+            console.failure(f"[{job.name}] {job.outcome}")
         if not code and before and before == job.summary():
             job.outcome = "finished before"
         failure = failure or code

@@ -136,7 +136,8 @@ class Sweep:
             is_new = summary not in (None, going.summary)  # only its sample is missing
             code = 0 if self._stopping is not None else ended.code
             return (FINISHED, 0) if is_new else ("stopped", code)
-        self._say(going.job, f"failed: {ended.said or 'see ' + str(going.job.log)}")
+        said = ended.said or f"see {going.job.log}"
+        self._console.failure(f"[{going.job.name}] failed: {said}")
         return f"failed, exit code {ended.code}", ended.code
 
     def _leave(self, slot: int, outcome: str, code: int) -> None:

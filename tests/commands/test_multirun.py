@@ -54,6 +54,17 @@ def test_it_ends_with_a_table_on_stderr_and_the_first_failures_code(
     assert {samples[place : place + 2] for place in (20, 42, 64)} == {"\n\n"}
 
 
+def test_when_quiet_each_failure_is_told_with_its_number(
+    run: Run, texts: list[str], tmp_path: Path
+) -> None:
+    done = run(*sweep(tmp_path / "s", texts[1], "seed=1,2", "quiet=true"))
+    assert done.code == 3
+    first, number, *others = done.err.splitlines()
+    assert first.startswith("seqkit: error: ")
+    assert number == "[0] failed, exit code 3"
+    assert others == [first, "[1] failed, exit code 3"]
+
+
 @pytest.mark.thorough
 def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_path: Path) -> None:
     keys = ("seed=1,2,3", "train.max_steps=90", "data.split=[0.8,0.2,0]")

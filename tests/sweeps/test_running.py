@@ -65,6 +65,34 @@ class Stubborn:
         pass
 
 
+class Failing:
+    """Jobs that fail at once."""
+
+    slots = 1
+
+    def start(self, job: Job, slot: int) -> "Failing":
+        return self
+
+    def poll(self) -> Ended:
+        return Ended(7, "the loss is nan")
+
+    def stop(self, number: signal.Signals) -> None:
+        pass
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_failure_is_told_with_its_number_when_quiet_too(
+    quiet: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    composed = compose(["recipe=shakespeare"], [])
+    jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
+    Sweep(Grid(jobs), Failing(), Console(quiet=quiet), lambda: None).run()
+    told = capsys.readouterr().err
+    failed = [f"[{number}] failed: the loss is nan" for number in range(2)]
+    assert [line for line in told.splitlines() if "failed:" in line] == failed
+    assert (told.count("\n") == 2) == quiet
+
+
 def test_a_job_that_is_not_waited_for_is_not_called_unstarted(tmp_path: Path) -> None:
     composed = compose(["recipe=shakespeare"], [])
     jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
