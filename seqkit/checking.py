@@ -101,7 +101,10 @@ def check_whole_number(name: str, value: Any, minimum: int) -> None:
 
 def _short(value: object) -> str:
     """A value in one line, cut where it is long."""
-    text = " ".join(repr(value).split())
+    return _cut(" ".join(repr(value).split()))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
@@ -121,7 +124,8 @@ def _check_range(name: str, value: Any, bounds: Any) -> None:
     if above is not None and value <= above:
         raise ConfigError(f"{name}={value}: give a value above {above:g}")
     if maximum is not None and value > maximum:
-        raise ConfigError(f"{name}={value}: give a value of at most {maximum:g}")
+        most = maximum if isinstance(maximum, int) else f"{maximum:g}"
+        raise ConfigError(f"{name}={_cut(str(value))}: give a value of at most {most}")
 
 
 def nearest(name: str, names: list[str]) -> str:

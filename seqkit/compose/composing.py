@@ -41,7 +41,8 @@ FREE_TEXT = (
 _PLACES = {*FREE_TEXT} - {"prompt", "data.pattern"}  # those that name files and folders
 REPEATED = "data.path"
 """One of them, each value of which counts; of the others the last one does."""
-_POWER = re.compile(r"\+?\d{1,10}e\+?\d", re.IGNORECASE)  # 1e3, which Hydra takes for a fraction
+_POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)
+"""1e3, which Hydra takes for a fraction."""
 _CONVERSIONS = {
     "could not be converted to Integer": "a whole number, such as 1000",
     "could not be converted to Float": "a number, such as 0.5 or 1e-3",
@@ -189,7 +190,8 @@ def _fractions(value: str) -> str:
 
 def _whole(value: str) -> str:
     """A whole number that is written as 1e3 in digits; all else as it is."""
-    return str(int(float(value))) if _POWER.fullmatch(value) else value
+    power = _POWER.fullmatch(value)
+    return str(int(power[1]) * 10 ** int(power[2])) if power else value
 
 
 def parse(overrides: list[str]) -> list[Override]:

@@ -45,6 +45,9 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
     [
         ("train.max_steps=abc", "train.max_steps=abc: give a whole number, such as 1000"),
         ("length=1.5", "length=1.5: give a whole number, such as 1000"),
+        ("train.max_steps=1e10", "train.max_steps=10000000000: give a value of at most 2147483647"),
+        ("length=1e15", f"length=1{'0' * 15}: give a value of at most 2147483647"),
+        ("length=1e99", f"length=1{'0' * 79}…: give a value of at most 2147483647"),
         ("optimizer.lr=fast", "optimizer.lr=fast: give a number, such as 0.5 or 1e-3"),
         ("json=maybe", "json=maybe: give true or false"),
     ],
