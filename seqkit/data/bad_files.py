@@ -31,8 +31,12 @@ class BadFileError(DataError):
 
     def refusal(self, *, hint: bool) -> DataError:
         """The error that ends the reading, with a hint at how to go on without the file."""
-        advice = "; data.on_bad_file=skip leaves such files out" if hint else ""
-        return DataError(f"{self}{advice}")
+        if not hint:
+            return DataError(str(self))
+        advice = "data.on_bad_file=skip leaves such files out"
+        if "data.encoding=" in self._hint:
+            advice += " (data.encoding holds for all files)"
+        return DataError(f"{self}; {advice}")
 
 
 @dataclass

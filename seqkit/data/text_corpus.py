@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, content, corpus_cache
+from seqkit.data import codecs, content, corpus_cache, text_hints
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec
 from seqkit.data.corpus import Corpus
@@ -69,6 +69,8 @@ def load(
     }
     corpus = corpus_cache.load(source, settings, codec, Texts(config, source, codec).encode)
     notes = [*corpus.notes]
+    if codec.kind == "text":
+        notes += text_hints.of(files.values(), config)
     if codec.kind == "bytes" and (config.kind, config.codec) == ("auto", "auto"):
         notes.append("not text: read as bytes, as with data.kind=bytes")
     if folders or search.left_out or search.bad.errors:

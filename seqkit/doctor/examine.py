@@ -9,6 +9,7 @@ import numpy as np
 
 from seqkit.config import Config
 from seqkit.console import Progress
+from seqkit.data import text_hints
 from seqkit.data.codecs import Characters, Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened
@@ -61,6 +62,8 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
         about, faults = _of_sound(config, corpus, codec, paths, progress)
     else:
         about, faults = _of_text(config, corpus, progress)
+    if codec.kind == "text":
+        faults += map(Fault, text_hints.of(paths, config.data))
     training, validation, _ = parts
     judged = validation if len(validation) else corpus.whole  # as the run's report does
     with progress("baselines", min(len(judged), baselines.PACKED), unit="symbols") as bar:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.config import DataConfig
+from seqkit.config import Config, DataConfig
+from seqkit.console import unseen
 from seqkit.data.load import load_corpus
 from seqkit.doctor import examine
 from seqkit.plugins import Catalogue
@@ -30,3 +31,12 @@ def test_the_beginnings_of_many_documents_are_not_read_at_once(
     monkeypatch.setattr(examine, "_BLOCK", 3)
     assert examine._marked(corpus.whole, corpus.codec, "utf-8-sig") == 10
     assert max(most) < 300
+
+
+def test_texts_that_were_meant_otherwise_are_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "l.txt").write_text("café au lait\n" * 400, "latin-1")
+    (tmp_path / "u.txt").write_text("café au lait\n" * 400)
+    config = Config(data=DataConfig(path=[str(tmp_path)], encoding="latin-1"))
+    corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
+    faults = [*map(str, examine.examine(config, corpus, unseen).faults)]
+    assert any("1 of 2 files" in told and "as UTF-8, too" in told for told in faults)

@@ -11,7 +11,7 @@ import numpy as np
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.console import Progress, unseen
-from seqkit.data import audio_corpus, codecs, corpus_cache, text_corpus
+from seqkit.data import audio_corpus, codecs, corpus_cache, text_corpus, text_hints
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus_cache import Source
@@ -150,6 +150,8 @@ def _index(
         skipped, notes = unreadable + found.left_out.total(), [*found.notes(total)]
     else:
         skipped, notes = found.skipped, [*found.notes()]
+        if codec.kind == "text":
+            notes += text_hints.of(source.files.values(), job.config)
     parts = dict[int, int]()
     for number, begin in first.items():
         parts.setdefault(located.part_of(names[number]), begin)
