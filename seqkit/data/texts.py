@@ -18,10 +18,10 @@ from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.corpus_cache import Encoded, Source
 from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
+from seqkit.data.text_findings import LineEnds, TextFindings
 from seqkit.data.text_reading import check_text, encoding_with_mark, text_blocks
 from seqkit.disk import OutputFile
 from seqkit.errors import DataError
-from seqkit.progress_line import counted
 from seqkit.symbols import Symbols, symbol_dtype
 
 
@@ -65,10 +65,7 @@ class Texts:
     config: DataConfig
     source: Source
     codec: TextCodec
-    skipped: int = 0
-    marked: list[Path] = field(default_factory=list)
-    one_line: list[Path] = field(default_factory=list)
-    of_windows: list[Path] = field(default_factory=list)
+    seen: TextFindings = field(default_factory=TextFindings)
     bad: BadFiles = field(init=False)
 
     def __post_init__(self) -> None:
@@ -96,7 +93,7 @@ class Texts:
             raise DataError(f"{located}: nothing is left of the text: all of it was skipped{why}")
         return Encoded(
             starts,
-            skipped=self.skipped,
+            skipped=self.seen.skipped,
             unreadable_files=len(self.bad.errors),
             notes=tuple(self.notes()),
             validation_start=part_starts.get(1),
@@ -105,40 +102,18 @@ class Texts:
 
     def findings(self) -> dict[str, Any]:
         """What was found on the way, as JSON values; `include` takes it in elsewhere."""
-        return {
-            "skipped": self.skipped,
-            "marked": [*map(str, self.marked)],
-            "one_line": [*map(str, self.one_line)],
-        }
+        return self.seen.as_json()
 
     def include(self, findings: Mapping[str, Any]) -> None:
         """Take in what was found in other files, or in other bytes of the same ones."""
-        self.skipped += findings["skipped"]
-        for own, found in ((self.marked, "marked"), (self.one_line, "one_line")):
-            own.extend(file for file in map(Path, findings[found]) if file not in own)
+        self.seen.include(findings)
 
     def notes(self) -> Iterator[str]:
         """What the user is told about the text."""
         if self.bad.errors:
             count, total = len(self.bad.errors), len(self.source.files)
             yield f"{count} of {total} files cannot be read: {self.bad}"
-        if self.skipped:
-            yield f"{counted(self.skipped, 'character')} outside the vocabulary left out"
-        if self.marked:
-            yield (
-                f"a byte order mark is read as a character (in {_shown(self.marked)}): "
-                f"data.encoding={encoding_with_mark(self.config.encoding)} leaves it out"
-            )
-        if self.one_line:
-            yield (
-                f"the lines end in CR alone, which makes one line of all (in "
-                f"{_shown(self.one_line)}): data.newline=lf turns CR into LF"
-            )
-        if self.of_windows:
-            yield (
-                f"lines end in CR and LF, as on Windows, two characters to learn (in "
-                f"{_shown(self.of_windows)}): data.newline=lf makes LF of them"
-            )
+        yield from self.seen.notes(self.config.encoding)
 
     def write(
         self, file: Path, stream: OutputFile, begin: int = 0, end: int | None = None
@@ -149,7 +124,7 @@ class Texts:
             How many symbols each of its documents has: of a file that holds rows one a row.
         """
         shown = f"{file}, after byte {begin}" if begin else str(file)
-        sizes, ends = list[int](), _LineEnds()
+        sizes, ends = list[int](), LineEnds()
         offset = 0
         kind, meter = self.codec.kind, self.source.meter
         for documents, text in _read(file, kind, self.config, meter, begin, end):
@@ -162,16 +137,13 @@ class Texts:
             stream.write(np.ascontiguousarray(symbols).data)
             if self.config.unknown == "skip":
                 with codecs.failures(type(self.codec), "decode"):
-                    self.skipped += len(text) - len(self.codec.decode(symbols))
+                    self.seen.skipped += len(text) - len(self.codec.decode(symbols))
             if isinstance(text, str):
                 if not offset and not begin and text.startswith("\ufeff"):
-                    self.marked.append(file)
+                    self.seen.marked.append(file)
                 ends.look_at(text)
             offset += len(text)
-        if ends.one_line:
-            self.one_line.append(file)
-        elif ends.of_windows:
-            self.of_windows.append(file)
+        self.seen.add_line_ends(file, ends)
         return sizes
 
     def _encode_rows(
@@ -220,30 +192,3 @@ class Texts:
             without = encoding_with_mark(self.config.encoding)
             return f"a byte order mark, which data.encoding={without} leaves out"
         return "see data.unknown=skip|nearest"
-
-
-@dataclass
-class _LineEnds:
-    """What ends the lines of a text that is looked at piece by piece."""
-
-    returns: int = 0
-    newlines: int = 0
-
-    def look_at(self, piece: str) -> None:
-        if "\r" in piece:  # found many times faster than counted
-            self.returns += piece.count("\r")
-        self.newlines += piece.count("\n")
-
-    @property
-    def one_line(self) -> bool:
-        """Whether CR alone ends the lines."""
-        return self.returns > 1 and not self.newlines
-
-    @property
-    def of_windows(self) -> bool:
-        """Whether most lines end in CR and LF; the end of a piece may part the two."""
-        return bool(self.newlines) and self.returns > self.newlines // 2
-
-
-def _shown(files: list[Path]) -> str:
-    return str(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")

@@ -149,7 +149,7 @@ def _index(
     if isinstance(found, Recordings):
         skipped, notes = unreadable + found.left_out.total(), [*found.notes(total)]
     else:
-        skipped, notes = found.skipped, [*found.notes()]
+        skipped, notes = found.seen.skipped, [*found.notes()]
         if codec.kind == "text":
             notes += text_hints.of(source.files.values(), job.config)
     parts = dict[int, int]()
