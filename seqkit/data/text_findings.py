@@ -1,25 +1,34 @@
 """What is found in texts while they are encoded, and what the user is told about it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from seqkit.config import DataConfig
+from seqkit.data.codecs import TextCodec
 from seqkit.data.text_reading import encoding_with_mark
 from seqkit.progress_line import counted
+
+_NAMED = 5  # characters in a line
 
 
 @dataclass
 class TextFindings:
     """Of all files that were read.
 
-    skipped: characters outside the vocabulary that were left out.
+    skipped: how many characters outside the vocabulary were left out.
+    unknown: how often each of them, or of those that were replaced, occurs. It is empty where a
+        codec of one's own does not tell.
     marked: files that begin with a byte order mark.
     one_line: files whose lines end in CR alone.
     of_windows: files most of whose lines end in CR and LF.
     """
 
+    config: DataConfig
     skipped: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
     marked: list[Path] = field(default_factory=list)
     one_line: list[Path] = field(default_factory=list)
     of_windows: list[Path] = field(default_factory=list)
@@ -28,6 +37,7 @@ class TextFindings:
         """JSON values, which `include` takes in elsewhere."""
         return {
             "skipped": self.skipped,
+            "unknown": dict(self.unknown),
             "marked": [*map(str, self.marked)],
             "one_line": [*map(str, self.one_line)],
         }
@@ -35,6 +45,7 @@ class TextFindings:
     def include(self, findings: Mapping[str, Any]) -> None:
         """Take in what was found in other files, or in other bytes of the same ones."""
         self.skipped += findings["skipped"]
+        self.unknown.update(findings["unknown"])
         for own, found in ((self.marked, "marked"), (self.one_line, "one_line")):
             own.extend(file for file in map(Path, findings[found]) if file not in own)
 
@@ -45,14 +56,20 @@ class TextFindings:
         elif ends.of_windows:
             self.of_windows.append(file)
 
-    def notes(self, encoding: str) -> Iterator[str]:
-        """What the user is told about texts in this encoding."""
+    def notes(self, codec: TextCodec) -> Iterator[str]:
+        """What the user is told about texts that this codec encoded."""
         if self.skipped:
-            yield f"{counted(self.skipped, 'character')} outside the vocabulary left out"
+            told = f"{counted(self.skipped, 'character')} outside the vocabulary left out"
+            yield f"{told}: {self._unknown()}" if self.unknown else told
+        elif self.unknown:
+            yield (
+                f"{counted(self.unknown.total(), 'character')} outside the vocabulary replaced by "
+                f"the nearest: {self._unknown(codec)}"
+            )
         if self.marked:
             yield (
                 f"a byte order mark is read as a character (in {_shown(self.marked)}): "
-                f"data.encoding={encoding_with_mark(encoding)} leaves it out"
+                f"data.encoding={encoding_with_mark(self.config.encoding)} leaves it out"
             )
         if self.one_line:
             yield (
@@ -64,6 +81,16 @@ class TextFindings:
                 f"lines end in CR and LF, as on Windows, two characters to learn (in "
                 f"{_shown(self.of_windows)}): data.newline=lf makes LF of them"
             )
+
+    def _unknown(self, nearest: TextCodec | None = None) -> str:
+        """The most frequent characters outside the vocabulary, and what a codec took instead."""
+        told = []
+        for character, count in self.unknown.most_common(_NAMED):
+            by = f" by {nearest.decode(nearest.encode(character, 'nearest'))!r}" if nearest else ""
+            told.append(f"{character!r}{by} ({count})")
+        others = len(self.unknown) - len(told)
+        more = f" and {counted(others, 'other', 'others')}" if others else ""
+        return ", ".join(told) + more
 
 
 @dataclass

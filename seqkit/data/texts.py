@@ -65,10 +65,11 @@ class Texts:
     config: DataConfig
     source: Source
     codec: TextCodec
-    seen: TextFindings = field(default_factory=TextFindings)
+    seen: TextFindings = field(init=False)
     bad: BadFiles = field(init=False)
 
     def __post_init__(self) -> None:
+        self.seen = TextFindings(self.config)
         skip = self.config.on_bad_file == "skip"
         self.bad = BadFiles(skip, several=len(self.source.files) > 1)
 
@@ -113,7 +114,7 @@ class Texts:
         if self.bad.errors:
             count, total = len(self.bad.errors), len(self.source.files)
             yield f"{count} of {total} files cannot be read: {self.bad}"
-        yield from self.seen.notes(self.config.encoding)
+        yield from self.seen.notes(self.codec)
 
     def write(
         self, file: Path, stream: OutputFile, begin: int = 0, end: int | None = None
@@ -135,9 +136,7 @@ class Texts:
                 symbols, found = self._encode_rows(shown, documents, text, len(sizes))
                 sizes += found
             stream.write(np.ascontiguousarray(symbols).data)
-            if self.config.unknown == "skip":
-                with codecs.failures(type(self.codec), "decode"):
-                    self.seen.skipped += len(text) - len(self.codec.decode(symbols))
+            self._count_unknown(text, symbols)
             if isinstance(text, str):
                 if not offset and not begin and text.startswith("\ufeff"):
                     self.seen.marked.append(file)
@@ -145,6 +144,21 @@ class Texts:
             offset += len(text)
         self.seen.add_line_ends(file, ends)
         return sizes
+
+    def _count_unknown(self, text: str | bytes, symbols: Symbols) -> None:
+        """Take in which characters of a text were left out of its symbols (N,), or replaced."""
+        asked, skipped = self.config.unknown, 0
+        if asked == "error":
+            return
+        if isinstance(self.codec, Characters) and isinstance(text, str):
+            unknown = self.codec.unknown_in(text)
+            self.seen.unknown.update(unknown)
+            skipped = unknown.total()
+        elif asked == "skip":
+            with codecs.failures(type(self.codec), "decode"):
+                skipped = len(text) - len(self.codec.decode(symbols))
+        if asked == "skip":
+            self.seen.skipped += skipped
 
     def _encode_rows(
         self, file: str, documents: list[str], text: str | bytes, before: int

@@ -11,6 +11,7 @@ from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
+from seqkit.data.shards.prepare import prepare
 from seqkit.errors import DataError
 from seqkit.plugins import Catalogue
 from tests.data.texts import load
@@ -91,6 +92,32 @@ def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: 
     assert (codec.decode(skipping.whole.symbols), skipping.skipped) == ("abc\n", 2)
     nearest = given("nearest")
     assert (codec.decode(nearest.whole.symbols), nearest.skipped) == ("abcca\n", 0)
+
+
+def test_unknown_characters_are_counted_and_named(tmp_path: Path) -> None:
+    codec = Characters.from_text("abc '\n")
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name in ("1.txt", "2.txt"):
+        (folder / name).write_text("X’ab’\n\U0001f600")
+    notes = {
+        unknown: load(folder, tmp_path / "cache", codec, unknown=unknown).notes[0]
+        for unknown in ("skip", "nearest")
+    }
+    face = "'\U0001f600'"
+    assert notes == {
+        "skip": f"8 characters outside the vocabulary left out: '’' (4), 'X' (2), {face} (2)",
+        "nearest": "8 characters outside the vocabulary replaced by the nearest: "
+        f"""'’' by "'" (4), 'X' by 'a' (2), {face} by 'c' (2)""",
+    }
+    notices: list[str] = []
+    config = DataConfig(path=[str(folder)], max_vocabulary=4, unknown="skip")
+    shards = tmp_path / "shards"
+    prepare(config, shards, catalogue=Catalogue(), notice=notices.append, processes=1)
+    assert notices[0] == f"4 characters outside the vocabulary left out: 'b' (2), {face} (2)"
+    (folder / "1.txt").write_text("abcXYZABCDEF\n")
+    more = load(folder / "1.txt", tmp_path / "cache", codec, unknown="skip").notes[0]
+    assert more.endswith("'D' (1), 'E' (1) and 4 others")
 
 
 @pytest.fixture

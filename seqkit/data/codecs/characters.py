@@ -1,6 +1,7 @@
 """Characters and bytes as symbols."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
@@ -149,10 +150,16 @@ class Characters(TextCodec):
         """The symbol that stands before the first one of a document."""
         return self._start
 
-    def knows(self, points: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+    def knows(self, points: Symbols) -> npt.NDArray[np.bool_]:
         """Which code points (N,) are in the vocabulary."""
         known: npt.NDArray[np.bool_] = self._table[points] < self.size
         return known
+
+    def unknown_in(self, text: str) -> Counter[str]:
+        """The characters of a text that are not in the vocabulary, and how often each occurs."""
+        points = narrow_points(text)
+        found, counts = np.unique(points[~self.knows(points)], return_counts=True)
+        return Counter(dict(zip(map(chr, found), counts.tolist(), strict=True)))
 
     def encode(self, piece: str | bytes, unknown: str = "error") -> Symbols:
         """The symbols (N,) of a text.
