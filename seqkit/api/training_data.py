@@ -157,8 +157,9 @@ def of_sound(
     if data.trim_silence:
         before = len(part)
         part = silence.without_silence(part, codec, data.trim_silence)
-        if left_out := before - len(part):
-            told.append(f"{left_out / rate:.1f} s of silence left out (data.trim_silence)")
+        left_out = f"{(before - len(part)) / rate:.1f}"
+        if float(left_out):
+            told.append(f"{left_out} s of silence left out (data.trim_silence)")
     if count := copies.count(data, len(part) / rate):
         told.append(
             f"{counted(count, 'copy', 'copies')} beside it, up to {data.copy_pitch:g} semitones "

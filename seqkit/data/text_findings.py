@@ -53,7 +53,7 @@ class TextFindings:
         """Take in what ends the lines of one file."""
         if ends.one_line:
             self.one_line.append(file)
-        elif ends.of_windows:
+        elif ends.of_windows and not (self.skipped and self.unknown["\r"]):  # else they are gone
             self.of_windows.append(file)
 
     def notes(self, codec: TextCodec) -> Iterator[str]:

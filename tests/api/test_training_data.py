@@ -26,6 +26,21 @@ def test_one_copy_is_no_copies(tmp_path: Path) -> None:
     assert "of sound to learn from: 1 copy beside it, up to 3 semitones" in told[0]
 
 
+@pytest.mark.parametrize(("quiet", "told"), [(0.02, ""), (0.2, "0.2 s of silence left out (")])
+def test_silence_too_short_to_be_measured_is_not_told_about(
+    quiet: float, told: str, tmp_path: Path
+) -> None:
+    wave = np.random.default_rng(0).uniform(-0.5, 0.5, 4000)
+    wave[: round(8000 * quiet)] = 0
+    soundfile.write(tmp_path / "a.wav", wave, 8000)
+    config = Config(data=DataConfig(path=[str(tmp_path / "a.wav")], trim_silence=40))
+    corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
+    notices: list[str] = []
+    part = training_data.of_sound(corpus.whole, corpus, config, notices.append, unseen)
+    assert len(part) < len(corpus.whole)
+    assert [notice.partition(": ")[2][: len(told)] for notice in notices] == [told] * bool(told)
+
+
 def sound_of(*seconds: float) -> Corpus:
     """A corpus of files of so many seconds."""
     files = [np.zeros(round(8000 * length), np.uint8) for length in seconds]

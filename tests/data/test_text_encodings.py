@@ -7,6 +7,7 @@ import pytest
 import soundfile
 
 from seqkit.data import files
+from seqkit.data.codecs import Characters
 from seqkit.errors import ConfigError, DataError
 from tests.data.texts import load
 
@@ -75,6 +76,17 @@ def test_line_ends_become_lf_where_it_is_asked_for(
     assert told.startswith("lines end in CR and LF, as on Windows")
     assert "a.txt): data.newline=lf makes LF of them" in told
     assert turned.notes == ()
+
+
+@pytest.mark.parametrize(("unknown", "told"), [("skip", False), ("nearest", True)])
+def test_line_ends_of_windows_that_are_left_out_are_not_told_about(
+    unknown: str, told: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\r\ntwo\r\n")
+    codec = Characters.from_text("one two\n")
+    notes = load(tmp_path / "a.txt", tmp_path / "cache", codec, unknown=unknown).notes
+    assert notes[0].startswith("2 characters outside the vocabulary")
+    assert ("lines end in CR and LF" in notes[-1]) == told
 
 
 def test_a_text_that_is_one_line_for_its_line_ends_is_told_about(tmp_path: Path) -> None:
