@@ -29,6 +29,7 @@ def claimed(
 
     Raises:
         ConfigError, CheckpointError, OutputError: the folder, or what is in it, does not allow it.
+        DataError: the data of the run are no longer where it had them.
     """
     folder = _run_folder(config)
     with contextlib.ExitStack() as held:

@@ -1,7 +1,8 @@
 """What may differ between a run and the settings that it is to go on with."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from seqkit import disk
 from seqkit.checking import default_of
 from seqkit.config import ARITHMETIC_KEYS, Config, options
 from seqkit.data import pipes, remote
-from seqkit.errors import ConfigError
+from seqkit.errors import ConfigError, DataError
 from seqkit.progress_line import duration
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -61,6 +62,9 @@ def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None])
 
     That is the path and the pattern, if none is given, and the file that a stream was read into:
     what comes out of the stream now would have to be the same.
+
+    Raises:
+        DataError: the data are no longer where the run had them.
     """
     before = saved.config.get("data", {})
     if not config.data.pattern and isinstance(before.get("pattern"), str):
@@ -74,6 +78,22 @@ def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None])
             if pipes.is_pipe(path) and pipes.is_kept(str(old), disk.cache_dir()):
                 notice(f"data.path={path} is not read again: the run goes on with {old}")
                 paths[number] = old
+    if isinstance(kept, list):
+        _require_data(config, kept)
+
+
+def _require_data(config: Config, kept: Sequence[str]) -> None:
+    """Raise DataError if one of the paths that the run kept is the one to read, and is gone."""
+    if config.data.of_rows:  # the cache may have them
+        return
+    pipes.check_kept(config.data.path, disk.cache_dir())
+    for path in remote.absolute(config.data):
+        if path in kept and not (remote.is_remote(path) or os.path.lexists(path)):
+            others = f", and the others of its {len(kept)} paths" if len(kept) > 1 else ""
+            raise DataError(
+                f"{path}: the run's data are not there any more: give where they lie now, "
+                f"data.path=…{others}, beside run_dir={config.run_dir} resume={config.resume}"
+            )
 
 
 def leave_out_new_keys(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> None:
