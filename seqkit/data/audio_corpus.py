@@ -14,6 +14,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.files import Choice, Search
+from seqkit.data.folder_walk import walk
 from seqkit.data.meter import Meter
 from seqkit.data.recordings import Recordings
 from seqkit.data.sound import reader
@@ -31,7 +32,7 @@ def holds_sound(path: Path, pattern: str = "") -> bool:
         suffix = path.suffix.lower()
         return suffix in reader.SUFFIXES or (suffix != ".txt" and reader.is_sound(path))
     choice = Choice("bytes", pattern)
-    found = files.walk(path, BadFiles(skip=True), Counter())
+    found = walk(path, BadFiles(skip=True), Counter())
     names = [file.name for file in found if not choice.against_name(files.name_in(path, file))]
     sound = sum(map(files.is_named_as_sound, names))
     texts = any(name.lower().endswith(".txt") for name in names)

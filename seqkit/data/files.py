@@ -3,7 +3,6 @@
 Nothing is left out in silence: what was taken is counted, and what was not by its reason.
 """
 
-import contextlib
 import os
 import stat
 from collections import Counter
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from seqkit.data import content
 from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
-from seqkit.data.shards.index import is_shards
+from seqkit.data.folder_walk import holds_run, walk
 from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
@@ -100,7 +99,7 @@ class Search:
         seen = set()
         for number, path in enumerate(paths, 1):
             folder = is_folder(path)
-            if folder and _holds_run(path):
+            if folder and holds_run(path):
                 told = f"doctor run_dir={path} says how it went"
                 raise DataError(f"{path}: what a training left, no data: {told}")
             for file in self._below(path) if folder else [path]:
@@ -180,45 +179,6 @@ class Search:
         return ""
 
 
-def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
-    """Everything below a folder that is no folder, but for what is hidden, runs and shards.
-
-    Links to folders are followed after the folders themselves, but for those that lead back: up,
-    or to what was read already.
-    """
-    top = os.path.realpath(folder)
-    seen: set[str] = set()
-    waiting: list[Path] = [folder]
-    links: list[Path] = []
-    while waiting or links:
-        place = waiting.pop() if waiting else links.pop(0)
-        real = os.path.realpath(place)
-        if real in seen or (place != folder and Path(top).is_relative_to(real)):
-            left_out["linked in a circle or twice"] += 1
-            continue
-        seen.add(real)
-        try:
-            with os.scandir(place) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
-        except OSError as error:
-            bad.leave_out(BadFileError.of(place, error))
-            continue
-        for entry in entries:
-            path = place / entry.name
-            if entry.name.startswith("."):
-                left_out["hidden"] += 1
-            elif not _leads_to_folder(path):
-                yield path
-            elif _holds_run(path):
-                left_out["holding a run"] += 1
-            elif is_shards(path):
-                left_out["holding shards"] += 1
-            elif entry.is_symlink():
-                links.append(path)
-            else:
-                waiting.append(path)
-
-
 def head(file: Path) -> bytes:
     """The first bytes of a file, which tell what it holds. Raises OSError."""
     with file.open("rb", buffering=0) as stream:
@@ -247,20 +207,6 @@ def blocks(
                 yield block
     except OSError as error:
         raise BadFileError.of(file, error) from error
-
-
-def _holds_run(folder: Path) -> bool:
-    """Whether a folder is what a training leaves, which is nobody's data."""
-    with contextlib.suppress(OSError):
-        return (folder / "config.yaml").is_file() and (folder / "checkpoints").is_dir()
-    return False
-
-
-def _leads_to_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # whoever opens it finds out why
-        return False
 
 
 def name_in(folder: Path, file: Path) -> str:

@@ -1,0 +1,63 @@
+"""What lies below a folder; no folder is read twice, whatever links lead to it."""
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from seqkit.data.bad_files import BadFileError, BadFiles
+from seqkit.data.shards.index import is_shards
+
+
+def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
+    """Everything below a folder that is no folder, but for what is hidden, runs and shards.
+
+    Links to folders are followed after the folders themselves, but for those that lead back: up,
+    or to what was read already.
+    """
+    top = os.path.realpath(folder)
+    seen: set[str] = set()
+    waiting: list[Path] = [folder]
+    links: list[Path] = []
+    while waiting or links:
+        place = waiting.pop() if waiting else links.pop(0)
+        real = os.path.realpath(place)
+        if real in seen or (place != folder and Path(top).is_relative_to(real)):
+            left_out["linked in a circle or twice"] += 1
+            continue
+        seen.add(real)
+        try:
+            with os.scandir(place) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            bad.leave_out(BadFileError.of(place, error))
+            continue
+        for entry in entries:
+            path = place / entry.name
+            if entry.name.startswith("."):
+                left_out["hidden"] += 1
+            elif not _leads_to_folder(path):
+                yield path
+            elif holds_run(path):
+                left_out["holding a run"] += 1
+            elif is_shards(path):
+                left_out["holding shards"] += 1
+            elif entry.is_symlink():
+                links.append(path)
+            else:
+                waiting.append(path)
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a folder is what a training leaves, which is nobody's data."""
+    with contextlib.suppress(OSError):
+        return (folder / "config.yaml").is_file() and (folder / "checkpoints").is_dir()
+    return False
+
+
+def _leads_to_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # whoever opens it finds out why
+        return False
