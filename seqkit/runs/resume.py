@@ -91,8 +91,9 @@ def _require_data(config: Config, kept: Sequence[str]) -> None:
         if path in kept and not (remote.is_remote(path) or os.path.lexists(path)):
             others = f", and the others of its {len(kept)} paths" if len(kept) > 1 else ""
             raise DataError(
-                f"{path}: the run's data are not there any more: give where they lie now, "
-                f"data.path=…{others}, beside run_dir={config.run_dir} resume={config.resume}"
+                f"{path}: cannot be read: no such file or directory: these are the run's data: "
+                f"give where they lie now, data.path=…{others}, beside run_dir={config.run_dir} "
+                f"resume={config.resume}"
             )
 
 

@@ -26,8 +26,8 @@ def test_a_run_whose_data_moved_asks_where_they_are(trained: Path, text_file: Pa
         with pytest.raises(DataError) as told:
             take_place([str(gone)], given)
         assert str(told.value) == (
-            f"{gone}: the run's data are not there any more: give where they lie now, data.path=…, "
-            "beside run_dir=runs/a resume=auto"
+            f"{gone}: cannot be read: no such file or directory: these are the run's data: give "
+            "where they lie now, data.path=…, beside run_dir=runs/a resume=auto"
         )
     with pytest.raises(DataError, match=r"data\.path=…, and the others of its 2 paths, beside"):
         take_place([str(text_file), str(gone)], [])
