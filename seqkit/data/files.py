@@ -13,7 +13,7 @@ from pathlib import Path
 
 from seqkit.data import content
 from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
-from seqkit.data.folder_walk import holds_run, walk
+from seqkit.data.folder_walk import holds_run, is_broken_link, walk
 from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
@@ -168,7 +168,12 @@ class Search:
 
     def _look_at(self, file: Path, name: str) -> str:
         """Why a file is left out for what it is. Raises OSError if it cannot be read."""
-        status = file.stat()
+        try:
+            status = file.stat()
+        except OSError as error:
+            if is_broken_link(file, error):
+                return "linked to nothing"
+            raise
         if not stat.S_ISREG(status.st_mode):  # not to be opened: it might never end
             return "neither file nor folder"
         if reason := self.choice.against_size(status.st_size):
@@ -234,6 +239,9 @@ def is_folder(path: Path) -> bool:
         with path.open("rb"):
             return False
     except OSError as error:
+        if is_broken_link(path, error):
+            reason = f"a link to nothing: {path.readlink()} is not there"
+            raise BadFileError(path, reason) from error
         raise BadFileError.of(path, error) from error
 
 

@@ -1,6 +1,7 @@
 """What lies below a folder; no folder is read twice, whatever links lead to it."""
 
 import contextlib
+import errno
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -61,3 +62,9 @@ def _leads_to_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:  # whoever opens it finds out why
         return False
+
+
+def is_broken_link(path: Path, error: OSError) -> bool:
+    """Whether a path that failed so is a link to something that is not there."""
+    gone = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+    return gone and path.is_symlink()

@@ -144,6 +144,21 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
     assert [*search().named([tree / "a"])] == ["c.txt"]
 
 
+def test_links_to_nothing_are_left_out(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.txt": b"a", "a.wav": b"\0"})
+    for ending in ("txt", "wav"):
+        (tmp_path / f"gone.{ending}").symlink_to("nowhere")
+        (tmp_path / f"round.{ending}").symlink_to(f"round.{ending}")
+        (tmp_path / f"in_a_file.{ending}").symlink_to("a.txt/nowhere")
+    for kind, count in (("text", 6), ("audio", 3)):
+        found = search(kind)
+        assert len(found.named([tmp_path])) == 1
+        assert found.left_out["linked to nothing"] == count
+    with pytest.raises(DataError) as told:
+        search().named([tmp_path / "gone.txt"])
+    assert str(told.value) == f"{tmp_path}/gone.txt: a link to nothing: nowhere is not there"
+
+
 def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     fill(tmp_path, {"a.txt": b"a"})
     os.mkfifo(tmp_path / "pipe.txt")
@@ -192,15 +207,12 @@ def ordinary_user() -> Iterator[None]:
         os.seteuid(0)
 
 
-@pytest.mark.parametrize("locked", ["b.txt", "deep", "gone.txt"])
+@pytest.mark.parametrize("locked", ["b.txt", "deep"])
 def test_what_cannot_be_read_is_named_or_left_out_by_name(locked: str) -> None:
     with tempfile.TemporaryDirectory() as place:  # that of pytest is closed to others
         folder = fill(Path(place), {"a.txt": b"a", "b.txt": b"b", "deep/c.txt": b"c"})
         folder.chmod(0o755)
-        if locked == "gone.txt":
-            (folder / locked).symlink_to("nowhere")
-        else:
-            (folder / locked).chmod(0)
+        (folder / locked).chmod(0)
         with ordinary_user():
             with pytest.raises(DataError) as caught:
                 search().named([folder])
@@ -209,7 +221,7 @@ def test_what_cannot_be_read_is_named_or_left_out_by_name(locked: str) -> None:
         if locked == "deep":
             (folder / locked).chmod(0o755)  # to be removed
     assert taken == [x for x in ("a.txt", "b.txt", "deep/c.txt") if not x.startswith(locked)]
-    reason = "permission denied" if locked != "gone.txt" else "no such file or directory"
+    reason = "permission denied"
     hint = "data.on_bad_file=skip leaves such files out"
     assert str(caught.value) == f"{folder / locked}: cannot be read: {reason}; {hint}"
     assert f"; 1 cannot be read: {folder / locked} ({reason})" in found.note(len(taken))
