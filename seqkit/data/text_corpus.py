@@ -53,6 +53,7 @@ def load(
         ConfigError: an encoding or a codec that does not exist.
     """
     assert codec is None or isinstance(codec, TextCodec)
+    trains = codec is None or grow
     files, search = chosen(config, located, codec)
     folders = any(map(is_folder, located.paths))
     source = corpus_cache.scan(located, files, cache, meter)
@@ -70,7 +71,7 @@ def load(
     corpus = corpus_cache.load(source, settings, codec, Texts(config, source, codec).encode)
     notes = [*corpus.notes]
     if codec.kind == "text":
-        notes += text_hints.of(files.values(), config)
+        notes += text_hints.of(files.values(), config, tables=trains)
     if codec.kind == "bytes" and (config.kind, config.codec) == ("auto", "auto"):
         notes.append("not text: read as bytes, as with data.kind=bytes")
     if folders or search.left_out or search.bad.errors:

@@ -1,10 +1,13 @@
 """Texts that were probably meant to be read otherwise are told about, and read as asked."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from seqkit.config import DataConfig
+from seqkit.data import text_hints
+from seqkit.data.load import load_corpus
 from seqkit.data.shards.prepare import prepare
 from seqkit.errors import DataError
 from seqkit.plugins import Catalogue
@@ -52,3 +55,50 @@ def test_utf_8_that_is_read_as_something_else_is_told_about(mixed: Path) -> None
 def test_a_character_may_be_cut_where_the_look_ends(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" + "é" * 200_000)
     assert load(tmp_path / "a.txt", tmp_path / "cache", encoding="latin-1").notes
+
+
+ROWS = [{"id": str(number), "body": "some words, " * 3, "text": "tea"} for number in range(30)]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
+TABLE = 'id,"said by"\n' + '1,"a long, long text"\n' * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.jsonl", LINES, "each line is a JSON object: to learn the text of one field, give"),
+        ("a.jsonl", LINES, "data.column=text"),
+        ("a.json", LINES.replace("text", "no"), "data.column=body"),
+        ("a.jsonl", LINES * 99 + '{"text": "cut', "data.column=text"),  # after what is looked at
+        ("a.csv", TABLE, "each line is a row of a table: to learn the text of one column, give"),
+        ("a.csv", TABLE, "data.column='said by'"),
+        ("a.txt", LINES, ""),  # no data set by its name
+        ("a.jsonl", LINES + "no JSON\n", "data.column=text"),
+        ("a.jsonl", "no JSON\n" + LINES, ""),
+        ("a.jsonl", '{"text": 1}\n' * 9, ""),
+        ("a.json", '{\n"text": "pretty"\n}\n', ""),
+        ("a.csv", "a poem,\nwith commas\n" * 9, ""),
+    ],
+)
+def test_lines_of_json_and_csv_are_hinted_at(
+    name: str, content: str, told: str, tmp_path: Path
+) -> None:
+    file = tmp_path / name
+    file.write_text(content)
+    config, notices = DataConfig(path=[str(file)], kind="text"), list[str]()
+    corpus = load_corpus(config, catalogue=Catalogue(), notice=notices.append)
+    assert corpus.codec.decode(corpus.whole.symbols) == content  # as it is
+    assert [told in notice for notice in notices] == [True] * bool(told)
+    assert all(f"data.kind=hf data.path={file} data.column=" in notice for notice in notices)
+    notices.clear()
+    load_corpus(config, catalogue=Catalogue(), notice=notices.append, codec=corpus.codec)
+    assert not notices  # where nothing is trained
+
+
+def test_a_table_among_texts_is_a_text(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text(LINES)
+    config = DataConfig(path=[str(tmp_path)])
+    assert text_hints.of(sorted(tmp_path.iterdir()), config)
+    (tmp_path / "c.md").write_text("some text")
+    assert not text_hints.of(sorted(tmp_path.iterdir()), config)
+    assert not text_hints.of([], config)  # as doctor asks of shards
