@@ -176,16 +176,16 @@ def clear_halves(folder: Path) -> None:
 
 
 def create(path: Path, overwrite: bool = False) -> OutputFile:
-    """A new file that can be read while it grows.
+    """A new file that can be read while it grows; a file that was there stays under other names.
 
-    Raises:
-        OutputError: it cannot be written, or is there and `overwrite` is false.
+    Raises OutputError where it cannot be written, or is there and `overwrite` is false.
     """
     with _failures(path):
-        try:
-            return OutputFile(open_file(path, "wb" if overwrite else "xb"), path)
-        except FileExistsError as error:
-            raise exists_error(path) from error
+        if overwrite:
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(FileExistsError):
+            return OutputFile(open_file(path, "xb"), path)
+    raise exists_error(path)
 
 
 def reopen(path: Path) -> OutputFile:

@@ -105,7 +105,11 @@ def test_what_exists_is_not_replaced_unasked(tmp_path: Path) -> None:
     disk.create(place).close()
     with pytest.raises(OutputError, match="exists: give another out"):
         disk.create(place)
+    place.write_text("another's")
+    (tmp_path / "second.txt").hardlink_to(place)
     disk.create(place, overwrite=True).close()
+    assert (tmp_path / "second.txt").read_text() == "another's"
+    disk.remove(tmp_path / "second.txt")
     disk.append(place, "one\n")
     disk.append(place, "two\n")
     assert place.read_text() == "one\ntwo\n"
