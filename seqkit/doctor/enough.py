@@ -25,11 +25,13 @@ def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
     if isinstance(codec := corpus.codec, Quantiser):
         least += f", {whole / codec.symbol_rate:.2g} s,"
         has += f", {there / codec.symbol_rate:.2g} s"
+    fits = len(training) // 2 // training.frame * training.frame
+    shorter = f", or at most train.sequence_length={fits}" if fits else ""
     recipe = f" for recipe={config.recipe}" if config.recipe else ""
     raise DataError(
         f"too little data{recipe}: the training part has {len(training)} "
         f"symbols, and train.sequence_length={config.train.sequence_length} needs {needed}: "
-        f"give at least {least} in all, where there are {has}, or a smaller train.sequence_length"
+        f"give at least {least} in all, where there are {has}{shorter}"
     )
 
 

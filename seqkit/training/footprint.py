@@ -25,7 +25,8 @@ _WIDE_BYTES = 14  # of oneDNN's workspace, for each input that an LSTM has beyon
 _LOGIT_BYTES = 20  # logits, their log_softmax, and the gradients of both
 _LOGIT_BYTES_GPU = 10
 _HEADER = 20_000  # bytes of a checkpoint beside its tensors, about
-_DEEP = 8  # layers: hardly anyone means more
+_DEEP, _WIDE, _LONG = 8, 1024, 1024  # layers, embedding and window: hardly anyone means more
+_WINDOW = 64  # symbols of which windows that are advised are made: whole frames of any sound
 _NARROWER = "Try a smaller network."
 
 
@@ -103,6 +104,14 @@ class TrainingShape:
         """The same with so many layers."""
         return replace(self, model=replace(self.model, num_layers=num_layers))
 
+    def in_windows(self, steps: int) -> "TrainingShape":
+        """The same with windows of so many steps."""
+        return replace(self, steps=steps)
+
+    def in_embedding(self, embedding_size: int) -> "TrainingShape":
+        """The same with another embedding."""
+        return replace(self, model=replace(self.model, embedding_size=embedding_size))
+
     def in_width(self, hidden_size: int) -> "TrainingShape":
         """The same with other layers."""
         return replace(self, model=replace(self.model, hidden_size=hidden_size))
@@ -146,15 +155,24 @@ def require(shape: TrainingShape, device: torch.device, *, new: bool) -> Callabl
 def advice(shape: TrainingShape, free: int | None, *, new: bool) -> str:
     """What fits into `free` bytes, by estimate: fewer lanes, or a smaller network if it is new.
 
-    Of a deep one also how many layers fit.
+    Where windows are long, an embedding wide or a network deep, also how much of that fits.
     """
-    lanes = memory.largest(lambda n: shape.in_lanes(n).most, free, below=shape.lanes)
-    found = [f"train.batch_size={lanes}"] if lanes else []
-    depth, hidden = shape.model.num_layers, shape.model.hidden_size
-    if new and depth > _DEEP:
-        layers = memory.largest(lambda n: shape.in_depth(n).most, free, below=depth)
-        found += [f"model.num_layers={layers}"] if layers else []
+    found: list[str] = []
+
+    def try_less(
+        key: str, changed: Callable[[int], TrainingShape], now: int, unit: int = 1
+    ) -> None:
+        less = memory.largest(lambda n: changed(n * unit).most, free, below=-(-now // unit))
+        found.extend([f"{key}={less * unit}"] if less else [])
+
+    model = shape.model
+    try_less("train.batch_size", shape.in_lanes, shape.lanes)
+    if shape.steps > _LONG:
+        try_less("train.sequence_length", shape.in_windows, shape.steps, _WINDOW)
+    if new and model.num_layers > _DEEP:
+        try_less("model.num_layers", shape.in_depth, model.num_layers)
+    if new and model.input == "embedding" and model.embedding_size > _WIDE:
+        try_less("model.embedding_size", shape.in_embedding, model.embedding_size)
     if new:
-        width = memory.largest(lambda n: shape.in_width(n).most, free, below=hidden)
-        found += [f"model.hidden_size={width}"] if width else []
+        try_less("model.hidden_size", shape.in_width, model.hidden_size)
     return f"By estimate {' or '.join(found)} fits." if found else _NARROWER

@@ -18,7 +18,8 @@ def test_too_little_data_says_how_much_is_needed_and_there(run: Run, tmp_path: P
     soundfile.write(tmp_path / "short.wav", NOISE[:200], 8000)
     text = run(*TINY, f"data.path={tmp_path / 'short.txt'}", "train.sequence_length=64")
     assert text.code == 3
-    assert "needs 128: give at least 143 symbols in all, where there are 16, or " in text.err
+    told = "needs 128: give at least 143 symbols in all, where there are 16, or at most "
+    assert f"{told}train.sequence_length=7\n" in text.err
     sound = run("recipe=wav_generation", f"data.path={tmp_path / 'short.wav'}")
     assert sound.code == 3
     assert "at least 285 symbols, 0.036 s, in all, where there are 200, 0.025 s, or" in sound.err

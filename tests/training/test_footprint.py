@@ -5,6 +5,7 @@ import json
 import subprocess
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -132,6 +133,24 @@ def test_advice_fits_and_is_the_largest_of_its_kind() -> None:
     layers = int(advice(deep, 60 * GB, new=True).partition("model.num_layers=")[2].split()[0])
     assert deep.in_depth(layers).most < 0.6 * 60 * GB < deep.in_depth(layers + 1).most
     assert "smaller network" in advice(shape, 10**6, new=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "steps", "key"),
+    [
+        ({"input": "embedding", "embedding_size": 10**9}, 64, "model.embedding_size"),
+        ({}, 10**8, "train.sequence_length"),
+    ],
+)
+def test_the_key_that_asks_for_too_much_is_named(
+    model: dict[str, Any], steps: int, key: str
+) -> None:
+    network = ModelConfig(num_layers=2, hidden_size=512, vocabulary_size=65, **model)
+    shape = TrainingShape(network, 2, 8, steps, "fp32", on_gpu=False)
+    fits = int(advice(shape, 24 * GB, new=True).partition(f"{key}=")[2].split()[0])
+    with_less = shape.in_embedding(fits) if model else shape.in_windows(fits)
+    assert 0.5 * 24 * GB < with_less.most < 0.6 * 24 * GB
+    assert fits % 64 == 0 or model
 
 
 @pytest.mark.parametrize("name", sorted(recipe_files.recipes(Catalogue([]), [])))
