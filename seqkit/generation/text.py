@@ -28,7 +28,7 @@ def _hint(character: str) -> str:
     """What to do about a character of a prompt that has no symbol."""
     if character == "\r":
         return "; sample.unknown=skip leaves the CR of Windows' line ends out"
-    return "; see sample.unknown=skip|nearest"
+    return "; see sample.unknown=skip or sample.unknown=nearest"
 
 
 class Text:
