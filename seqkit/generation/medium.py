@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from seqkit.console import Progress, unseen
 from seqkit.data.codecs import Codec
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
@@ -53,10 +54,12 @@ class Medium(Protocol):
         """What symbols (N,) stand for: str, bytes, or a wave, float32 (N,) or (N, 2) in stereo."""
         ...
 
-    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
+    def read_prompt(
+        self, prompt: Prompt, notice: Callable[[str], None], progress: Progress = unseen
+    ) -> Symbols:
         """The symbols (N,) of a prompt, N = 0 without one. Raises ConfigError, DataError.
 
-        What was left out, replaced or clipped for it is told.
+        What was left out, replaced or clipped for it is told, and shown how far a stream was read.
         """
         ...
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit import disk
+from seqkit.console import Progress, unseen
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import Frames, Wave, reader, resample, writer
 from seqkit.errors import ConfigError, OutputError
@@ -81,7 +82,9 @@ class Sound:
         read = self._codec.reader()
         return read if self._codec.channels > 1 else lambda symbols: read(symbols)[:, 0]
 
-    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
+    def read_prompt(
+        self, prompt: Prompt, notice: Callable[[str], None], progress: Progress = unseen
+    ) -> Symbols:
         """See Medium.
 
         Raises:

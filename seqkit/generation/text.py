@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from seqkit import disk
 from seqkit.checking import check_type
-from seqkit.console import to_bytes
+from seqkit.console import Progress, to_bytes, unseen
 from seqkit.data import pipes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
+from seqkit.data.meter import Meter
 from seqkit.data.sound import writer
 from seqkit.errors import ConfigError, DataError
 from seqkit.generation.engine import Blocks
@@ -29,6 +30,19 @@ def _hint(character: str) -> str:
     if character == "\r":
         return "; sample.unknown=skip leaves the CR of Windows' line ends out"
     return "; see sample.unknown=skip or sample.unknown=nearest"
+
+
+def _from_stream(place: str, notice: Callable[[str], None], progress: Progress) -> bytes:
+    """All that comes from a stream. Where nothing comes at once, that is told. Raises DataError."""
+    meter, content, waits = Meter(progress), b"", False
+    with meter.shown("reading the prompt", 0):
+        for block in pipes.blocks(place):
+            if not (block or content or waits):
+                notice("waiting for the prompt")
+                waits = True
+            content += block
+            meter.add(len(block))
+    return content
 
 
 class Text:
@@ -111,7 +125,9 @@ class Text:
         more = f" and {len(found) - _NAMED} others" if len(found) > _NAMED else ""
         return f"{', '.join(found[:_NAMED])}{more}"
 
-    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
+    def read_prompt(
+        self, prompt: Prompt, notice: Callable[[str], None], progress: Progress = unseen
+    ) -> Symbols:
         """See Medium.
 
         Raises:
@@ -122,15 +138,15 @@ class Text:
             raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
         content: str | bytes = prompt.text or ""
         if prompt.file is not None:
-            content = self._read(prompt.file)
+            content = self._read(prompt.file, notice, progress)
         elif self._codec.kind == "bytes":
             content = to_bytes(prompt.text or "")
         return self._encode("prompt", content, prompt.unknown, notice)
 
-    def _read(self, path: Path) -> str | bytes:
+    def _read(self, path: Path, notice: Callable[[str], None], progress: Progress) -> str | bytes:
         try:
             if pipes.is_pipe(str(path)):
-                content = b"".join(pipes.blocks(str(path)))
+                content = _from_stream(str(path), notice, progress)
             elif path.exists() and not path.is_file():
                 raise DataError(f"prompt_file={path}: cannot be read: it is no file")
             else:
