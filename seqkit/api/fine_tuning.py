@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from seqkit.model import growth
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
-from seqkit.runs.origin import find_origin
+from seqkit.runs.layout import find_checkpoint
 from seqkit.symbols import Integers
 
 _SHOWN = 20  # new characters that are named
@@ -23,7 +24,7 @@ def initial(config: Config, catalogue: Catalogue) -> Checkpoint | None:
     """The checkpoint whose weights a new run starts from, if it is given one."""
     if config.init_from is None:
         return None
-    return read_checkpoint(find_origin(config.init_from), catalogue)
+    return read_checkpoint(find_checkpoint(Path(config.init_from), "init_from"), catalogue)
 
 
 def may_grow(data: DataConfig) -> bool:

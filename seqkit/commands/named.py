@@ -11,7 +11,7 @@ from seqkit.config import Config
 from seqkit.data import files, pipes, remote
 from seqkit.data.sound.reader import Reader
 from seqkit.errors import ConfigError, DataError
-from seqkit.runs import layout, origin, search
+from seqkit.runs import layout, search
 
 _OF_RUNS = ("checkpoint", "run_dir", "runs")  # keys that name a run, or several
 
@@ -66,7 +66,7 @@ def _checkpoint(config: Config) -> None:
 
 def _init_from(config: Config) -> None:
     if config.init_from is not None:
-        origin.find_origin(config.init_from)
+        layout.find_checkpoint(Path(config.init_from), "init_from")
 
 
 def _out(config: Config) -> None:

@@ -205,4 +205,4 @@ class Texts:
         if character == "\ufeff":
             without = encoding_with_mark(self.config.encoding)
             return f"a byte order mark, which data.encoding={without} leaves out"
-        return "see data.unknown=skip|nearest"
+        return "see data.unknown=skip or data.unknown=nearest"

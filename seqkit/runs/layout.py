@@ -171,8 +171,8 @@ def named_checkpoint(place: str | None) -> Path:
     return find_checkpoint(Path(place))
 
 
-def find_checkpoint(place: Path) -> Path:
-    """The checkpoint that `checkpoint=` means: a file, or a run folder's best one.
+def find_checkpoint(place: Path, key: str = "checkpoint") -> Path:
+    """The checkpoint that a key means: a file, or a run folder's best one.
 
     Raises:
         CheckpointError: there is none.
@@ -194,7 +194,7 @@ def find_checkpoint(place: Path) -> Path:
         raise CheckpointError(f"{str(place)!r}: no such checkpoint: {error}") from error
     if runs := sorted(filter(_has_checkpoints, runs_below(place)), key=_saved_at, reverse=True):
         raise CheckpointError(
-            f"{place}: a folder of runs: give one of them, the newest: checkpoint={runs[0]}"
+            f"{place}: a folder of runs: give one of them, the newest: {key}={runs[0]}"
             + "".join(f", {run}" for run in runs[1:_SHOWN])
             + (" …" if len(runs) > _SHOWN else "")
         )

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.api.fine_tuning import initial
+from seqkit.config import Config
 from seqkit.errors import CheckpointError
+from seqkit.plugins import Catalogue
 from seqkit.runs.layout import RunFiles, find_checkpoint
+from tests.conftest import TINY, Run
 
 
 def leave(run: Path, age: int) -> Path:
@@ -32,3 +36,12 @@ def test_of_a_folder_of_runs_the_newest_are_named(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no checkpoint in this folder"):
         find_checkpoint(tmp_path / "none")
     assert find_checkpoint(runs[0]) == RunFiles(runs[0]).checkpoint("best")
+
+
+def test_of_a_folder_of_runs_one_is_named_to_start_from(run: Run, tmp_path: Path) -> None:
+    newest = leave(tmp_path / "a", 0)
+    refused = run(*TINY, f"init_from={tmp_path}")
+    assert refused.code == 4
+    assert f"give one of them, the newest: init_from={newest}\n" in refused.err
+    with pytest.raises(CheckpointError, match=f"the newest: init_from={newest}$"):
+        initial(Config(init_from=str(tmp_path)), Catalogue())
