@@ -184,7 +184,7 @@ def create(path: Path, overwrite: bool = False) -> OutputFile:
         if overwrite:
             path.unlink(missing_ok=True)
         with contextlib.suppress(FileExistsError):
-            return OutputFile(open_file(path, "xb"), path)
+            return OutputFile(open_file(path, "wb" if overwrite else "xb"), path)
     raise exists_error(path)
 
 

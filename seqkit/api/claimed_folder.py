@@ -29,7 +29,6 @@ def claimed(
 
     Raises:
         ConfigError, CheckpointError, OutputError: the folder, or what is in it, does not allow it.
-        DataError: the data of the run are no longer where it had them.
     """
     folder = _run_folder(config)
     with contextlib.ExitStack() as held:

@@ -133,6 +133,8 @@ def _set_up(
     ranks: Ranks,
 ) -> Training:
     """Data, network and trainer; `saved` is the run to go on with."""
+    if saved is not None:
+        resume.require_data(config, saved)
     origin = saved or fine_tuning.initial(config, catalogue)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache

@@ -69,7 +69,7 @@ class Checkpoint:
     def save(self, path: Path, check: Callable[[], object] = lambda: None) -> None:
         """Write the file: afterwards it is there and whole, or the old one is untouched.
 
-        `check` is called when all is written, and may yet refuse: large files take a while.
+        `check` is called when all is on the disk, and may yet refuse: that takes a while.
         """
         record = {
             "format": FORMAT,
@@ -90,6 +90,7 @@ class Checkpoint:
         with disk.atomic_write(path, size=len(header) + sum(map(len, contents))) as stream:
             for part in digest.signed(header, contents):
                 stream.write(part)
+            stream.sync()
             check()
 
     def build(self, device: torch.device) -> CharRNN:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,6 @@ def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None])
 
     That is the path and the pattern, if none is given, and the file that a stream was read into:
     what comes out of the stream now would have to be the same.
-
-    Raises:
-        DataError: the data are no longer where the run had them.
     """
     before = saved.config.get("data", {})
     if not config.data.pattern and isinstance(before.get("pattern"), str):
@@ -78,13 +75,12 @@ def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None])
             if pipes.is_pipe(path) and pipes.is_kept(str(old), disk.cache_dir()):
                 notice(f"data.path={path} is not read again: the run goes on with {old}")
                 paths[number] = old
-    if isinstance(kept, list):
-        _require_data(config, kept)
 
 
-def _require_data(config: Config, kept: Sequence[str]) -> None:
+def require_data(config: Config, saved: Checkpoint) -> None:
     """Raise DataError if one of the paths that the run kept is the one to read, and is gone."""
-    if config.data.of_rows:  # the cache may have them
+    kept = saved.config.get("data", {}).get("path")
+    if config.data.of_rows or not isinstance(kept, list):  # of rows the cache may have a copy
         return
     pipes.check_kept(config.data.path, disk.cache_dir())
     for path in remote.absolute(config.data):

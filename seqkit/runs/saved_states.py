@@ -74,11 +74,12 @@ def _step(saved: Checkpoint) -> int:
 
 
 def take_next(files: RunFiles, check: Callable[[], object] = lambda: None) -> None:
-    """Make `next` the last checkpoint; `check` may refuse halfway, after a process was suspended.
+    """Make `next` the last checkpoint; `check` may refuse, as the process may be suspended here.
 
     Raises OutputError.
     """
     last = files.checkpoint("last")
+    check()
     if last.exists():
         disk.rename(last, files.checkpoint("previous"))
         check()

@@ -21,6 +21,7 @@ def test_a_run_whose_data_moved_asks_where_they_are(trained: Path, text_file: Pa
         settings = {**last.config, "data": {**last.config["data"], "path": kept}}
         run = dataclasses.replace(last, config=settings)
         resume.take_place(config, run, lambda text: None)
+        resume.require_data(config, run)
 
     for given in ([], [str(gone)]):
         with pytest.raises(DataError) as told:
