@@ -16,6 +16,7 @@ from seqkit.training.events import (
     Trained,
     Validated,
 )
+from seqkit.visible import visible_line
 
 __all__ = [
     "PRUNED",
@@ -126,12 +127,12 @@ def describe(event: Event) -> str | None:
     """The line that belongs into the log, if the event has one."""
     match event:
         case Started():
+            data = visible_line(event.data)
             verb = f"going on at step {event.step}" if event.step else "training"
             return (
-                f"{verb}: {event.symbols:,} symbols of {event.data}, {event.vocabulary} distinct; "
+                f"{verb}: {event.symbols:,} symbols of {data}, {event.vocabulary} distinct; "
                 f"{event.parameters:,} parameters; {event.device}, {event.precision}; "
-                f"into {event.run_dir}"
-                + (f"\n{event.data}: {event.credit}" if event.credit else "")
+                f"into {event.run_dir}" + (f"\n{data}: {event.credit}" if event.credit else "")
             )
         case Validated():
             best = share(event.scored, event.total)
