@@ -104,8 +104,12 @@ def _prompt_file(config: Config) -> None:
 
 
 def _prompt_audio(config: Config) -> None:
-    if config.prompt_audio is not None:
-        Reader(Path(config.prompt_audio))
+    path = config.prompt_audio
+    if path is None:
+        return
+    if pipes.is_pipe(path):
+        raise DataError(f"prompt_audio={path}: no file of sound: it has to be a file, no stream")
+    Reader(Path(path))
 
 
 _CHECKS = {

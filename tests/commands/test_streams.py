@@ -125,6 +125,9 @@ def test_a_prompt_of_sound_is_a_file(run: Run, tmp_path: Path) -> None:
     refused = run(*words, f"run_dir={tmp_path / 'run'}", f"prompt_audio={tmp_path / 'pipe.wav'}")
     assert refused.code == 3
     assert "pipe.wav: no file of sound" in refused.err
+    refused = run(*words, f"run_dir={tmp_path / 'run'}", "prompt_audio=-")
+    told = "seqkit: error: prompt_audio=-: no file of sound: it has to be a file, no stream\n"
+    assert (refused.code, refused.err) == (3, told)
 
 
 def test_ctrl_c_while_a_stream_is_read_leaves_nothing(tmp_path: Path) -> None:

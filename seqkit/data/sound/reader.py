@@ -11,7 +11,8 @@ from typing import IO
 import numpy as np
 import soundfile
 
-from seqkit.data.bad_files import BadFileError
+from seqkit.data import content
+from seqkit.data.bad_files import TEXT_HINT, BadFileError
 from seqkit.data.sound import Frames, Wave
 
 SUFFIXES = frozenset(
@@ -54,8 +55,7 @@ class Reader:
                 _check_length(path, stream)
             self._file = soundfile.SoundFile(os.fsencode(path))  # a str has to be UTF-8
         except soundfile.SoundFileError as error:
-            reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
-            raise BadFileError(path, f"cannot be read as sound: {reason}") from error
+            raise _no_sound(path, error) from error
         except TypeError as error:
             raise BadFileError(path, "samples without a header: name it otherwise") from error
         except OSError as error:
@@ -137,6 +137,16 @@ class Reader:
             raise BadFileError(
                 self.path, f"truncated: the header promises {self.frames} samples, {read} are there"
             )
+
+
+def _no_sound(path: Path, error: soundfile.SoundFileError) -> BadFileError:
+    """Why a file cannot be opened as sound. Raises OSError."""
+    with path.open("rb") as stream:
+        begin = stream.read(content.HEAD)
+    if begin and content.is_text(begin, "utf-8"):
+        return BadFileError(path, "cannot be read as sound: it is text", TEXT_HINT)
+    reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
+    return BadFileError(path, f"cannot be read as sound: {reason if begin else 'it is empty'}")
 
 
 def _check_length(path: Path, stream: IO[bytes]) -> None:

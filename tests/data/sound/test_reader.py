@@ -142,3 +142,12 @@ def test_a_file_named_raw_is_refused_in_words(tmp_path: Path) -> None:
     path.write_bytes(bytes(1000))
     with pytest.raises(BadFileError, match="without a header"):
         reader.Reader(path)
+
+
+def test_what_is_text_or_empty_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "bad.wav").write_text("some text")
+    (tmp_path / "e.wav").touch()
+    with pytest.raises(BadFileError, match=r"sound: it is text: recipe=shakespeare learns"):
+        reader.Reader(tmp_path / "bad.wav")
+    with pytest.raises(BadFileError, match=r"sound: it is empty$"):
+        reader.Reader(tmp_path / "e.wav")
