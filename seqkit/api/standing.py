@@ -90,6 +90,7 @@ class Standing:
         self._words = words
         self._notice = notice
         self._run_dir = run_dir
+        self._judged = 0  # the step after which the run was last judged
         self._told = False
 
     def __call__(self, event: Event) -> None:
@@ -97,7 +98,8 @@ class Standing:
         match event:
             case Validated():
                 self._find_best()
-                if not event.improved:
+                if not event.improved and event.step >= 2 * self._judged:
+                    self._judged = event.step  # all curves are read for it
                     self._judge(event.best_loss / math.log(2), "running")
             case Finished() if event.best_loss is not None:
                 self._judge(event.best_loss / math.log(2), "finished")

@@ -6,6 +6,7 @@ also renews the file's time stamp: another host takes over a file that was not r
 """
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -72,7 +73,12 @@ class Claim:
             file = closing.enter_context(disk.reopen(self._place))
             locks = _lock(file, self._place)
             names = os.fstat(file.fileno()).st_nlink  # before the look: it may lose this one
-            same, owner = _look(self._place, file)
+            try:
+                same, owner = _look(self._place, file)
+            except OSError as error:
+                raise OutputError(
+                    f"{self._place}: cannot be read: {disk.describe(error)}"
+                ) from error
             if not same:  # another process has just replaced it
                 return None
             if owner is not None:
@@ -95,7 +101,10 @@ class Claim:
         """
         if self._file is None:
             return
-        same, owner = _look(self._place, self._file)
+        try:
+            same, owner = _look(self._place, self._file)
+        except OSError:  # for a moment, as with too many open files: the next write looks again
+            return
         if owner is not None and owner["of"] != self._own["of"]:
             raise OutputError(
                 f"another training took this folder over, {_described(owner)}: this one ends, so "
@@ -236,13 +245,15 @@ def _opened(place: Path) -> IO[bytes]:
 
 
 def _look(place: Path, file: OutputFile) -> tuple[bool, dict[str, Any] | None]:
-    """Whether a lock file is the one that is open, and who it names."""
+    """Whether a lock file is the one that is open, and who it names. Raises OSError."""
     try:
         with _opened(place) as there:
             same = os.path.sameopenfile(there.fileno(), file.fileno())
             return same, _named(there.read(_LARGEST))
-    except OSError:
-        return False, None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return False, None
+        raise
 
 
 def _owner(place: Path) -> dict[str, Any] | None:

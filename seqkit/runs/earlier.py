@@ -1,7 +1,8 @@
 """What an earlier run left in a folder in which a run starts again: kept in a folder of its own.
 
 So it is where the checkpoints to go on from were lost or taken away, and results are left. That
-folder, earlier_1 or the first number that is free, is a run like any other.
+folder, earlier_1 or the first number that is free, is a run like any other. Its config.yaml comes
+last, as a copy: as long as it is missing, the moving was ended by a kill, and goes on.
 """
 
 import itertools
@@ -13,11 +14,12 @@ from seqkit.runs.layout import RunFiles
 
 def place(files: RunFiles) -> Path | None:
     """Where `keep` would move the earlier run; None where it has no results, or can go on."""
-    worth = files.checkpoint("best").exists() or files.summary.exists()
-    if files.has_training_states or not worth:
-        return None
-    names = (files.path / f"earlier_{number}" for number in itertools.count(1))
-    return next(folder for folder in names if not folder.exists())
+    for number in itertools.count(1):
+        folder = files.path / f"earlier_{number}"
+        if not RunFiles(folder).config.exists():
+            break
+    worth = files.checkpoint("best").exists() or files.summary.exists() or folder.exists()
+    return folder if worth and not files.has_training_states else None
 
 
 def keep(files: RunFiles) -> None:
@@ -25,9 +27,11 @@ def keep(files: RunFiles) -> None:
     folder = place(files)
     if folder is None:
         return
-    # What tells that there is something to keep goes last, in case of a kill.
-    telling = {files.summary, files.checkpoint("best")}
-    for file in sorted(files.written, key=telling.__contains__):
+    for file in files.written:
         target = folder / file.relative_to(files.path)
         disk.make_folder(target.parent)
-        disk.rename(file, target)
+        if file == files.config:  # which the new one takes the place of
+            with disk.atomic_write(target) as stream:
+                stream.write(file.read_bytes())
+        else:
+            disk.rename(file, target)

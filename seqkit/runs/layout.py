@@ -5,6 +5,7 @@ checkpoints/{last,previous,best}.safetensors
 """
 
 import contextlib
+import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -140,7 +141,7 @@ class RunFiles:
             *self.tensorboard.glob("events.out.tfevents.*"),
             *self.records,
         ]
-        return [file for file in found if file.exists()]
+        return [file for file in found if os.path.lexists(file)]
 
     @property
     def others(self) -> list[Path]:

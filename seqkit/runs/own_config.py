@@ -1,5 +1,6 @@
 """The config of the run in a folder, with which the run goes on."""
 
+import re
 import stat
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from seqkit.config import Config
 from seqkit.config_file import LARGEST, from_yaml
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.runs.layout import RunFiles, names_of, runs_below
+
+_ALWAYS = (b"recipe", b"data", b"model", b"optimizer", b"train")  # what a run always writes
 
 
 def read_config(folder: Path) -> Config:
@@ -30,11 +33,16 @@ def read_config(folder: Path) -> Config:
 
 
 def is_a_runs(file: Path) -> bool:
-    """Whether a config.yaml is there and has the settings of a run, and of nothing else."""
+    """Whether a config.yaml is one that a run wrote, in this version or an older one.
+
+    Other programs have files of this name: one of theirs may have a few keys that seqkit has, too.
+    """
     try:
-        return bool(file.is_file() and from_yaml(_read(file), str(file)))
-    except (ConfigError, CheckpointError):
+        content = _read(file)
+        from_yaml(content, str(file))
+    except (FileNotFoundError, ConfigError, CheckpointError):
         return False
+    return all(re.search(rb"^%b:" % name, content, re.MULTILINE) for name in _ALWAYS)
 
 
 def _read(file: Path) -> bytes:

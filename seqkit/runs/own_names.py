@@ -26,14 +26,11 @@ def require(files: RunFiles) -> None:
     """Raise OutputError where a folder or file of the run is there and is something else."""
     for folder in files.folders:
         _require(folder, stat.S_IFDIR, "link the whole run folder instead, or move it here")
-    for file in (*files.records, *files.sampled):
-        _require(file, stat.S_IFREG, "remove the link, or put the file itself in its place")
-    for file in files.saved:
-        if not file.is_symlink():  # another file takes its place, and nothing is written through it
-            _require(file, stat.S_IFREG)
+    for file in (*files.records, *files.sampled, *files.saved):
+        _require(file, stat.S_IFREG, "put the file itself in its place")
 
 
-def _require(path: Path, kind: int, of_links: str = "") -> None:
+def _require(path: Path, kind: int, of_links: str) -> None:
     try:
         found = stat.S_IFMT(path.lstat().st_mode)
         if found == kind:

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 from seqkit.errors import OutputError
-from seqkit.runs.layout import RunFiles, is_run
+from seqkit.runs import own_config
+from seqkit.runs.layout import RunFiles
 
 _MARK, _HEAD = b'"seqkit":', 256  # a checkpoint has it among its first bytes, so many at most
 
@@ -35,9 +36,14 @@ def _run_of(out: Path) -> Path | None:
             for folder in place.parents:
                 name = place.relative_to(folder).parts[0]
                 # Some file systems do not distinguish between capital and small letters.
-                if name.lower() in _own_names() and is_run(folder):
+                if name.lower() in _own_names() and _is_run(RunFiles(folder)):
                     return folder
     return None
+
+
+def _is_run(files: RunFiles) -> bool:
+    """Whether it is seqkit's: other programs, too, have a folder called checkpoints."""
+    return files.has_checkpoints or own_config.is_a_runs(files.config)
 
 
 def _own_names() -> set[str]:

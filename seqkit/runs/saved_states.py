@@ -40,14 +40,14 @@ def load_last(
             return None
 
     waiting, last = whole("next"), whole("last")
+    found, name = (last, "last") if last is not None else (whole("previous"), "previous")
     # A kill between the writing of `next` and the end of its renaming leaves it; another program
     # that copied files of the run may have left an old one.
-    takes_next = waiting is not None and (last is None or _step(waiting) > _step(last))
-    found, name = (waiting, "next") if takes_next else (last, "last")
-    if found is None:
-        found, name = whole("previous"), "previous"
-        if found is not None and not damaged:
-            notice(f"{files.checkpoint('last')} is missing: going on from previous.safetensors")
+    takes_next = waiting is not None and (found is None or _step(waiting) > _step(found))
+    if takes_next:
+        found, name = waiting, "next"
+    elif name == "previous" and found is not None and not damaged:
+        notice(f"{files.checkpoint('last')} is missing: going on from previous.safetensors")
     if found is None and damaged:
         others = "".join(f"; nor is {file.name} of use" for file, _ in damaged[1:])
         raise CheckpointError(f"the run cannot go on: {damaged[0][1]}{others}")

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqkit.errors import OutputError
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import load as read_checkpoint
+from seqkit.runs.folder import RunFolder
 from tests.conftest import SMALL, TINY, Run, same, weights
 
 pytestmark = pytest.mark.faults
@@ -152,6 +154,16 @@ def test_a_folder_without_a_runs_config_and_checkpoints_is_somebodys(
     shown = names[0].partition("/")[0]
     assert f"this folder holds other things ({shown}" in refused.err
     assert {(tmp_path / "a" / name).read_text() for name in names} == {"epochs: 3\n"}
+
+
+@pytest.mark.parametrize("text", ["{}\n", "seed: 3\n", "data:\n  path: [x]\n", "", "a: [\n"])
+def test_a_config_of_another_program_makes_no_run(text: str, tmp_path: Path) -> None:
+    for name in ("config.yaml", "log"):
+        (tmp_path / name).write_text(text)
+    folder = RunFolder(tmp_path)
+    assert (folder.holds_run, folder.is_used) == (False, False)
+    with pytest.raises(OutputError, match=r"holds other things \(config.yaml, log\)"):
+        folder.check_no_others()
 
 
 @pytest.mark.parametrize("how", ["missing", "damaged"])

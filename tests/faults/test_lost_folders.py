@@ -6,7 +6,6 @@ import platform
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -72,16 +71,16 @@ def test_a_training_that_wakes_up_after_another_host_has_ended_its_run_leaves_it
     text_file: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "run"
-    keys = ("train.max_steps=400", "train.checkpoint_every=10", "train.validate_every=100")
-    training = start(place, text_file, *keys)
-    while not (place / "checkpoints" / "last.safetensors").exists():
-        time.sleep(0.01)
+    keys = ("train.checkpoint_every=10", "train.validate_every=300")
+    training = start(place, text_file, *keys, "train.max_steps=1000000")
+    wait_for_steps(place, 20)
     process = json.loads((place / ".lock").read_text())["pid"]
     os.kill(process, signal.SIGSTOP)
     os.utime(place / ".lock", (0, 0))
     monkeypatch.setattr(platform, "node", lambda: "elsewhere")
     monkeypatch.setattr("fcntl.flock", no_locks)
-    other = run(*TINY, f"data.path={text_file}", f"run_dir={place}", *keys, "resume=auto")
+    words = [*TINY, f"data.path={text_file}", f"run_dir={place}", *keys, "resume=auto"]
+    other = run(*words, "train.max_steps=600")
     assert other.code == 0, other.err
     left = contents(place)
     os.kill(process, signal.SIGCONT)

@@ -85,3 +85,11 @@ def test_files_of_no_run_may_be_written_over(tmp_path: Path) -> None:
     protected.refuse(tmp_path / "pipe")
     (tmp_path / "round").symlink_to(tmp_path / "round")
     protected.refuse(tmp_path / "round" / "a.txt")
+
+
+def test_another_programs_folders_are_not_a_runs(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "metrics.jsonl").write_text("{}\n")
+    (tmp_path / "config.yaml").write_text("seed: 3\n")
+    for name in ("checkpoints/model.onnx", "report.html"):
+        protected.refuse(tmp_path / name)

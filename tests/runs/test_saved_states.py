@@ -146,3 +146,13 @@ def test_what_cannot_be_read_now_is_not_taken_for_damaged(
     with pytest.raises(UnreadableError, match="format 1, and this seqkit reads format 0"):
         load_last(folder.files, Catalogue(), print)
     assert last.read_bytes() == whole
+
+
+def test_an_old_next_is_not_newer_than_previous_where_last_is_bad(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    save_all(folder, 4, 5)
+    checkpoint(1).save(folder.files.checkpoint("next"))
+    folder.files.checkpoint("last").write_bytes(b"")
+    found = load_last(folder.files, Catalogue(), told.append)
+    assert found and found.metrics["step"] == 4
+    assert [line.endswith("; going on from previous.safetensors") for line in told] == [True]

@@ -1,0 +1,44 @@
+"""What is left of a run that starts again stays whole, wherever the moving is killed."""
+
+from pathlib import Path
+
+import pytest
+
+from seqkit import disk
+from seqkit.runs import earlier
+from seqkit.runs.layout import RunFiles
+
+
+class Killed(BaseException):
+    """In the place of SIGKILL."""
+
+
+def test_a_kill_at_any_move_loses_nothing(tmp_path: Path) -> None:
+    files = RunFiles(tmp_path)
+    names = ["config.yaml", "metrics.jsonl", "summary.json", "checkpoints/best.safetensors"]
+    for name in [*names, "samples/final.wav"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    real, killed = disk.rename, 0
+    while True:
+        with pytest.MonkeyPatch.context() as patch:
+
+            def rename(source: Path, target: Path, left: list[int] = [1]) -> None:  # noqa: B006
+                left[0] -= 1
+                if left[0] < 0:
+                    raise Killed
+                real(source, target)
+
+            patch.setattr(disk, "rename", rename)
+            try:
+                earlier.keep(files)
+                break
+            except Killed:
+                killed += 1
+        assert files.config.exists()  # so that the same command goes on
+    assert killed == 3
+    for name in [*names, "samples/final.wav"]:
+        assert (tmp_path / "earlier_1" / name).read_text() == name
+    assert earlier.place(files) is None
+    files.summary.touch()
+    assert earlier.place(files) == tmp_path / "earlier_2"
