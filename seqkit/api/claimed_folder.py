@@ -44,6 +44,7 @@ def claimed(
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if goes_on and saved is None:
+            inputs.check_apart(config, folder.path, replaced=False)
             notice(_starts_again(folder))
         if saved is not None:
             resume.take_place(config, saved, notice)

@@ -14,6 +14,7 @@ from pathlib import Path
 from seqkit.data import content
 from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
 from seqkit.data.folder_walk import holds_run, is_broken_link, walk
+from seqkit.data.shards.index import are_unfinished
 from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
@@ -102,6 +103,9 @@ class Search:
             if folder and holds_run(path):
                 told = f"doctor run_dir={path} says how it went"
                 raise DataError(f"{path}: what a training left, no data: {told}")
+            if folder and are_unfinished(path):
+                told = "the command that prepares them goes on with them"
+                raise DataError(f"{path}: shards that are not finished: {told}")
             for file in self._below(path) if folder else [path]:
                 if len(paths) > 1:
                     real = os.path.realpath(file)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seqkit.data.bad_files import BadFileError, BadFiles
-from seqkit.data.shards.index import is_shards
+from seqkit.data.shards.index import are_unfinished, is_shards
 
 
 def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
@@ -42,7 +42,7 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
                 yield path
             elif holds_run(path):
                 left_out["holding a run"] += 1
-            elif is_shards(path):
+            elif is_shards(path) or are_unfinished(path):
                 left_out["holding shards"] += 1
             elif entry.is_symlink():
                 links.append(path)

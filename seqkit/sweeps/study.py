@@ -64,6 +64,8 @@ def opened(folder: Path, *, new: bool) -> "Study":
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner()
+    if new:
+        _settle(folder / FILE)
     with failures(folder):
         storage = JournalStorage(JournalFileBackend(str(folder / FILE)))
         if new:
@@ -71,6 +73,22 @@ def opened(folder: Path, *, new: bool) -> "Study":
                 storage=storage, study_name=_NAME, pruner=pruner, load_if_exists=True
             )
         return optuna.load_study(storage=storage, study_name=_NAME, pruner=pruner)
+
+
+def _settle(file: Path) -> None:
+    """Cut off half a line that a full disk or a kill left, and leave second names to others.
+
+    Raises OutputError where the file is a link, or cannot be written.
+    """
+    if file.is_symlink():
+        raise OutputError(f"{file} is a link: put the file itself in its place")
+    if not file.is_file():
+        return
+    content = file.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content) or file.stat().st_nlink > 1:
+        with disk.atomic_write(file) as stream:
+            stream.write(whole)
 
 
 def scored_by_all(folder: Path, trial: str, scored: int) -> int:

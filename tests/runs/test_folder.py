@@ -175,6 +175,20 @@ def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
     assert not folder.files.checkpoint("last").exists()
 
 
+def test_a_log_that_a_copy_shares_is_added_to_in_one_of_them(tmp_path: Path) -> None:
+    run, copy = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "copy")
+    with run.claimed():
+        run.make()
+        run.note("run")
+    copy.path.mkdir()
+    copy.files.log.hardlink_to(run.files.log)
+    with copy.claimed():
+        copy.make()
+        copy.note("copy")
+    assert run.files.log.read_text().endswith(" run\n")
+    assert copy.files.log.read_text().endswith(" copy\n")
+
+
 def test_what_others_are_writing_beside_a_run_stays(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     with folder.claimed():

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.config import Config
+from seqkit.runs.folder import RunFolder
 from tests.conftest import SENTENCE, TINY, Run
 
 
@@ -79,6 +81,19 @@ def test_a_new_run_does_not_write_to_the_folder_of_its_data(
         said = f"data.path={place} lies in {tmp_path / 'a'}, the run's own folder: give another"
         assert said in refused.err
     assert [*(tmp_path / "a").iterdir()] == [hidden]
+
+
+def test_a_run_that_starts_again_does_not_write_over_its_data(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    (folder / "samples").mkdir(parents=True)
+    data = folder / "samples" / "step_0000001.txt"
+    data.write_text(SENTENCE * 40)
+    RunFolder(folder).write_config(Config(recipe="shakespeare"))
+    words = [*TINY, f"run_dir={folder}", f"data.path={data}", "train.max_steps=1"]
+    refused = run(*words, "resume=auto")
+    assert refused.code == 6, refused.err
+    assert f"{data} lies in {folder}, the run's own folder" in refused.err
+    assert data.read_text() == SENTENCE * 40
 
 
 def test_data_above_a_run_are_apart_from_it(run: Run, text: str, tmp_path: Path) -> None:

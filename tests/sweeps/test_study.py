@@ -119,6 +119,23 @@ def test_a_damaged_study_is_told(tmp_path: Path) -> None:
         search(tmp_path)
 
 
+def test_half_a_line_of_a_study_is_cut_off(tmp_path: Path) -> None:
+    file, shared = tmp_path / "s" / "search.jsonl", tmp_path / "shared.jsonl"
+    search(tmp_path / "s")
+    whole = file.read_bytes()
+    for cut in (1, 10, 25):
+        file.write_bytes(whole[:-cut])
+        shared.hardlink_to(file)
+        search(tmp_path / "s")
+        assert shared.read_bytes() == whole[:-cut]  # of a copy by hard links
+        assert all(map(json.loads, file.read_text().splitlines()))
+        shared.unlink()
+    file.rename(shared)
+    file.symlink_to(shared)
+    with pytest.raises(OutputError, match=r"search\.jsonl is a link: put the file itself"):
+        search(tmp_path / "s")
+
+
 def test_a_study_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "search.jsonl").mkdir()
     with pytest.raises(OutputError, match=r"cannot write .*search\.jsonl: is a directory"):

@@ -19,11 +19,14 @@ from seqkit.data.stored_files import BLOCK, StoredFile
 from seqkit.errors import DataError
 
 INDEX = "index.json"
+JOURNAL = "prepare.jsonl"
+"""What a preparation that is not finished has in its folder."""
 REMEDY = "prepare the data again, with overwrite=true"
 """What to do about shards that are damaged."""
 _FORMAT = "seqkit shards"
 _VERSION = 1
 _DTYPES = ("uint8", "uint16", "uint32")
+_HEAD = 64  # bytes of a journal that tell what it is
 _MARK = f'"format": "{_FORMAT}"'
 
 
@@ -111,6 +114,15 @@ def is_shards(folder: Path) -> bool:
     try:
         with (folder / INDEX).open("rb") as stream:
             return _MARK.encode() in stream.read(2 * len(_MARK))
+    except OSError:
+        return False
+
+
+def are_unfinished(folder: Path) -> bool:
+    """Whether a folder holds shards of a preparation that was stopped."""
+    try:
+        with (folder / JOURNAL).open("rb") as stream:
+            return b'"identity"' in stream.read(_HEAD)
     except OSError:
         return False
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from seqkit import disk, half_files, room
 from seqkit.data.shards import starts
-from seqkit.data.shards.index import INDEX, Index, Shard, is_shards, read_index
+from seqkit.data.shards.index import INDEX, JOURNAL, Index, Shard, is_shards, read_index
 from seqkit.data.shards.tasks import Written
 from seqkit.errors import DataError, OutputError
 
-_NAME, _NEXT = "prepare.jsonl", "next"
+_NAME, _NEXT = JOURNAL, "next"
 _SHARD = re.compile(r"\d{6,}\.(bin|sizes)")
 
 

@@ -14,6 +14,8 @@ import soundfile
 
 from seqkit.config import DataConfig
 from seqkit.console import Bar, unseen
+from seqkit.data.bad_files import BadFiles
+from seqkit.data.files import Choice, Search
 from seqkit.data.shards.index import read_index
 from seqkit.data.shards.prepare import prepare
 from seqkit.errors import ConfigError, DataError, OutputError
@@ -138,6 +140,11 @@ def test_a_preparation_goes_on_and_checks_what_stands(
         *(f"00000{number}.{kind}" for number in range(5) for kind in ("bin", "sizes")),
         "prepare.jsonl",
     ]
+    with pytest.raises(DataError, match="shards that are not finished: the command that prepares"):
+        [*Search(Choice("text"), BadFiles(skip=False)).files([folder])]
+    search = Search(Choice("text"), BadFiles(skip=False))
+    assert folder not in {file.parent for _, file in search.files([folder.parent])}
+    assert search.left_out["holding shards"] == 1
     before = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.bin")}
     (folder / "000001.bin").write_bytes(b"altered")
     (folder / "000003.sizes").write_bytes(b"altered")
