@@ -105,7 +105,8 @@ class RunFiles:
     @property
     def replaced(self) -> Path:
         """Where the run is that was here before, while a sweep replaces it."""
-        return self.path.parent / REPLACED / self.path.name
+        own = self.path.absolute()  # "." has no name
+        return own.parent / REPLACED / own.name
 
     def checkpoint(self, name: str) -> Path:
         """`last`, `previous` or `best`; `next` while a new `last` is written."""

@@ -56,6 +56,20 @@ def test_a_folder_of_other_things_is_no_runs(tmp_path: Path) -> None:
     RunFolder(place).check_no_others()  # a run, and what its owner put beside it
 
 
+def test_the_runs_that_a_sweep_set_aside_make_no_run_of_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".replaced" / "0").mkdir(parents=True)
+    (tmp_path / "mine.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match=r"other things \(mine.txt\)"):
+        RunFolder(Path()).check_no_others()
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0" / "mine.txt").touch()
+    monkeypatch.chdir(tmp_path / "0")
+    RunFolder(Path()).check_no_others()  # one of the runs
+
+
 def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
     folder, again = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "run")
     with folder.claimed(), again.claimed():  # both find nothing there
