@@ -81,9 +81,7 @@ def test_what_to_do_if_another_host_has_ended_works(
     age: float, what_to_do: str, tmp_path: Path
 ) -> None:
     leave(tmp_path / ".lock", age)
-    assert is_claimed(tmp_path / ".lock") is (
-        age > -60
-    )  # what may last for years is not waited for
+    assert is_claimed(tmp_path / ".lock") is (age > -60)  # nobody is to wait for years
     with pytest.raises(OutputError, match=what_to_do):
         Claim(tmp_path / ".lock").take()
     (tmp_path / ".lock").unlink()
