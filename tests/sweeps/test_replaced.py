@@ -1,5 +1,6 @@
 """No run is removed before the one that replaces it has begun, whenever a sweep is killed."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from seqkit.errors import OutputError
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, RunFiles, runs_below
 from seqkit.sweeps import replaced
+from tests.commands.test_side_by_side import owner
 from tests.conftest import SENTENCE, TINY, Run, environment, wait_for_steps
 from tests.warm_python import python
 
@@ -187,15 +189,17 @@ def test_after_a_kill_a_sweep_goes_on_and_says_what_it_removes(
     before = content(folder)
     other = [*words, f"data.path={tmp_path / 'text.txt'}", "optimizer.lr=0.002", *how]
     with subprocess.Popen(
-        [python(), "-m", "seqkit", *other, "overwrite=true", "train.max_steps=300"],
+        [python(), "-m", "seqkit", *other, "overwrite=true", "train.max_steps=1000000"],
         env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as sweep:  # fmt: skip
         wait_for_steps(folder / "0", 10)
+        training = owner(folder / "0")
         sweep.send_signal(signal.SIGKILL)
+        os.kill(training, signal.SIGKILL)  # with launcher=local it is another process
     aside = {name: what for name, what in before.items() if name.startswith("1/")}
     kept = content(folder / REPLACED)
     assert {name: kept.get(name) for name in aside} == aside
-    done = run(*other, "resume=auto", "train.max_steps=300")
+    done = run(*other, "resume=auto", "train.max_steps=1")
     assert done.code == 0, done.err
     said = f"{folder / REPLACED} has the earlier runs 1, which overwrite=true was to replace"
     assert said in done.err
