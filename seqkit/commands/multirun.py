@@ -36,7 +36,8 @@ def run(plan: Plan, words: Sequence[str], execute: Execute) -> int:
 
     Raises:
         ConfigError: there is no recipe, or no folder to go on with.
-        OutputError: the sweep's folder cannot be made, or the sweep would replace what it reads.
+        OutputError: the sweep's folder cannot be made, another sweep runs there, or the sweep would
+            replace what it reads.
     """
     console = Console(all(one.config.quiet for one in plan.composed))
     given = _with_files(words, console)
@@ -48,7 +49,7 @@ def run(plan: Plan, words: Sequence[str], execute: Execute) -> int:
     again = [*options, *given]
     if plan.in_this_process:
         folder = _folder(configs)
-        with replaced_runs.set_aside(plan, folder, console):
+        with side_by_side.claimed(folder), replaced_runs.set_aside(plan, folder, console):
             return _one_by_one(plan, folder, execute, again, console)
     launcher = side_by_side.launcher_of(plan, options)
     return side_by_side.run(plan, launcher, _folder(configs), console, again)

@@ -50,7 +50,7 @@ def run(
             sweep runs there.
     """
     with (
-        _claimed(folder),
+        claimed(folder),
         Interrupts(at_once=False) as interrupts,
         replaced_runs.set_aside(plan, folder, console),
     ):
@@ -79,7 +79,7 @@ def run(
 
 
 @contextlib.contextmanager
-def _claimed(folder: Path) -> Iterator[None]:
+def claimed(folder: Path) -> Iterator[None]:
     """Keep other sweeps out of the folder. Raises OutputError where one is at work, or none can."""
     RunFolder(folder).check_writable()
     disk.make_folder(folder)

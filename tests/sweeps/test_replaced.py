@@ -169,6 +169,23 @@ def test_runs_stay_whose_jobs_cannot_begin(
     assert not (folder / REPLACED).exists()
 
 
+def test_another_sweep_into_the_folder_of_one_in_its_own_process_is_refused(
+    words: list[str], run: Run, tmp_path: Path
+) -> None:
+    folder, data = tmp_path / "s", f"data.path={tmp_path / 'text.txt'}"
+    with subprocess.Popen(
+        [python(), "-m", "seqkit", *words, data, "overwrite=true", "train.max_steps=1000000"],
+        env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as sweep:  # fmt: skip
+        wait_for_steps(folder / "0", 10)
+        training = owner(folder / "0")
+        refused = run(*words, data)
+        sweep.kill()
+    said = f"run_dir={folder}: another training writes to this folder: process {training} on "
+    assert (refused.code, said in refused.err, refused.err.count("\n")) == (6, True, 1)
+    assert (folder / REPLACED / "1" / "config.yaml").exists()
+
+
 def test_runs_stay_where_no_job_can_be_started(words: list[str], run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "s"
     (folder / "0.log").mkdir()
