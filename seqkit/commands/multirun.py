@@ -77,15 +77,18 @@ def _one_by_one(
             replaced_runs.show_kept(folder, console)
             show_going_on(again, folder, console)
             return code
-        replaced.settle(job.files.path, console.notice)
+        try:
+            replaced.settle(job.files.path, console.notice)
+        except OutputError as error:  # it stops no other job
+            console.failure(f"[{job.name}] {error}")
         job.outcome = f"failed, exit code {code}" if code else "finished"
         if code and console.quiet:  # no heading tells which one
             console.failure(f"[{job.name}] {job.outcome}")
         if not code and before and before == job.summary():
             job.outcome = "finished before"
         failure = failure or code
-    replaced.put_in_place(folder, console.notice)
     show_table(jobs, console)
+    replaced.put_in_place(folder, console.notice)
     return failure
 
 

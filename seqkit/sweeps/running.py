@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from seqkit.console import Bar, Console
-from seqkit.errors import SeqkitError
+from seqkit.errors import OutputError, SeqkitError
 from seqkit.progress_line import Reading, counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
@@ -152,7 +152,10 @@ class Sweep:
         self._say(job, outcome if code else f"{outcome}{loss}{took}")
         self._source.tell(job)
         if outcome != "stopped":  # else it goes on
-            replaced.settle(job.files.path, lambda words: self._say(job, words))
+            try:
+                replaced.settle(job.files.path, lambda words: self._say(job, words))
+            except OutputError as error:  # it stops no other job
+                self._console.failure(f"[{job.name}] {error}")
 
     def _say(self, job: Job, words: str) -> None:
         self._console.notice(f"[{job.name}] {words}")

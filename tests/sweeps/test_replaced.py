@@ -14,6 +14,7 @@ from seqkit.errors import OutputError
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, RunFiles, runs_below
 from seqkit.sweeps import replaced
+from tests.commands.test_multirun import table
 from tests.commands.test_side_by_side import owner
 from tests.conftest import SENTENCE, TINY, Run, environment, wait_for_steps
 from tests.warm_python import python
@@ -167,6 +168,26 @@ def test_runs_stay_whose_jobs_cannot_begin(
     after = content(folder)
     assert {name: after.get(name) for name in before} == before
     assert not (folder / REPLACED).exists()
+
+
+@pytest.mark.parametrize("how", [[], ["launcher=local", "jobs=1"]])
+def test_a_run_that_cannot_be_moved_back_stops_no_other_job(
+    how: list[str], words: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, real = tmp_path / "s", disk.rename
+
+    def rename(source: Path, target: Path) -> None:
+        if source.match(f"{REPLACED}/0/config.yaml"):
+            raise OutputError(f"cannot write {target}: no")
+        real(source, target)
+
+    monkeypatch.setattr(disk, "rename", rename)
+    failed = run(*words, f"data.path={tmp_path / 'short.txt'}", *how, "overwrite=true")
+    assert failed.code == 6, failed.err
+    assert f"\n[0] cannot write {folder / '0' / 'config.yaml'}: no\n" in failed.err
+    assert [row[3] for row in table(failed.err)] == ["failed, exit code 3"] * 2
+    assert (folder / "1" / "config.yaml").exists()
+    assert (folder / REPLACED / "0" / "config.yaml").exists()
 
 
 def test_another_sweep_into_the_folder_of_one_in_its_own_process_is_refused(
