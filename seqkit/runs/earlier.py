@@ -6,6 +6,7 @@ last, as a copy: as long as it is missing, the moving was ended by a kill, and g
 """
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 from seqkit import disk
@@ -14,12 +15,18 @@ from seqkit.runs.layout import RunFiles
 
 def place(files: RunFiles) -> Path | None:
     """Where `keep` would move the earlier run; None where it has no results, or can go on."""
-    for number in itertools.count(1):
-        folder = files.path / f"earlier_{number}"
-        if not RunFiles(folder).config.exists():
-            break
+    folder = next(own for own in _folders(files) if not RunFiles(own).config.exists())
     worth = files.checkpoint("best").exists() or files.summary.exists() or folder.exists()
     return folder if worth and not files.has_training_states else None
+
+
+def free(files: RunFiles) -> Path:
+    """A folder for an earlier run of which only a part is left."""
+    return next(folder for folder in _folders(files) if not folder.exists())
+
+
+def _folders(files: RunFiles) -> Iterator[Path]:
+    return (files.path / f"earlier_{number}" for number in itertools.count(1))
 
 
 def keep(files: RunFiles) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from seqkit import disk
 from seqkit.errors import OutputError
+from seqkit.runs import earlier, own_names
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, RunFiles
 
@@ -32,6 +33,7 @@ def set_aside(folder: Path, numbers: Iterable[int]) -> None:
         OutputError: they cannot be moved; all are where they were.
     """
     moving = folder / _REPLACING
+    _require_no_link(moving, folder / REPLACED)
     try:
         for number in numbers:
             run = RunFolder(folder / str(number))
@@ -59,7 +61,7 @@ def settle_begun(folder: Path) -> list[str]:
     waiting = []
     for old in _numbered(folder / REPLACED):
         if _has_begun(folder / old.name):
-            disk.remove_folder(old)
+            _remove(old)
         else:
             waiting.append(old.name)
     return waiting
@@ -74,18 +76,22 @@ def put_in_place(folder: Path, notice: Callable[[str], None]) -> None:
 
 
 def undo_unfinished(folder: Path) -> None:
-    """Move back what was being set aside. Raises as `settle`."""
+    """Move back what was being set aside. Raises as `settle`.
+
+    Where another training has begun since, it is kept beside what that training makes.
+    """
     for old in _numbered(folder / _REPLACING):
-        if not _has_begun(folder / old.name):  # as by another training, since
-            _move(RunFiles(old).written, old, folder / old.name)
+        run = folder / old.name
+        _move(RunFiles(old).written, old, earlier.free(RunFiles(run)) if _has_begun(run) else run)
     _remove_empty(folder / _REPLACING)
 
 
 def _settle(old: Path, run: Path, notice: Callable[[str], None]) -> None:
     if not old.is_dir():
         return
+    _require_own(old)
     if _has_begun(run):
-        disk.remove_folder(old)
+        _remove(old)
         return
     _move(RunFiles(old).written, old, run)
     _remove_empty(old)
@@ -106,9 +112,30 @@ def _has_begun(run: Path) -> bool:
 
 
 def _numbered(folder: Path) -> list[Path]:
-    """The runs that were set aside, by their numbers."""
+    """The runs that were set aside, by their numbers. Raises OutputError as `_require_own`."""
     found = [place for place in folder.glob("*") if place.name.isdecimal()]
+    for old in found:
+        _require_own(old)
     return sorted(found, key=lambda place: int(place.name))
+
+
+def _require_own(old: Path) -> None:
+    """Raise OutputError where a link leads from a run that was set aside to another folder."""
+    _require_no_link(old.parent, old)
+    own_names.require(RunFiles(old))
+
+
+def _require_no_link(*folders: Path) -> None:
+    for folder in folders:
+        if folder.is_symlink():
+            raise OutputError(f"{folder} is a link, and no folder of this sweep: remove it")
+
+
+def _remove(old: Path) -> None:
+    """Remove a run that was set aside, and nothing else."""
+    for file in RunFiles(old).written:
+        disk.remove(file)
+    _remove_empty(old)
 
 
 def _remove_empty(folder: Path) -> None:
