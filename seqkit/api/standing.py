@@ -48,9 +48,11 @@ class Words:
         )
 
     @classmethod
-    def of_text(cls, symbols: int, noun: str, by_the_clock: bool) -> "Words":
-        """Those of so many symbols of text or bytes."""
+    def of_text(cls, symbols: int, noun: str, by_the_clock: bool, by_steps: bool = True) -> "Words":
+        """Those of so many symbols of text or bytes, in a training that ends by time or steps."""
         more = "more time (train.max_minutes)" if by_the_clock else "more steps (train.max_steps)"
+        if by_the_clock and by_steps:
+            more = "more time and steps (train.max_minutes, train.max_steps)"
         return cls(noun, f"{symbols:,} {noun}s", "nearly constant", "more data", more)
 
 
@@ -63,8 +65,8 @@ def standing_of(training: Training, notice: Callable[[str], None]) -> list[Obser
         noun = baseline_names.noun(codec.kind, codec.symbols_per_sample)
         words = Words.of_sound(symbols / codec.symbol_rate, codec.sample_rate, noun)
     else:
-        by_the_clock = training.config.train.max_minutes > 0
-        words = Words.of_text(symbols, baseline_names.noun(codec.kind), by_the_clock)
+        ends = training.config.train.max_minutes > 0, training.config.train.max_steps is not None
+        words = Words.of_text(symbols, baseline_names.noun(codec.kind), *ends)
     return [Standing(lambda: training.baselines, words, notice, training.folder.path)]
 
 

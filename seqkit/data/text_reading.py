@@ -108,4 +108,6 @@ def _advice(file: Path) -> str:
         return f"it looks like text in {encoding[:6].upper()}: give data.encoding={encoding}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
+    if b"\0" in begin:
+        return "it looks like no text at all: data.kind=bytes reads any file"
     return "name its encoding, as in data.encoding=latin-1, or read any file with data.kind=bytes"

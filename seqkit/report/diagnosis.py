@@ -36,7 +36,7 @@ def diagnosis(record: Record) -> Diagnosis:
     if far and not fell and record.passes is not None and _often_enough(record):
         return "by heart"
     judged = validation if len(validation.values) > 2 else train
-    if judged is train and len(train.values) < _FEW:
+    if (judged is train and len(train.values) < _FEW) or _warms_up(record):
         return "short"
     if fell or judged.recent < _FALLING * judged.around(0.75 * float(judged.steps[-1])):
         return "falling"
@@ -59,6 +59,12 @@ def trouble(record: Record) -> Literal["jumped", "overfitting"] | None:
         return "jumped"
     # Learnt by heart is only what does better than the rest, and was met more than once.
     return "overfitting" if now < before and now < last and _often_enough(record) else None
+
+
+def _warms_up(record: Record) -> bool:
+    """Whether it made fewer steps at the full rate than it took to get there."""
+    warm = record.settings.optimizer.warmup_steps if record.settings else 0
+    return record.metrics.step < 2 * warm
 
 
 def _often_enough(record: Record) -> bool:

@@ -140,6 +140,8 @@ class TimeBudget:
         spent, took = self.spent, self.spent.seconds - begun
         spent.closing = max(spent.closing, took) if spent.validated else took
         spent.validated = spent.seconds
+        if 0 < self._seconds <= spent.seconds + spent.closing:
+            self.close()  # another one has no room: its sample may have taken long
 
     def judged(self, begun: float) -> None:
         """A validation began at `begun` seconds: it was the last if another has no room."""

@@ -125,7 +125,7 @@ def test_text_is_told_in_its_own_words(told: Told) -> None:
 
 
 def test_a_model_that_is_worse_than_blind_guessing_is_said_to_be(told: Told) -> None:
-    text = Words.of_text(12345, "byte", by_the_clock=True)
+    text = Words.of_text(12345, "byte", by_the_clock=True, by_steps=False)
     end = Finished(2, 1.0, 9.0, Path("run"))
     (notice,) = told(trained(8.0), validated(9.0, 9.0), end, words=text)
     assert "worse than blind guessing, which needs no training: 12.98 bits a byte, and 8" in notice

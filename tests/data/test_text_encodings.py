@@ -194,3 +194,11 @@ def test_an_encoding_that_does_not_exist_is_refused(tmp_path: Path, encoding: st
     (tmp_path / "a.txt").write_text("abc")
     with pytest.raises(ConfigError, match=r"data\.encoding"):
         load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
+
+
+def test_bytes_that_are_no_text_are_not_called_another_encoding(tmp_path: Path) -> None:
+    file = tmp_path / "a.bin"
+    file.write_bytes(np.random.default_rng(0).integers(0, 256, 40_000).astype(np.uint8).tobytes())
+    with pytest.raises(DataError, match=r"it looks like no text at all: data\.kind=bytes") as told:
+        load(file, tmp_path / "cache")
+    assert "latin-1" not in str(told.value)

@@ -5,6 +5,8 @@ import shutil
 import numpy as np
 import pytest
 
+from seqkit.config import Config
+from seqkit.config_file import to_yaml
 from seqkit.report.verdict import judge
 from seqkit.runs.record import read
 from tests.report.conftest import Leave
@@ -51,6 +53,15 @@ def test_only_what_was_met_twice_is_known_by_heart(
         run = leave(train, validation, data={"kind": "text", "training_symbols": length})
         assert advice in judge(read(run)).advice
         shutil.rmtree(run)
+
+
+def test_nothing_has_levelled_off_while_the_rate_warms_up(leave: Leave) -> None:
+    run = leave([3.4, *[3.2] * 9], [3.3])
+    for warmup_steps, advice in ((600, "too short"), (400, "levelled off")):  # of 1000
+        config = Config(recipe="shakespeare")
+        config.optimizer.warmup_steps = warmup_steps
+        (run / "config.yaml").write_text(to_yaml(config))
+        assert advice in judge(read(run)).advice
 
 
 def test_the_number_of_choices_is_that_of_the_loss(leave: Leave) -> None:

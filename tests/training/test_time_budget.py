@@ -162,6 +162,15 @@ def test_no_step_begins_that_is_expected_to_end_too_late(
     assert budget.total_steps(made) == (made if made > 1 else 0)
 
 
+def test_no_step_is_made_only_to_be_followed_by_another_long_sample() -> None:
+    now = 30.0
+    budget = TimeBudget(1.0, OptimizerConfig(), None, lambda: now)
+    budget.spent.seconds = 30.0
+    now += 20.0
+    budget.validated(30.0)
+    assert budget.is_closed
+
+
 def test_a_step_in_which_the_process_was_suspended_does_not_end_it() -> None:
     now = 0.0
     budget = TimeBudget(1.0, OptimizerConfig(), None, lambda: now)
