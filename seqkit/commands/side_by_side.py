@@ -21,7 +21,7 @@ from seqkit.sweeps import local, replaced, slurm
 from seqkit.sweeps.jobs import Grid, Source
 from seqkit.sweeps.local import Launcher
 from seqkit.sweeps.running import Sweep
-from seqkit.sweeps.study import FILE, Search
+from seqkit.sweeps.study import Search
 
 
 def run(
@@ -97,8 +97,6 @@ def claimed(folder: Path) -> Iterator[None]:
 def _source(plan: Plan, folder: Path) -> Source:
     config = plan.config
     if plan.searches:
-        if config.overwrite and config.resume == "never":
-            disk.remove(folder / FILE)
         return Search(
             folder,
             plan.space,

@@ -15,6 +15,9 @@ from seqkit.runs.layout import RunFiles
 STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
 """Exit codes of a training that was asked to stop."""
 
+SEARCH = "search.jsonl"
+"""The study of a search, in the sweep's folder."""
+
 TRIAL = "SEQKIT_TRIAL"
 """The variable that tells a job's process the number of its trial in a search."""
 

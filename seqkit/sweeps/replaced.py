@@ -7,6 +7,9 @@ is there, which a training writes when it is set up, and moved back if job N end
 sweep that was stopped or killed it stays, so that nothing old passes for a run of the sweep that
 goes on; one that does not go on moves it back.
 
+The study of a search that is replaced goes with them. It is removed once one of the new runs has
+begun, and moved back after the old runs if none did.
+
 Moved is only what trainings left, `config.yaml` first, and back last: as long as a folder has
 none, the run in it is not a new one.
 """
@@ -20,14 +23,16 @@ from seqkit.errors import OutputError
 from seqkit.runs import earlier, own_names
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, RunFiles
+from seqkit.sweeps.jobs import SEARCH
 
 _REPLACING = ".replacing"
 
 
-def set_aside(folder: Path, numbers: Iterable[int]) -> None:
+def set_aside(folder: Path, numbers: Iterable[int], *, search: bool = False) -> None:
     """Move the runs with these numbers out of the way of a sweep's own.
 
-    One in which another process trains stays, and its job finds out.
+    With `search`, the study of the search that made them is moved, too. A run in which another
+    process trains stays, and its job finds out.
 
     Raises:
         OutputError: they cannot be moved; all are where they were.
@@ -40,6 +45,8 @@ def set_aside(folder: Path, numbers: Iterable[int]) -> None:
             if run.is_used and not run.is_claimed:
                 with run.claimed():
                     _move(reversed(run.files.written), run.path, moving / run.path.name)
+        if search and (folder / SEARCH).exists():
+            _move([folder / SEARCH], folder, moving)
         if moving.exists():
             disk.rename(moving, folder / REPLACED)
     except OutputError as error:
@@ -51,9 +58,16 @@ def set_aside(folder: Path, numbers: Iterable[int]) -> None:
 def settle(run: Path, notice: Callable[[str], None]) -> None:
     """Remove the run that a job replaced; or move it back, if the job ended before it began.
 
+    Where the new run has begun, the study of the search before goes, too.
+
     Raises OutputError where it cannot be moved.
     """
-    _settle(RunFiles(run).replaced, run, notice)
+    old = RunFiles(run).replaced
+    if old.is_dir():
+        _settle(old, run, notice)
+    elif _has_begun(run):
+        _require_no_link(old.parent)
+        disk.remove(old.parent / SEARCH)
 
 
 def settle_begun(folder: Path) -> list[str]:
@@ -72,6 +86,7 @@ def put_in_place(folder: Path, notice: Callable[[str], None]) -> None:
     undo_unfinished(folder)
     for old in _numbered(folder / REPLACED):
         _settle(old, folder / old.name, notice)
+    _move_back_study(folder / REPLACED)  # still there if none of the new runs has begun
     _remove_empty(folder / REPLACED)
 
 
@@ -83,12 +98,11 @@ def undo_unfinished(folder: Path) -> None:
     for old in _numbered(folder / _REPLACING):
         run = folder / old.name
         _move(RunFiles(old).written, old, earlier.free(RunFiles(run)) if _has_begun(run) else run)
+    _move_back_study(folder / _REPLACING)
     _remove_empty(folder / _REPLACING)
 
 
 def _settle(old: Path, run: Path, notice: Callable[[str], None]) -> None:
-    if not old.is_dir():
-        return
     _require_own(old)
     if _has_begun(run):
         _remove(old)
@@ -96,6 +110,23 @@ def _settle(old: Path, run: Path, notice: Callable[[str], None]) -> None:
     _move(RunFiles(old).written, old, run)
     _remove_empty(old)
     notice(f"{run}: the earlier run is kept, since the new one did not begin")
+
+
+def _remove(old: Path) -> None:
+    """Remove a run whose new one has begun, and with it the study of its search; nothing else."""
+    files = RunFiles(old).written
+    if files:  # else it was just moved back, and no new one has begun
+        disk.remove(old.parent / SEARCH)
+    for file in files:
+        disk.remove(file)
+    _remove_empty(old)
+
+
+def _move_back_study(aside: Path) -> None:
+    """Move the study of a search back, in the place of the one that followed it."""
+    _require_no_link(aside)
+    if (aside / SEARCH).exists():
+        disk.rename(aside / SEARCH, aside.parent / SEARCH)
 
 
 def _move(files: Iterable[Path], source: Path, target: Path) -> None:
@@ -129,13 +160,6 @@ def _require_no_link(*folders: Path) -> None:
     for folder in folders:
         if folder.is_symlink():
             raise OutputError(f"{folder} is a link, and no folder of this sweep: remove it")
-
-
-def _remove(old: Path) -> None:
-    """Remove a run that was set aside, and nothing else."""
-    for file in RunFiles(old).written:
-        disk.remove(file)
-    _remove_empty(old)
 
 
 def _remove_empty(folder: Path) -> None:

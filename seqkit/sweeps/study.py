@@ -14,15 +14,13 @@ from seqkit import disk
 from seqkit.compose import Choices, Composed, Domain, Space
 from seqkit.errors import ConfigError, DivergedError, OutputError
 from seqkit.runs import record
-from seqkit.sweeps.jobs import PRUNES, TRIAL, Job
+from seqkit.sweeps.jobs import PRUNES, SEARCH, TRIAL, Job
 from seqkit.sweeps.running import FINISHED, PRUNED
 
 if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
 
-FILE = "search.jsonl"
-"""The study, in the sweep's folder."""
 _NAME = "seqkit"
 _ASKED = "asked"
 _SCORED = "scored"
@@ -45,10 +43,10 @@ def failures(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(f"cannot write {folder / FILE}: {disk.describe(error)}") from error
+        raise OutputError(f"cannot write {folder / SEARCH}: {disk.describe(error)}") from error
     except (ValueError, KeyError) as error:
         raise ConfigError(
-            f"{folder / FILE}: damaged: remove it to search anew, or give another run_dir"
+            f"{folder / SEARCH}: damaged: remove it to search anew, or give another run_dir"
         ) from error
 
 
@@ -65,9 +63,9 @@ def opened(folder: Path, *, new: bool) -> "Study":
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner()
     if new:
-        _settle(folder / FILE)
+        _settle(folder / SEARCH)
     with failures(folder):
-        storage = JournalStorage(JournalFileBackend(str(folder / FILE)))
+        storage = JournalStorage(JournalFileBackend(str(folder / SEARCH)))
         if new:
             return optuna.create_study(
                 storage=storage, study_name=_NAME, pruner=pruner, load_if_exists=True

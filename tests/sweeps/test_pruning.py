@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.sweeps.jobs import PRUNES, TRIAL
+from seqkit.sweeps.jobs import PRUNES, SEARCH, TRIAL
 from seqkit.sweeps.pruning import Pruning
-from seqkit.sweeps.study import FILE
 from tests.sweeps.test_study import search
 
 
@@ -42,7 +41,7 @@ def test_a_study_that_is_gone_is_told_once_and_ends_no_training(
     told: list[str] = []
     search(tmp_path)
     one = trial(tmp_path, "0", monkeypatch, told)
-    (tmp_path / FILE).write_text("{")
+    (tmp_path / SEARCH).write_text("{")
     assert [one.scored(7), one.scored(8)] == [7, 8]
     (said,) = told
     assert said.startswith("the search hears nothing of this run: ")

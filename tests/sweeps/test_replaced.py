@@ -1,6 +1,7 @@
 """No run is removed before the one that replaces it has begun, whenever a sweep is killed."""
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from seqkit.errors import OutputError
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, RunFiles, runs_below
 from seqkit.sweeps import replaced
+from seqkit.sweeps.jobs import SEARCH
 from tests.commands.test_multirun import table
 from tests.commands.test_side_by_side import owner
 from tests.conftest import SENTENCE, TINY, Run, environment, wait_for_steps
@@ -43,10 +45,11 @@ def leave(run: Path, what: bytes = b"old") -> None:
 
 @pytest.fixture
 def old(tmp_path: Path) -> dict[str, bytes]:
-    """Three runs in tmp_path / "s", the last one without its config.yaml: their content."""
+    """A search of three runs in tmp_path / "s", the last without its config.yaml: its content."""
     for name in "012":
         leave(tmp_path / "s" / name)
     (tmp_path / "s" / "2" / "config.yaml").unlink()
+    (tmp_path / "s" / SEARCH).write_bytes(b"old")
     return content(tmp_path / "s")
 
 
@@ -88,7 +91,8 @@ def test_a_sweep_that_is_killed_before_its_first_job_has_changed_nothing(
         replaced.settle_begun(folder)
         assert content(folder) == old
 
-    assert kill_everywhere(lambda: replaced.set_aside(folder, range(9)), back) == 12
+    act = functools.partial(replaced.set_aside, folder, range(9), search=True)
+    assert kill_everywhere(act, back) == 13
     assert {*content(folder)} == {
         *(f"{name}/mine.txt" for name in "012"),
         *(f"{REPLACED}/{name}" for name in old if not name.endswith("mine.txt")),
@@ -101,17 +105,38 @@ def test_what_did_not_begin_is_moved_back_whenever_that_is_killed(
     old: dict[str, bytes], tmp_path: Path
 ) -> None:
     folder, told = tmp_path / "s", list[str]()
-    replaced.set_aside(folder, range(3))
+    replaced.set_aside(folder, range(3), search=True)
     (folder / "1" / "config.yaml").write_bytes(b"new")
+    (folder / SEARCH).write_bytes(b"new")
     assert replaced.settle_begun(folder) == ["0", "2"]
     assert not (folder / REPLACED / "1").exists()
     kill_everywhere(lambda: replaced.put_in_place(folder, told.append), lambda: None)
     kept = {name: what for name, what in old.items() if name[0] != "1"}
-    assert content(folder) == kept | {"1/config.yaml": b"new", "1/mine.txt": b"mine"}
+    new = {"1/config.yaml": b"new", "1/mine.txt": b"mine", SEARCH: b"new"}
+    assert content(folder) == kept | new
     assert {f"{folder / name}: the earlier run is kept, since the new one" for name in "02"} == {
         said.partition(" did not")[0] for said in told
     }
     assert not (folder / REPLACED).exists()
+
+
+def test_a_search_is_moved_back_if_none_of_the_new_runs_began(
+    old: dict[str, bytes], tmp_path: Path
+) -> None:
+    folder = tmp_path / "s"
+    replaced.set_aside(folder, range(3), search=True)
+    (folder / SEARCH).write_bytes(b"new")
+    replaced.settle(folder / "0", lambda said: None)
+    replaced.settle(folder / "3", lambda said: None)
+    act = functools.partial(replaced.put_in_place, folder, lambda said: None)
+    assert kill_everywhere(act, lambda: None) > 0
+    assert content(folder) == old
+    replaced.set_aside(folder, range(3), search=True)
+    leave(folder / "3")  # a run that replaces none
+    (folder / SEARCH).write_bytes(b"new")
+    replaced.settle(folder / "3", lambda said: None)
+    replaced.put_in_place(folder, lambda said: None)
+    assert (folder / SEARCH).read_bytes() == b"new"
 
 
 def test_a_run_that_cannot_be_moved_leaves_all_in_place(
@@ -206,6 +231,23 @@ def test_another_sweep_into_the_folder_of_one_in_its_own_process_is_refused(
     said = f"run_dir={folder}: another training writes to this folder: process {training} on "
     assert (refused.code, said in refused.err, refused.err.count("\n")) == (6, True, 1)
     assert (folder / REPLACED / "1" / "config.yaml").exists()
+
+
+def test_a_search_stays_whose_jobs_cannot_begin(words: list[str], run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    search = [*words, "search=optuna", "search.trials=2", "overwrite=true"]
+    assert run(*search, f"data.path={tmp_path / 'text.txt'}").code == 0
+    (folder / "0.log").unlink()
+    before = {name: what for name, what in content(folder).items() if not name.endswith(".log")}
+    assert SEARCH in before
+    failed = run(*search, f"data.path={tmp_path / 'short.txt'}")
+    assert failed.code == 3, failed.err
+    assert {name: content(folder).get(name) for name in before} == before
+    (folder / "0.log").unlink()
+    (folder / "0.log").mkdir()
+    failed = run(*search, f"data.path={tmp_path / 'text.txt'}")
+    assert (failed.code, "0.log: is a directory" in failed.err) == (6, True), failed.err
+    assert {name: content(folder).get(name) for name in before} == before
 
 
 def test_runs_stay_where_no_job_can_be_started(words: list[str], run: Run, tmp_path: Path) -> None:
