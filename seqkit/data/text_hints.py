@@ -94,7 +94,7 @@ def _fields(lines: Iterable[str]) -> Counter[str]:
     for line in lines:
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter of very deep nesting
             return Counter()
         if not isinstance(row, dict):
             return Counter()

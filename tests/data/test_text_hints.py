@@ -74,6 +74,7 @@ TABLE = 'id,"said by"\n' + '1,"a long, long text"\n' * 3
         ("a.txt", LINES, ""),  # no data set by its name
         ("a.jsonl", LINES + "no JSON\n", "data.column=text"),
         ("a.jsonl", "no JSON\n" + LINES, ""),
+        pytest.param("a.jsonl", "[" * 30_000 + "\n" + LINES, "", id="deep"),
         ("a.jsonl", '{"text": 1}\n' * 9, ""),
         ("a.json", '{\n"text": "pretty"\n}\n', ""),
         ("a.csv", "a poem,\nwith commas\n" * 9, ""),
