@@ -16,7 +16,7 @@ from seqkit.data.files import blocks, head
 
 _LOOKED_AT = 1 << 18  # bytes at the beginning of each file
 _FILES, _LINES = 20, 20
-"""Of tables, how many files, and lines of each, are looked at."""
+"""How many files are looked at, and how many lines of each table."""
 
 
 def of(files: Collection[Path], config: DataConfig, *, tables: bool = True) -> list[str]:
@@ -29,19 +29,21 @@ def of(files: Collection[Path], config: DataConfig, *, tables: bool = True) -> l
 
 
 def _as_utf8(files: Collection[Path], config: DataConfig) -> str:
-    """Where another encoding is asked for, how many files are in UTF-8.
+    """Where another encoding is asked for, how many of the first files are in UTF-8.
 
     Any bytes are text in Latin-1, so that nothing else would tell.
     """
     if config.of_rows or codecs.lookup(config.encoding).name.startswith("utf"):
         return ""
-    found = [file for file in files if _is_utf8(file)]
+    looked_at = [*itertools.islice(files, _FILES)]  # at every start, and in each process
+    found = [file for file in looked_at if _is_utf8(file)]
     if not found:
         return ""
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    shown = f"{len(found)} of {len(files)} files" if len(files) > 1 else "the file"
+    first = "the first " if len(looked_at) < len(files) else ""
+    shown = f"{len(found)} of {first}{len(looked_at)} files" if len(files) > 1 else "the file"
     advice = "give data.encoding=utf-8"
-    if len(found) < len(files):
+    if len(found) < len(looked_at):
         advice = "data.encoding=utf-8 data.on_bad_file=skip reads only such files"
     return (
         f"{shown} ({found[0]}{more}) can be read as UTF-8, too, and would then have other "

@@ -52,6 +52,14 @@ def test_utf_8_that_is_read_as_something_else_is_told_about(mixed: Path) -> None
     assert any(notice.startswith(told) for notice in notices)
 
 
+def test_only_the_first_files_are_looked_at(tmp_path: Path) -> None:
+    for number in range(25):
+        (tmp_path / f"{number:02}.txt").write_text("café\n", "utf-8" if number > 18 else "latin-1")
+    config = DataConfig(path=[str(tmp_path)], encoding="latin-1")
+    (told,) = text_hints.of(sorted(tmp_path.iterdir()), config)
+    assert told.startswith(f"1 of the first 20 files ({tmp_path / '19.txt'}) can be read as UTF-8")
+
+
 def test_a_character_may_be_cut_where_the_look_ends(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" + "é" * 200_000)
     assert load(tmp_path / "a.txt", tmp_path / "cache", encoding="latin-1").notes
