@@ -45,7 +45,7 @@ class TextFindings:
     def include(self, findings: Mapping[str, Any]) -> None:
         """Take in what was found in other files, or in other bytes of the same ones."""
         self.skipped += findings["skipped"]
-        self.unknown.update(findings["unknown"])
+        self.unknown.update(findings.get("unknown", {}))  # not in older journals
         for own, found in ((self.marked, "marked"), (self.one_line, "one_line")):
             own.extend(file for file in map(Path, findings[found]) if file not in own)
 
