@@ -166,7 +166,9 @@ def _check(folder: Path, *, overwrite: bool) -> None:
     """Refuse a folder with anything but shards in it, or with whole ones."""
     names = _names_in(folder)
     begun = _NAME in names or is_shards(folder)
-    if begun and (folder / _NEXT).is_dir():
+    if (folder / _NEXT).is_symlink():  # what it leads to is not ours to replace
+        raise OutputError(f"{folder / _NEXT} is a link: remove it, or give a new folder as out")
+    if begun and _NEXT in names and (folder / _NEXT).is_dir():
         names.remove(_NEXT)
         names += [f"{_NEXT}/{name}" for name in _names_in(folder / _NEXT)]
     for name in names:

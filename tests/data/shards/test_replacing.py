@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seqkit import disk
-from seqkit.data.shards import starts
+from seqkit.data.shards import journal, starts
 from seqkit.data.shards.index import Index, read_index
 from seqkit.errors import DataError, OutputError
 from tests.conftest import SENTENCE, fill_disk
@@ -160,3 +160,27 @@ def failing(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
         rename(source, target)
 
     monkeypatch.setattr(disk, "rename", limited)
+
+
+def test_a_next_that_is_a_link_is_refused(
+    letters: Path, folder: Path, prepared: Prepare, tmp_path: Path
+) -> None:
+    other = folder.rename(tmp_path / "other")
+    before = content(other)
+    folder.mkdir()
+    (folder / "next").symlink_to(other)
+    (folder / "prepare.jsonl").write_text('{"identity": "another"}\n')
+    with pytest.raises(OutputError, match=r"next is a link: remove it, or give a new folder"):
+        prepared(path=[str(letters)], overwrite=True)
+    assert content(other) == before
+
+
+def test_a_next_that_appears_while_the_folder_is_looked_at_is_no_fault(
+    letters: Path, folder: Path, prepared: Prepare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(path: Path) -> bool:
+        (path / "next").mkdir(exist_ok=True)  # as another process may
+        return True
+
+    monkeypatch.setattr(journal, "is_shards", look)
+    check(folder, prepared(path=[str(letters)], overwrite=True))
