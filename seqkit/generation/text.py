@@ -34,15 +34,16 @@ def _hint(character: str) -> str:
 
 def _from_stream(place: str, notice: Callable[[str], None], progress: Progress) -> bytes:
     """All that comes from a stream. Where nothing comes at once, that is told. Raises DataError."""
-    meter, content, waits = Meter(progress), b"", False
+    meter, parts, waits = Meter(progress), list[bytes](), False
     with meter.shown("reading the prompt", 0):
         for block in pipes.blocks(place):
-            if not (block or content or waits):
+            if block:
+                parts.append(block)
+            elif not (parts or waits):
                 notice("waiting for the prompt")
                 waits = True
-            content += block
             meter.add(len(block))
-    return content
+    return b"".join(parts)
 
 
 class Text:
