@@ -140,9 +140,12 @@ class Reader:
 
 
 def _no_sound(path: Path, error: soundfile.SoundFileError) -> BadFileError:
-    """Why a file cannot be opened as sound. Raises OSError."""
-    with path.open("rb") as stream:
-        begin = stream.read(content.HEAD)
+    """Why a file cannot be opened as sound."""
+    try:
+        with path.open("rb") as stream:
+            begin = stream.read(content.HEAD)
+    except OSError as unread:
+        return BadFileError.of(path, unread)
     if begin and content.is_text(begin, "utf-8"):
         return BadFileError(path, "cannot be read as sound: it is text", TEXT_HINT)
     reason = str(getattr(error, "error_string", error)).strip().rstrip(".")

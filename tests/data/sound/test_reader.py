@@ -151,3 +151,13 @@ def test_what_is_text_or_empty_is_said_to_be(tmp_path: Path) -> None:
         reader.Reader(tmp_path / "bad.wav")
     with pytest.raises(BadFileError, match=r"sound: it is empty$"):
         reader.Reader(tmp_path / "e.wav")
+
+
+def test_a_file_that_vanishes_while_it_is_opened_is_a_bad_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sound.wav"
+    path.write_bytes(writer.whole_wav(tone(), RATE))
+    monkeypatch.setattr(reader, "_check_length", lambda path, stream: path.unlink())
+    with pytest.raises(BadFileError, match="cannot be read: "):
+        reader.Reader(path)
