@@ -6,7 +6,6 @@ import os
 import re
 import stat
 import sys
-import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ _REDRAW_EVERY = 0.5  # seconds; a terminal may be resized at any time
 _FLUSH_EVERY = 0.05  # seconds
 _COLUMNS = 80  # of a terminal that does not say
 _COMMAND = re.compile(r"(python|torchrun \S.*) -m seqkit ")
+_WORD = re.compile(r" *[^ ]+")  # with the spaces before it
 _ERASE = "\r\x1b[J"  # the row of the cursor, and all below it
 
 
@@ -181,9 +181,12 @@ def _rows(line: str, columns: int) -> list[str]:
         return [line]
     command = _COMMAND.search(line)
     told = line[: command.start()] if command else line
-    rows = textwrap.wrap(
-        told, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    rows: list[str] = []
+    for word in _WORD.findall(told.expandtabs()):  # textwrap would count characters, not columns
+        if rows and columns_of(rows[-1] + word) <= columns:
+            rows[-1] += word
+        else:
+            rows.append(f"  {word.lstrip()}" if rows else word)
     return [*rows, f"  {line[command.start() :]}"] if command else rows
 
 

@@ -38,6 +38,13 @@ def test_notices_are_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> No
     assert " ".join([first, *map(str.strip, others)]) == TOLD
 
 
+def test_wide_characters_count_as_two_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "read " + " ".join(["春眠不覺曉", "處處聞啼鳥"] * 5)
+    rows = shown(told, 40, monkeypatch)
+    assert 30 < max(map(columns_of, rows)) <= 40
+    assert " ".join(map(str.strip, rows)) == told
+
+
 @pytest.mark.parametrize("place", [ALONE, Place(size=2, local_size=2), Place(size=2)])
 def test_a_command_stays_whole(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path("a run") / ("with a long name " * 5)
