@@ -293,17 +293,3 @@ def test_of_those_who_replace_a_lock_at_once_one_holds_it(
         [holder] = [claim for claim in claims if claim.held]
         holder.check()
         holder.release()
-
-
-def test_a_moment_without_a_free_number_for_files_ends_no_training(tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource")
-    claim = Claim(tmp_path / ".lock")
-    claim.take()
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
-    try:
-        claim.check()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    claim.check()
-    claim.release()

@@ -15,6 +15,7 @@ from seqkit.data.codecs import Characters
 from seqkit.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.claim import Claim
 from seqkit.runs.folder import RunFolder
 from tests.conftest import fill_disk
 
@@ -242,3 +243,17 @@ def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.M
         for write in writes:
             with pytest.raises(OutputError, match=r"cannot write .*run/.*: no space left"):
                 write()
+
+
+def test_a_moment_without_a_free_number_for_files_ends_no_training(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    claim = Claim(tmp_path / ".lock")
+    claim.take()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+    try:
+        claim.check()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    claim.check()
+    claim.release()
