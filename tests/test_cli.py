@@ -148,7 +148,7 @@ def test_multirun_runs_every_combination_and_returns_the_first_failure(
         "seed=1,2",
     )
     assert result.code == 3  # too long for the text: the first two runs
-    folders = sorted(path.name for path in (tmp_path / "sweep").iterdir())
+    folders = sorted(path.name for path in (tmp_path / "sweep").glob("[!.]*"))
     assert folders == ["2", "3"]
     assert (tmp_path / "sweep" / "3" / "summary.json").exists()
     assert result.err.count("multirun: run") == 4

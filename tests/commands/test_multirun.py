@@ -91,9 +91,8 @@ def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_
     assert len(list((tmp_path / "it's").glob("*/summary.json"))) == 3
 
 
-@pytest.mark.parametrize(
-    "how", [[], pytest.param(["launcher=local", "jobs=1"], marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("how", [[], ["launcher=local", "jobs=1"]])
 def test_a_sweep_that_replaces_another_and_is_stopped_mixes_nothing(
     how: list[str], texts: list[str], tmp_path: Path, run: Run
 ) -> None:

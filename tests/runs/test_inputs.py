@@ -45,7 +45,9 @@ def test_weights_to_start_from_are_not_replaced(run: Run, text: str, tmp_path: P
     assert run(*words, *other).code == run(*words, *other, "overwrite=true").code == 0
 
 
-@pytest.mark.parametrize("how", [[], ["launcher=local", "jobs=2"]])
+@pytest.mark.parametrize(
+    "how", [[], pytest.param(["launcher=local", "jobs=2"], marks=pytest.mark.thorough)]
+)
 def test_a_sweep_does_not_replace_what_it_reads(
     how: list[str], run: Run, text: str, tmp_path: Path
 ) -> None:

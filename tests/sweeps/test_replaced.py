@@ -232,6 +232,7 @@ def test_another_sweep_into_the_folder_of_one_in_its_own_process_is_refused(
     assert (folder / REPLACED / "1" / "config.yaml").exists()
 
 
+@pytest.mark.thorough
 def test_a_search_stays_whose_jobs_cannot_begin(words: list[str], run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "s"
     search = [*words, "search=optuna", "search.trials=2", "overwrite=true"]
