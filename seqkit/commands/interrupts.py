@@ -1,10 +1,10 @@
 """Signals that ask a command to end: Ctrl-C, SIGTERM, SIGHUP and SIGUSR1."""
 
+import contextlib
 import signal
 import threading
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -27,7 +27,7 @@ def asking() -> list[signal.Signals]:
     return [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
 
 
-@contextmanager
+@contextlib.contextmanager
 def ended_by_signals(advice: str = "") -> "Iterator[Interrupts]":
     """What the block does may be ended by signals; `advice` says what to do then.
 
@@ -78,11 +78,11 @@ class Interrupts:
         self.raised = False
         """Whether it was raised in the midst of something."""
         self.due = False
-        """Whether one is to be raised when `held`, or an import, is left."""
+        """Whether one is to be raised when `held`, or what must not be interrupted, is left."""
         self._at_once = at_once
         self._insisting_from = 0.0  # on the monotonic clock
         self._held = 0
-        self._importing = False  # when it came
+        self._later = False  # whether it came where it could not be raised
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -97,10 +97,10 @@ class Interrupts:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self.due and self._importing:
+        if self.due and self._later:
             raise KeyboardInterrupt
 
-    @contextmanager
+    @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Hold signals back until the block has ended, and raise then what came."""
         self._held += 1
@@ -159,12 +159,17 @@ class Interrupts:
             raise InsistedInterrupt if self.insisted else KeyboardInterrupt
 
     def _put_off(self, frame: FrameType | None) -> bool:
-        """Look again soon, if this is within an import: what is raised there comes out as any."""
-        while frame is not None and "importlib" not in frame.f_code.co_filename:
+        """Look again soon, if what is raised here would come out as any error, or come out alone.
+
+        The first is so within an import. The second is so between the end of a block and the
+        `__exit__` of its generator: that would never hear of it, and only an outer block would.
+        """
+        between = frame is not None and frame.f_code.co_filename == contextlib.__file__
+        while not between and frame is not None and "importlib" not in frame.f_code.co_filename:
             frame = frame.f_back
         if frame is None or not hasattr(signal, "setitimer"):
             return False
         self._before.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._raise))
         signal.setitimer(signal.ITIMER_REAL, _LOOK_AGAIN)
-        self._importing = True
+        self._later = True
         return True

@@ -1,12 +1,13 @@
 """Signals come through where the work can be interrupted, and nowhere else."""
 
+import contextlib
 import importlib
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,19 @@ def test_a_signal_within_an_import_is_raised_after_it(
             time.sleep(5)
 
 
+def test_a_signal_between_a_block_and_its_end_is_told_by_that_block() -> None:
+    found: dict[str, Callable[[], None]] = {}
+    code = "import signal\ndef leave():\n    signal.raise_signal(signal.SIGTERM)\n"
+    exec(compile(code, contextlib.__file__, "exec"), found)  # as if by the steps of `with`
+    reached = []
+    with pytest.raises(StoppedError, match="the advice"), ended_by_signals():
+        with ended_by_signals("the advice"):
+            found["leave"]()
+            reached.append("its end")
+        reached.append("what comes after")
+    assert reached == ["its end"]
+
+
 def test_two_ctrl_c_in_a_moment_still_save(text_file: Path, tmp_path: Path) -> None:
     training = start(tmp_path / "a", text_file, "train.max_steps=100000")
     wait_for_steps(tmp_path / "a", 20)
@@ -205,6 +219,7 @@ def test_a_second_signal_ends_a_training_whose_disk_does_not_answer(
     assert said.splitlines()[-1].endswith(f"{told}: {again}")
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
 @pytest.mark.parametrize("command", ["train", "evaluate", "bench", "export", "inspect"])
 def test_a_signal_before_the_work_begins_is_one_line(
