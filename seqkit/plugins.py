@@ -11,14 +11,17 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from seqkit import disk
 from seqkit.checking import check_list
 from seqkit.errors import ConfigError, of_plugin
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 Kind = Literal["datasets", "codecs", "recipes"]
 
@@ -118,8 +121,15 @@ class Catalogue:
     def entries(self, kind: Kind) -> list[Entry]:
         """Every name of a kind with its source; a name may come twice."""
         if kind not in self._found:
-            self._found[kind] = [*_own(kind), *_installed(kind)]
+            self._found[kind] = [*_own(kind), *_installed(kind, self._select)]
         return self._found[kind]
+
+    @cached_property
+    def _select(self) -> "Callable[..., EntryPoints]":
+        """Chooses among the entry points of all installed packages; to read those takes 3 ms."""
+        from importlib.metadata import entry_points  # takes 20 ms
+
+        return entry_points().select
 
 
 def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -152,12 +162,10 @@ def _own(kind: Kind) -> list[Entry]:
     return [Entry(name, "seqkit", partial(_resolve, value)) for name, value in values.items()]
 
 
-def _installed(kind: Kind) -> list[Entry]:
-    from importlib.metadata import entry_points  # takes 20 ms
-
+def _installed(kind: Kind, select: "Callable[..., EntryPoints]") -> list[Entry]:
     found = []
     folders = set()  # several entry points may name the same one
-    for point in entry_points(group=f"seqkit.{kind}"):
+    for point in select(group=f"seqkit.{kind}"):
         source = f"the package {point.dist.name if point.dist else point.value}"
         if kind != "recipes":
             found.append(Entry(point.name, source, point.load))

@@ -1,6 +1,6 @@
 """Hydra: arguments become a checked config. Nothing else knows it but the command line."""
 
-from seqkit.compose.composing import FREE_TEXT, Composed, compose, given_keys
+from seqkit.compose.composing import FREE_TEXT, Composed, compose, given_keys, refuse_checkpoint
 from seqkit.compose.sweeping import (
     Choices,
     Domain,
@@ -22,6 +22,7 @@ __all__ = [
     "compose",
     "given_keys",
     "is_of_sweep",
+    "refuse_checkpoint",
     "refuse_keys_of_sweep",
     "space",
     "sweep",

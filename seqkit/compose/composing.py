@@ -6,16 +6,19 @@ folders are not used. Keys of free text never pass through its override grammar.
 
 import contextlib
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import NamedTuple, get_args
 
 from hydra import compose as hydra_compose
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra._internal.hydra import Hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.core.plugins import Plugins
@@ -123,6 +126,17 @@ def given_keys(arguments: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
 
 
+def refuse_checkpoint(arguments: Iterable[str]) -> None:
+    """Raise ConfigError where a training is given checkpoint=, the key of other commands."""
+    for key, _, value in (argument.partition("=") for argument in arguments):
+        if key == "checkpoint":
+            instead = shlex.quote(f"init_from={value}")
+            raise ConfigError(
+                f"checkpoint={value}: train does not read it: did you mean {instead}, a new run "
+                "from those weights? run_dir=RUN resume=auto goes on with a run"
+            )
+
+
 def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
     """Hydra's overrides, and each key of free text with its value; every key is checked."""
     known = [name for name, _ in schema.options()]
@@ -210,9 +224,9 @@ def _several_values(word: str) -> str:
     """What is said of key=1,2 without --multirun, which may be a decimal comma."""
     key, _, value = word.partition("=")
     kinds = {name: item.type for name, item in options()}
-    said = f"{word}: several values need --multirun"
+    said = f"{word}: give one value; training takes several with --multirun"
     if re.fullmatch(r"-?\d+,\d+", value) and float in (kinds.get(key), *get_args(kinds.get(key))):
-        said += f", and a fraction a decimal point: {key}={value.replace(',', '.')}"
+        said += f"; a fraction takes a decimal point: {key}={value.replace(',', '.')}"
     return said
 
 
@@ -222,7 +236,10 @@ def _check_choice(override: Override, catalogue: Catalogue, config_dirs: list[Pa
     if override.type != OverrideType.CHANGE or group not in (*_GROUPS, *_NAMED):
         return
     choice = str(override.value())
-    options = GlobalHydra.instance().config_loader().get_group_options(group)
+    config_loader = GlobalHydra.instance().config_loader()
+    assert isinstance(config_loader, ConfigLoaderImpl)
+    # Its own method copies all sources first.
+    options = config_loader.repository.get_group_options(group, ObjectType.CONFIG)
     if group == "recipe" and choice in catalogue.names("recipes"):
         folders = user_recipe_folders(config_dirs)
         if not any((folder / f"{choice}.yaml").is_file() for folder in folders):

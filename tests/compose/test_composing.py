@@ -23,6 +23,7 @@ def test_every_recipe_composes(recipe: str) -> None:
     assert recipes(Catalogue(), [])[recipe]
 
 
+@pytest.mark.thorough(keep=8)
 @pytest.mark.parametrize(
     "group", [path.parent.name + "=" + path.stem for path in disk.config_dir("conf").glob("*/*")]
 )
@@ -75,6 +76,7 @@ def test_a_group_of_ones_own_may_hold_one_path(
     [
         ("modle.num_layers=2", "did you mean model.num_layers"),
         ("num_layers=2", "did you mean model.num_layers"),
+        ("steps=2", "did you mean train.max_steps"),
         ("promt=x", "did you mean prompt"),
         ("train.max_step=2", "did you mean train.max_steps"),
         ("recipe=shakespear", "did you mean shakespeare"),
@@ -94,6 +96,7 @@ def test_a_group_of_ones_own_may_hold_one_path(
         ("temperature=-1", "at least 0"),
         ("top_p=0", "above 0"),
         ("top_k=0", "at least 1"),
+        ("data.copies=1000000", "data.copies=1000000: give a value of at most 1000"),
         ("data.kind=novel", "auto, text, bytes"),
         ("data.split=[0.5,0.1]", "three fractions"),
         ("data.split=0.5,0.1", "three fractions"),
@@ -102,7 +105,8 @@ def test_a_group_of_ones_own_may_hold_one_path(
         ("data.split=[a,b,c]", "give a number, such as 0.5"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
         ("data.split=[0,1,0]", "the first above 0"),
-        ("model.num_layers=1,2", "model.num_layers=1,2: several values need --multirun\\Z"),
+        ("model.num_layers=1,2", "give one value; training takes several with --multirun\\Z"),
+        ("temperature=0.7,0.8", "temperature=0.7,0.8: give one value"),
         ("train.max_minutes=0,3", "a decimal point: train.max_minutes=0.3"),
         ("temperature=1,25", "a decimal point: temperature=1.25"),
         ("+model.new=1", "without"),
@@ -144,6 +148,7 @@ def test_free_text_is_literal(values: dict[str, str], prompt: str, text: str) ->
     assert {key: getattr(config, key) for key in literal} == literal
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.parametrize(
     "value",
     [

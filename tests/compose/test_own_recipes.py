@@ -1,5 +1,7 @@
 """Recipes of one's own, of modules and of packages: found in their order, faults named."""
 
+from collections.abc import Callable
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import pytest
@@ -147,9 +149,9 @@ def test_the_catalogue_comes_with_the_config_and_is_made_once(
     asked: list[Kind] = []
     installed = plugins._installed
 
-    def ask(kind: Kind) -> list[plugins.Entry]:
+    def ask(kind: Kind, select: Callable[..., EntryPoints]) -> list[plugins.Entry]:
         asked.append(kind)
-        return installed(kind)
+        return installed(kind, select)
 
     monkeypatch.setattr(plugins, "_installed", ask)
     config, catalogue = compose.compose(["plugins=compose_one", "recipe=mine"], [modules])
