@@ -130,7 +130,8 @@ def _check_range(name: str, value: Any, bounds: Any) -> None:
 
 def nearest(name: str, names: list[str]) -> str:
     """A hint at the name that was probably meant, or nothing."""
-    within = [known for known in names if known.rpartition(".")[2] == name]
+    within = [known for known in names if f"_{name}_" in f"_{known.rpartition('.')[2]}_"]
+    within.sort(key=lambda known: len(known.rpartition(".")[2]))  # the name itself, or most of it
     close = within or difflib.get_close_matches(name, names, n=1)
     if not close:
         last = {known.rpartition(".")[2]: known for known in names}

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import gc
-import shlex
 import signal
 import sys
 import traceback
@@ -184,8 +183,11 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     console = Console(config.quiet or not processes.place().leads)
     keys = compose.given_keys(words)
     _refuse_keys(command, words)
+    named.refuse_other_key(command, config)
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
+    if command == "train" and "model.embedding_size" in keys and config.model.input != "embedding":
+        console.notice("model.embedding_size is read with model.input=embedding alone")
     with ended_by_signals(NOT_BEGUN), console.progress(_STARTING):
         named.check(command, config)
         run = commands.load(command)  # PyTorch takes a second or two
@@ -195,15 +197,12 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
 
 def _refuse_keys(command: str, words: Sequence[str]) -> None:
     """Raise ConfigError for a key that the command does not read and that means another thing."""
-    given = {key: value for key, _, value in (word.partition("=") for word in words)}
-    if "shape" in given and not commands.reads(command, "shape"):
+    from seqkit import compose
+
+    if "shape" in compose.given_keys(words) and not commands.reads(command, "shape"):
         raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
-    if "checkpoint" in given and command == "train":
-        instead = shlex.quote(f"init_from={given['checkpoint']}")
-        raise ConfigError(
-            f"checkpoint={given['checkpoint']}: train does not read it: did you mean {instead}, a "
-            "new run from those weights? run_dir=RUN resume=auto goes on with a run"
-        )
+    if command == "train":
+        compose.refuse_checkpoint(words)
 
 
 def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:

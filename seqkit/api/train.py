@@ -93,11 +93,15 @@ def train(
     check_list("data", places, str | os.PathLike)
     words += [f"data.path={os.fspath(place)}" for place in places]
     compose.refuse_keys_of_sweep(words)
+    compose.refuse_checkpoint(words)
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
     config, catalogue = compose.compose(
         [*words, *(f"plugins={name}" for name in plugins)], [*map(Path, config_dirs)], read_config
     )
+    if config.run_dir:  # whatever the program's folder is, while it trains
+        config.run_dir = str(Path(config.run_dir).absolute())
+    config.runs = str(Path(config.runs).absolute())
     observers = [] if on_event is None else [on_event]
     with opened(config, catalogue, _LOG.info) as training:
         if training is None:

@@ -40,6 +40,21 @@ def _key_of(command: str, path: Path) -> str:
     return next((key for key in order if reads(command, key)), "")
 
 
+def refuse_other_key(command: str, config: Config) -> None:
+    """Raise ConfigError where run_dir= is given for checkpoint=, or checkpoint= for run_dir=."""
+    for key, meant, enough in (
+        ("run_dir", "checkpoint", config.checkpoint),
+        ("checkpoint", "run_dir", config.run_dir or config.data.path),  # doctor takes one of them
+    ):
+        given = getattr(config, key)
+        if given and not enough and reads(command, meant) and not reads(command, key):
+            place = Path(given)
+            if meant == "run_dir" and place.suffix == ".safetensors":
+                place = place.parent.parent
+            instead = shlex.quote(f"{meant}={place}")
+            raise ConfigError(f"{command} does not read {key}: did you mean {instead}?")
+
+
 def check(command: str, config: Config) -> None:
     """Look at what the keys name that the command `needs`: is it there, is `out` free?
 

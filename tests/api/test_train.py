@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -250,3 +251,17 @@ def test_it_is_no_part_of_several_processes(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match="torchrun -m seqkit"):
         seqkit.train("shakespeare")
+
+
+def test_the_program_may_change_its_folder_meanwhile(
+    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    words = (*SMALL, "run_dir=a", "train.max_steps=2")
+    run = seqkit.train(
+        "shakespeare", *words, data=text_file, on_event=lambda _: os.chdir(tmp_path / "elsewhere")
+    )
+    assert run.path == tmp_path / "a"
+    assert (tmp_path / "a" / "checkpoints" / "last.safetensors").exists()
+    assert not [*(tmp_path / "elsewhere").iterdir()]

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+import seqkit
+from seqkit.errors import ConfigError
 from tests.conftest import (
     TINY,
     Run,
@@ -115,3 +117,17 @@ def test_a_checkpoint_is_not_passed_over_by_a_training(
     )
     assert "run_dir=RUN resume=auto goes on with a run\n" in result.err
     assert not (tmp_path / "a").exists()
+    with pytest.raises(ConfigError, match="checkpoint=my run: train does not read it"):
+        seqkit.train("shakespeare", "checkpoint=my run", f"run_dir={tmp_path / 'a'}")
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(("shown_as", "told"), [("one_hot", True), ("embedding", False)])
+def test_an_embedding_that_is_not_there_has_no_size(
+    shown_as: str, told: bool, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    words = (f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=1")
+    more = (f"model.input={shown_as}", "model.embedding_size=8")
+    result = run(*TINY, *words, *more)
+    assert result.code == 0
+    assert ("model.embedding_size is read with model.input=embedding alone" in result.err) == told
