@@ -24,6 +24,7 @@ class TextFindings:
     marked: files that begin with a byte order mark.
     one_line: files whose lines end in CR alone.
     of_windows: files most of whose lines end in CR and LF.
+    mixed: whether others of their lines end in LF alone.
     """
 
     config: DataConfig
@@ -32,6 +33,7 @@ class TextFindings:
     marked: list[Path] = field(default_factory=list)
     one_line: list[Path] = field(default_factory=list)
     of_windows: list[Path] = field(default_factory=list)
+    mixed: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """JSON values, which `include` takes in elsewhere."""
@@ -55,6 +57,7 @@ class TextFindings:
             self.one_line.append(file)
         elif ends.of_windows and not (self.skipped and self.unknown["\r"]):  # else they are gone
             self.of_windows.append(file)
+            self.mixed |= ends.returns < ends.newlines
 
     def notes(self, codec: TextCodec) -> Iterator[str]:
         """What the user is told about texts that this codec encoded."""
@@ -77,8 +80,9 @@ class TextFindings:
                 f"{_shown(self.one_line)}): data.newline=lf turns CR into LF"
             )
         if self.of_windows:
+            lines = "some lines" if self.mixed else "lines"
             yield (
-                f"lines end in CR and LF, as on Windows, two characters to learn (in "
+                f"{lines} end in CR and LF, as on Windows, two characters to learn (in "
                 f"{_shown(self.of_windows)}): data.newline=lf makes LF of them"
             )
 

@@ -7,24 +7,30 @@ import itertools
 import json
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.files import blocks, head
+from seqkit.data.text_reading import reads_as_windows
 
 _LOOKED_AT = 1 << 18  # bytes at the beginning of each file
 _FILES, _LINES = 20, 20
 """How many files are looked at, and how many lines of each table."""
+_MARKUP = {"RTF": ("{\\rtf",), "HTML": ("<!doctype html", "<html")}
+"""How documents with markup begin."""
 
 
 def of(files: Collection[Path], config: DataConfig, *, tables: bool = True) -> list[str]:
     """What there is to say of these files, in a line each, by how they begin.
 
-    `tables`: look for lines of JSON and CSV, too.
+    `tables`: look for lines of JSON and CSV, and for markup, too.
     """
-    lines = [_as_utf8(files, config), _as_table(files, config) if tables else ""]
+    lines = [_as_utf8(files, config) or _as_windows(files, config)]
+    if tables:
+        lines += [_as_table(files, config), _as_markup(files, config)]
     return [line for line in lines if line]
 
 
@@ -35,79 +41,143 @@ def _as_utf8(files: Collection[Path], config: DataConfig) -> str:
     """
     if config.of_rows or codecs.lookup(config.encoding).name.startswith("utf"):
         return ""
-    looked_at = [*itertools.islice(files, _FILES)]  # at every start, and in each process
-    found = [file for file in looked_at if _is_utf8(file)]
-    if not found:
+    shown, all_of_them = _those(files, _is_utf8)
+    if not shown:
         return ""
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    first = "the first " if len(looked_at) < len(files) else ""
-    shown = f"{len(found)} of {first}{len(looked_at)} files" if len(files) > 1 else "the file"
     advice = "give data.encoding=utf-8"
-    if len(found) < len(looked_at):
+    if not all_of_them:
         advice = "data.encoding=utf-8 data.on_bad_file=skip reads only such files"
     return (
-        f"{shown} ({found[0]}{more}) can be read as UTF-8, too, and would then have other "
+        f"{shown} can be read as UTF-8, too, and would then have other "
         f"characters than with data.encoding={config.encoding}: {advice}"
     )
 
 
+def _as_windows(files: Collection[Path], config: DataConfig) -> str:
+    """Where Latin-1 is asked for, how many of the first files are rather in Windows-1252."""
+    if config.of_rows or codecs.lookup(config.encoding).name != "iso8859-1":
+        return ""
+    shown, _ = _those(files, lambda file: reads_as_windows(_looked_at(file)))
+    if not shown:
+        return ""
+    return (
+        f"{shown} can be read as Windows-1252, too, and would then have punctuation, as “ and …, "
+        "in the place of control characters (U+0080 to U+009F): give data.encoding=cp1252"
+    )
+
+
+def _those(files: Collection[Path], found: Callable[[Path], bool]) -> tuple[str, bool]:
+    """The files of which something is found, in words, and whether that is so of all.
+
+    Only the first files are looked at: it is done at every start, and in each process.
+    """
+    looked_at = [*itertools.islice(files, _FILES)]
+    those = [file for file in looked_at if found(file)]
+    if not those:
+        return "", False
+    more = f" and {len(those) - 1} more" if len(those) > 1 else ""
+    first = "the first " if len(looked_at) < len(files) else ""
+    shown = f"{len(those)} of {first}{len(looked_at)} files" if len(files) > 1 else "the file"
+    return f"{shown} ({those[0]}{more})", len(those) == len(looked_at)
+
+
+def _looked_at(file: Path) -> bytes:
+    """The beginning of a file; nothing of one that cannot be read."""
+    with contextlib.suppress(BadFileError):
+        return b"".join(blocks(file, end=_LOOKED_AT))
+    return b""
+
+
 def _is_utf8(file: Path) -> bool:
     """Whether a file begins with UTF-8 that is more than ASCII; a bounded part of it is read."""
+    begin = _looked_at(file)
     try:
-        begin = b"".join(blocks(file, end=_LOOKED_AT))
         decoder = codecs.getincrementaldecoder("utf-8")()  # the end may cut a character
         return not begin.isascii() and not decoder.decode(begin).isascii()
-    except (BadFileError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         return False
 
 
 def _as_table(files: Collection[Path], config: DataConfig) -> str:
-    """Where all files are lines of JSON, or CSV, how to learn from one of their columns."""
+    """Where all files are JSON objects, or CSV, how to learn from one of their columns."""
     if config.of_rows or len(config.path) != 1 or not files:
         return ""
     endings = {file.suffix for file in files}  # the library goes by them, too
     if endings <= {".jsonl", ".json"}:
-        line, part, read = "a JSON object", "field", _fields
+        told, part, read = "the data are JSON objects", "field", _fields
     elif endings == {".csv"}:
-        line, part, read = "a row of a table", "column", _columns
+        told, part, read = "each line is a row of a table", "column", _columns
     else:
         return ""
-    found = [read(_first_lines(file)) for file in itertools.islice(files, _FILES)]
+    found = [read(_beginning(file)) for file in itertools.islice(files, _FILES)]
     sizes = sum(found, Counter[str]())
     names = set.intersection(*map(set, found))
     if not names:
         return ""
     column = "text" if "text" in names else max(sorted(names), key=sizes.__getitem__)
     keys = f"data.path={shlex.quote(config.path[0])} data.column={shlex.quote(column)}"
-    return f"each line is {line}: to learn the text of one {part}, give data.kind=hf {keys}"
+    return f"{told}: to learn the text of one {part}, give data.kind=hf {keys}"
 
 
-def _first_lines(file: Path) -> list[str]:
-    """Whole lines at the beginning of a file."""
+def _as_markup(files: Collection[Path], config: DataConfig) -> str:
+    """Where all files are RTF, or HTML, that their markup would be learnt."""
+    begins = [_beginning(file).lstrip().lower() for file in itertools.islice(files, _FILES)]
+    for name, marks in _MARKUP.items():
+        if begins and not config.of_rows and all(begin.startswith(marks) for begin in begins):
+            return f"the data are {name}, whose markup is learnt, too: save them as plain text"
+    return ""
+
+
+def _beginning(file: Path) -> str:
+    """The text at the beginning of a file."""
     with contextlib.suppress(OSError):
-        lines = head(file).decode("utf-8-sig", "replace").splitlines(keepends=True)
-        return [line for line in lines if line.endswith("\n") and line.strip()][:_LINES]
-    return []
+        return head(file).decode("utf-8-sig", "replace")
+    return ""
 
 
-def _fields(lines: Iterable[str]) -> Counter[str]:
-    """How long the texts in the fields of JSON objects are; nothing where a line is none."""
-    rows = []
-    for line in lines:
+def _first_lines(text: str) -> list[str]:
+    """Whole lines at the beginning of a text."""
+    lines = text.splitlines(keepends=True)
+    return [line for line in lines if line.endswith("\n") and line.strip()][:_LINES]
+
+
+def _fields(text: str) -> Counter[str]:
+    """How long the texts in the fields of JSON objects are; nothing where there is anything else.
+
+    The objects are in a line each, or in a list.
+    """
+    try:
+        is_list = text.lstrip().startswith("[")
+        rows = _first_items(text) if is_list else [*map(json.loads, _first_lines(text))]
+    except (ValueError, RecursionError):  # the latter of very deep nesting
+        return Counter()
+    if not all(isinstance(row, dict) for row in rows):
+        return Counter()
+    return _sizes([{k: v for k, v in row.items() if isinstance(v, str)} for row in rows])
+
+
+def _first_items(text: str) -> list[Any]:
+    """The first items of a JSON list, whose end may be cut off. Raises ValueError for no list."""
+    items: list[Any] = []
+    decoder, rest = json.JSONDecoder(), text.lstrip()[1:].lstrip()
+    item, end = decoder.raw_decode(rest)
+    while len(items) < _LINES:
+        items.append(item)
+        rest = rest[end:].lstrip()
+        if not rest.startswith(","):
+            break
+        rest = rest[1:].lstrip()
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):  # the latter of very deep nesting
-            return Counter()
-        if not isinstance(row, dict):
-            return Counter()
-        rows.append({name: value for name, value in row.items() if isinstance(value, str)})
-    return _sizes(rows)
+            item, end = decoder.raw_decode(rest)
+        except ValueError:  # it goes on after what was looked at
+            break
+    return items
 
 
-def _columns(lines: Iterable[str]) -> Counter[str]:
+def _columns(text: str) -> Counter[str]:
     """How long the columns of CSV are; nothing where it is none, or has no names in front."""
     try:
-        names, *rows = csv.reader(lines, strict=True)
+        names, *rows = csv.reader(_first_lines(text), strict=True)
     except (ValueError, csv.Error):
         return Counter()
     if not all(names) or any(len(row) != len(names) for row in rows):

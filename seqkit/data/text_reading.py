@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from seqkit.data.bad_files import SOUND_HINT, BadFileError
 from seqkit.data.files import blocks, head
 from seqkit.data.sound import reader
 from seqkit.errors import ConfigError
+
+_C1 = re.compile(rb"[\x80-\x9f]")  # control characters in Latin-1
 
 
 def check_encoding(encoding: str) -> None:
@@ -53,9 +56,9 @@ def text_blocks(
         offset = read - len(error.object) + error.start
         byte = error.object[error.start]
         reason = f"byte {offset} (0x{byte:02x}) is not {encoding}"
-        raise BadFileError(file, reason, _advice(file)) from error
+        raise BadFileError(file, reason, _advice(file, encoding, error.object)) from error
     except UnicodeError as error:
-        raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
+        raise BadFileError(file, f"not {encoding} ({error})", _advice(file, encoding)) from error
 
 
 def check_text(file: Path, encoding: str) -> None:
@@ -81,14 +84,14 @@ def check_plain(file: Path, encoding: str) -> None:
     """
     begin = head(file)
     if content.container(begin):
-        raise BadFileError(file, "not text", _advice(file))
+        raise BadFileError(file, "not text", _advice(file, encoding))
     if b"\0" not in begin:
         return
     if reader.is_sound(file):
         raise BadFileError(file, "sound, not text", SOUND_HINT)
     wide = content.wide_encoding(begin)
     if wide and not codecs.lookup(encoding).name.startswith(wide[: len("utf-16")]):
-        raise BadFileError(file, f"not {encoding}", _advice(file))
+        raise BadFileError(file, f"not {encoding}", _advice(file, encoding))
 
 
 def encoding_with_mark(encoding: str) -> str:
@@ -97,17 +100,35 @@ def encoding_with_mark(encoding: str) -> str:
     return "utf-8-sig" if name == "utf-8" else name.removesuffix("-le").removesuffix("-be")
 
 
-def _advice(file: Path) -> str:
-    """What to do about a file that is not in the encoding."""
+def reads_as_windows(text: bytes) -> bool:
+    """Whether Windows-1252 has characters where Latin-1 has control characters for these bytes."""
+    return bool(_C1.search(text)) and _decodes(text, "cp1252")
+
+
+def _decodes(text: bytes, encoding: str) -> bool:
+    """Whether bytes, whose end may cut a character, are text in an encoding."""
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(text)
+    except UnicodeError:
+        return False
+    return True
+
+
+def _advice(file: Path, encoding: str, undecoded: bytes = b"") -> str:
+    """What to do about a file that is not in the encoding, as these bytes of it show."""
     begin = head(file)
     if what := content.table(begin):
         return f"it is {what}: give data.kind=hf data.path={file} data.column=text"
     if what := content.container(begin):
         return f"it is {what}: save its text as plain text, or read it as it is: data.kind=bytes"
-    if encoding := content.wide_encoding(begin):
-        return f"it looks like text in {encoding[:6].upper()}: give data.encoding={encoding}"
+    if wide := content.wide_encoding(begin):
+        return f"it looks like text in {wide[:6].upper()}: give data.encoding={wide}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
     if b"\0" in begin:
         return "it looks like no text at all: data.kind=bytes reads any file"
-    return "name its encoding, as in data.encoding=latin-1, or read any file with data.kind=bytes"
+    asked = codecs.lookup(encoding).name
+    if not asked.startswith("utf-8") and _decodes(undecoded or begin, "utf-8"):
+        return "it looks like text in UTF-8: give data.encoding=utf-8"
+    likely = "cp1252" if reads_as_windows(undecoded) else "latin-1"
+    return f"name its encoding, as in data.encoding={likely}, or read any file with data.kind=bytes"

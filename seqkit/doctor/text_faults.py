@@ -14,6 +14,8 @@ _LONG_LINE = 10_000  # symbols
 _REPEATED = 0.2
 RETURN, MARK = "U+000D", "U+FEFF"
 """The code points of CR and of the byte order mark, which have faults of their own."""
+_C1 = "U+0080", "U+009F"
+"""The first and the last of the control characters that nobody types."""
 _RARE = 0.5  # of the vocabulary
 
 
@@ -67,10 +69,13 @@ def of(
     if odd:
         first = odd[0]
         name = " ".join(filter(None, (first["code_point"], first["name"])))
+        advice = "take them out if they mean nothing"
+        if _C1[0] <= first["code_point"] <= _C1[1]:
+            advice = "the text is probably in another encoding than data.encoding"
         yield Fault(
             f"{counted(len(odd), 'odd character')}, "
             f"{sum(entry['count'] for entry in odd):,} in all, such as "
-            f"{name} ({first['kind']}, {first['count']:,}): take them out if they mean nothing"
+            f"{name} ({first['kind']}, {first['count']:,}): {advice}"
         )
     if kind != "text":
         return

@@ -29,6 +29,11 @@ def _hint(character: str) -> str:
     """What to do about a character of a prompt that has no symbol."""
     if character == "\r":
         return "; sample.unknown=skip leaves the CR of Windows' line ends out"
+    if character == "\ufeff":
+        return (
+            "; it is a byte order mark: save the prompt without one, or sample.unknown=skip leaves "
+            "it out"
+        )
     return "; see sample.unknown=skip or sample.unknown=nearest"
 
 
@@ -98,6 +103,10 @@ class Text:
                 )
             return symbols
         except UnknownSymbolError as error:
+            if unknown == "error" and "\udc80" <= error.character <= "\udcff":
+                # Python's stand-in for a byte of the command line (surrogateescape)
+                byte = ord(error.character) - 0xDC00
+                raise ConfigError(f"{name}: not UTF-8: byte 0x{byte:02x} is in it") from error
             if unknown == "error":
                 hint = _hint(error.character) if name == "prompt" else ""
                 raise ConfigError(f"{name}: {error}: the model never saw it{hint}") from error

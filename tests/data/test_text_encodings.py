@@ -76,6 +76,9 @@ def test_line_ends_become_lf_where_it_is_asked_for(
     assert told.startswith("lines end in CR and LF, as on Windows")
     assert "a.txt): data.newline=lf makes LF of them" in told
     assert turned.notes == ()
+    (tmp_path / "b.txt").write_bytes(b"a\r\nb\r\nc\n")
+    (told,) = load(tmp_path / "b.txt", tmp_path / "cache").notes
+    assert told.startswith("some lines end in CR and LF")
 
 
 @pytest.mark.parametrize(("unknown", "told"), [("skip", False), ("nearest", True)])
@@ -129,6 +132,13 @@ def test_a_byte_order_mark_is_told_about(
     assert without.notes == ()
     with pytest.raises(DataError, match=rf"U\+FEFF.*{hint.replace('it out', 'out')}"):
         load(tmp_path / "a.txt", tmp_path / "cache", without.codec, encoding=given)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "ascii"])
+def test_utf_8_is_named_where_another_encoding_is_asked_for(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ein Wörtchen " + "für " * 9_999, "utf-8")
+    with pytest.raises(DataError, match=r"it looks like text in UTF-8: give data\.encoding=utf-8$"):
+        load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
 
 
 def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:

@@ -52,6 +52,18 @@ def test_utf_8_that_is_read_as_something_else_is_told_about(mixed: Path) -> None
     assert any(notice.startswith(told) for notice in notices)
 
 
+def test_punctuation_of_windows_that_is_read_as_latin_1_is_told_about(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("“café”…\n", "cp1252")
+    with pytest.raises(DataError, match=r"byte 0 \(0x93\) .*, as in data\.encoding=cp1252, or"):
+        load(tmp_path / "a.txt", tmp_path / "cache")
+    (told,) = load(tmp_path / "a.txt", tmp_path / "cache", encoding="latin-1").notes
+    assert told.startswith(f"the file ({tmp_path / 'a.txt'}) can be read as Windows-1252, too")
+    assert told.endswith("(U+0080 to U+009F): give data.encoding=cp1252")
+    assert not load(tmp_path / "a.txt", tmp_path / "cache", encoding="cp1252").notes
+    (tmp_path / "a.txt").write_bytes(b"no character of Windows: \x81, and some: \x93\n")
+    assert not load(tmp_path / "a.txt", tmp_path / "cache", encoding="latin-1").notes
+
+
 def test_only_the_first_files_are_looked_at(tmp_path: Path) -> None:
     for number in range(25):
         (tmp_path / f"{number:02}.txt").write_text("café\n", "utf-8" if number > 18 else "latin-1")
@@ -73,9 +85,15 @@ TABLE = 'id,"said by"\n' + '1,"a long, long text"\n' * 3
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("a.jsonl", LINES, "each line is a JSON object: to learn the text of one field, give"),
+        ("a.jsonl", LINES, "the data are JSON objects: to learn the text of one field, give"),
         ("a.jsonl", LINES, "data.column=text"),
         ("a.json", LINES.replace("text", "no"), "data.column=body"),
+        ("a.json", json.dumps(ROWS), "data.column=text"),
+        ("a.json", json.dumps(ROWS * 99, indent=2), "data.column=text"),  # more than is looked at
+        ("a.json", "[1, 2]\n", ""),
+        ("a.json", '[{"text": "tea"}, 2]\n', ""),
+        ("a.json", "[not JSON]\n", ""),
+        ("a.json", "[]\n", ""),
         ("a.jsonl", LINES * 99 + '{"text": "cut', "data.column=text"),  # after what is looked at
         ("a.csv", TABLE, "each line is a row of a table: to learn the text of one column, give"),
         ("a.csv", TABLE, "data.column='said by'"),
@@ -111,3 +129,21 @@ def test_a_table_among_texts_is_a_text(tmp_path: Path) -> None:
     (tmp_path / "c.md").write_text("some text")
     assert not text_hints.of(sorted(tmp_path.iterdir()), config)
     assert not text_hints.of([], config)  # as doctor asks of shards
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("{\\rtf1\\ansi some words}", "the data are RTF, whose markup is learnt, too"),
+        ("\ufeff \n<!DOCTYPE html>\n<p>some words", "the data are HTML"),
+        ("<HTML lang=en>", "the data are HTML"),
+        ("the tag <html> begins a page", ""),
+    ],
+)
+def test_documents_with_markup_are_told_about(content: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(content)
+    config, files = DataConfig(path=[str(tmp_path)]), [tmp_path / "a.txt"]
+    assert [told in line for line in text_hints.of(files, config)] == [True] * bool(told)
+    assert not text_hints.of(files, config, tables=False)
+    (tmp_path / "b.c").write_text("main() {}")
+    assert not text_hints.of([*files, tmp_path / "b.c"], config)

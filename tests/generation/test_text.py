@@ -49,6 +49,11 @@ def test_prompts(tmp_path: Path) -> None:
     both = "offset 1.*see sample.unknown=skip or sample.unknown=nearest$"  # each to be pasted
     with pytest.raises(ConfigError, match=both):
         read(Prompt(text="azb"))
+    with pytest.raises(ConfigError, match=r"^prompt: not UTF-8: byte 0xff is in it$"):
+        read(Prompt(text=os.fsdecode(b"a\xff\xfe")))
+    file.write_bytes("\ufeffab".encode())
+    with pytest.raises(ConfigError, match="a byte order mark: save the prompt without one, or sam"):
+        read(Prompt(file=file))
     with pytest.raises(ConfigError, match="writes text"):
         read(Prompt(audio=file))
     with pytest.raises(DataError, match="cannot be read"):
