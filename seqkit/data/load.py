@@ -36,6 +36,7 @@ def load_corpus(
     codec: Codec | None = None,
     trained: Mapping[str, Any] | None = None,
     grow: bool = False,
+    samples: bool = True,
     progress: Progress = unseen,
     check: Callable[[str], None] = lambda sha256: None,
 ) -> Corpus:
@@ -48,6 +49,7 @@ def load_corpus(
         codec: encode with this one, a checkpoint's; by default one as configured.
         trained: the config in that checkpoint, where keys must not ask for another gain.
         grow: give that codec symbols for what is new in a text.
+        samples: whether a sample may stand in for a data set that cannot be had.
         progress: shows how far the data was downloaded, read and encoded.
         check: told the sha256 of the data before it is encoded; it may refuse it.
 
@@ -61,7 +63,7 @@ def load_corpus(
             audio_corpus.check_gain(data, trained)
         return corpus
     cache = disk.cache_dir()
-    sound, located = find(data, codec, catalogue, Folders(cache, notice, progress))
+    sound, located = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
     if codec is not None:
         _check_readable(located, codec)
     if sound and trained is not None:

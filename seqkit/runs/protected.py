@@ -1,14 +1,20 @@
-"""What no command writes over, whatever it is asked to: a run's own files, and checkpoints."""
+"""What no command writes over: a run's own files, checkpoints, studies, shards."""
 
 import contextlib
 import os
 from pathlib import Path
 
+from seqkit.data.shards import index
 from seqkit.errors import OutputError
 from seqkit.runs import own_config
 from seqkit.runs.layout import RunFiles
 
-_MARK, _HEAD = b'"seqkit":', 256  # a checkpoint has it among its first bytes, so many at most
+_MARKS = {
+    b'"seqkit":': "a checkpoint",
+    b'"op_code":': "the study of a search",
+    index.MARK: "an index of shards",
+}
+_HEAD = 256  # bytes at the beginning, among which such a file has its mark
 
 
 def refuse(out: Path) -> None:
@@ -21,9 +27,7 @@ def refuse(out: Path) -> None:
     """
     if run := _run_of(out):
         what = f"one of the files of the run {run}"
-    elif _is_checkpoint(out):
-        what = "a checkpoint"
-    else:
+    elif not (what := _marked(out) or _of_shards(out)):
         return
     raise OutputError(f"out={out} is {what}: give another name; overwrite does not help")
 
@@ -31,14 +35,26 @@ def refuse(out: Path) -> None:
 def _run_of(out: Path) -> Path | None:
     """The folder of the run that `out` is, or would be, one of the own files of."""
     with contextlib.suppress(OSError, ValueError):  # a name that cannot be
-        named = Path(os.path.realpath(out.parent), out.name)  # a link may be replaced, or followed
-        for place in (named, Path(os.path.realpath(out))):
+        for place in _places(out):
             for folder in place.parents:
                 name = place.relative_to(folder).parts[0]
                 # Some file systems do not distinguish between capital and small letters.
                 if name.lower() in _own_names() and _is_run(RunFiles(folder)):
                     return folder
     return None
+
+
+def _of_shards(out: Path) -> str:
+    """What `out` is, or would be, among shards, which are known by their names beside an index."""
+    with contextlib.suppress(OSError, ValueError):  # a name that cannot be
+        if any(map(index.is_of_shards, _places(out))):
+            return "one of the files of shards"
+    return ""
+
+
+def _places(out: Path) -> tuple[Path, Path]:
+    """Where `out` lies, and where it leads to: a link may be replaced, or followed."""
+    return Path(os.path.realpath(out.parent), out.name), Path(os.path.realpath(out))
 
 
 def _is_run(files: RunFiles) -> bool:
@@ -53,10 +69,11 @@ def _own_names() -> set[str]:
     return {path.name for path in (*texts, run.checkpoints, run.tensorboard)}
 
 
-def _is_checkpoint(file: Path) -> bool:
-    """Whether a file begins as a checkpoint does, damaged or not."""
+def _marked(file: Path) -> str:
+    """What a file is by how it begins, damaged or not."""
     with contextlib.suppress(OSError, ValueError):
         if file.is_file():
             with file.open("rb") as stream:
-                return _MARK in stream.read(_HEAD)
-    return False
+                head = stream.read(_HEAD)
+            return next((what for mark, what in _MARKS.items() if mark in head), "")
+    return ""

@@ -58,6 +58,10 @@ def test_it_goes_on(run: Run, shards: Path, tmp_path: Path) -> None:
     words = [*TINY, f"data.path={shards}", *STEPS]
     assert run(*words, f"run_dir={tmp_path}/whole").code == 0
     assert run(*words, f"run_dir={tmp_path}/parts", "train.max_steps=7").code == 0
+    lost = (shards / "index.json").rename(tmp_path / "lost.json")
+    refused = run(f"run_dir={tmp_path}/parts", "resume=auto", "train.max_steps=12")
+    assert (refused.code, f"{shards}/index.json: missing: " in refused.err) == (3, True)
+    lost.rename(shards / "index.json")
     again = run(f"run_dir={tmp_path}/parts", "resume=auto", "train.max_steps=12")
     assert again.code == 0, again.err
     assert run(*words, f"run_dir={tmp_path}/parts", "resume=auto").code == 0

@@ -71,6 +71,39 @@ def test_a_checkpoint_is_refused_wherever_it_lies(run_folder: Path, tmp_path: Pa
             out.unlink()
 
 
+def test_a_study_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+    from optuna.study import StudyDirection
+
+    out = tmp_path / "search.jsonl"
+    protected.refuse(out)
+    out.write_text("what a user searched for")
+    protected.refuse(out)
+    out.unlink()
+    JournalStorage(JournalFileBackend(str(out))).create_new_study([StudyDirection.MINIMIZE])
+    with pytest.raises(OutputError, match="is the study of a search: give another name; overwrite"):
+        protected.refuse(out)
+
+
+def test_shards_and_their_index_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    (folder / "000000.bin").write_bytes(b"of the user")
+    for name in ("000000.bin", "index.json"):
+        protected.refuse(folder / name)
+    (folder / "index.json").write_text('{"format": "seqkit shards", "version": 1}')
+    (tmp_path / "link.txt").symlink_to(folder / "000000.bin")
+    shutil.copy(folder / "index.json", tmp_path / "kept.txt")
+    own = ("shards/000000.bin", "shards/starts.int64", "shards/index.json")
+    for name in (*own, "link.txt", "kept.txt"):
+        with pytest.raises(OutputError, match=r"is (an index|one of the files) of shards: give an"):
+            protected.refuse(tmp_path / name)
+    protected.refuse(folder / "score.html")
+    protected.refuse(folder)
+
+
 @pytest.mark.parametrize("name", ["samples/final.txt", "samples/log", "score.html", "deep/log"])
 def test_samples_and_a_users_own_files_in_a_run_may_be_written(name: str, run_folder: Path) -> None:
     protected.refuse(run_folder / name)

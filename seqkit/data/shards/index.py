@@ -1,11 +1,13 @@
 """The format: a folder of shards, which are raw symbols in little endian, and index.json.
 
-Where documents start is in a file of its own (`starts`).
+Where documents start is in a file of its own, starts.int64 (`starts`).
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +20,18 @@ from seqkit.data.stored import StoredSymbols
 from seqkit.data.stored_files import BLOCK, StoredFile
 from seqkit.errors import DataError
 
-INDEX = "index.json"
+INDEX, STARTS = "index.json", "starts.int64"
 JOURNAL = "prepare.jsonl"
 """What a preparation that is not finished has in its folder."""
-REMEDY = "prepare the data again, with overwrite=true"
+REMEDY = "prepare the data again, with overwrite=true, or put the file back as it was"
 """What to do about shards that are damaged."""
 _FORMAT = "seqkit shards"
 _VERSION = 1
 _DTYPES = ("uint8", "uint16", "uint32")
+_SHARD = re.compile(r"\d{6,}\.bin")
 _HEAD = 64  # bytes of a journal that tell what it is
-_MARK = f'"format": "{_FORMAT}"'
+MARK = f'"format": "{_FORMAT}"'.encode()
+"""How an index begins."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +114,25 @@ class Index:
 
 
 def is_shards(folder: Path) -> bool:
-    """Whether a folder holds shards: an index.json that begins as ours does."""
-    try:
-        with (folder / INDEX).open("rb") as stream:
-            return _MARK.encode() in stream.read(2 * len(_MARK))
-    except OSError:
-        return False
+    """Whether a folder holds shards that are finished, though their index may be lost by now.
+
+    They are known by an index.json that begins as ours does, and without one by a starts.int64
+    beside a shard. Others' files are called 000000.bin and index.json, too, but not starts.int64,
+    which no shards are without.
+    """
+    with contextlib.suppress(OSError), (folder / INDEX).open("rb") as stream:
+        if MARK in stream.read(2 * len(MARK)):
+            return True
+    with contextlib.suppress(OSError):
+        if (folder / STARTS).is_file() and not are_unfinished(folder):
+            return any(_SHARD.fullmatch(file.name) for file in folder.iterdir())
+    return False
+
+
+def is_of_shards(file: Path) -> bool:
+    """Whether a file is, or would be, a shard among others, or what tells where they begin."""
+    named = file.name in (INDEX, STARTS) or _SHARD.fullmatch(file.name)
+    return bool(named) and is_shards(file.parent)
 
 
 def are_unfinished(folder: Path) -> bool:
@@ -131,17 +148,19 @@ def read_index(folder: Path) -> tuple[Index, str]:
     """The index of a folder, and its sha256, which stands for all data.
 
     Raises:
-        DataError: it cannot be read, is damaged, or of a newer format.
+        DataError: it is missing, cannot be read, is damaged, or of a newer format.
     """
     path = folder / INDEX
     try:
         values = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: missing: {REMEDY}") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
     except ValueError as error:
         raise DataError(f"{path}: damaged: {REMEDY}") from error
     if not isinstance(values, dict) or values.pop("format", None) != _FORMAT:
-        raise DataError(f"{path}: no index of shards")
+        raise DataError(f"{path}: damaged: {REMEDY}")
     version = values.get("version")
     if isinstance(version, int) and version > _VERSION:
         raise DataError(f"{path}: format {version} is newer than this seqkit: take a newer one")

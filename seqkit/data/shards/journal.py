@@ -16,7 +16,15 @@ import numpy as np
 
 from seqkit import disk, half_files, room
 from seqkit.data.shards import starts
-from seqkit.data.shards.index import INDEX, JOURNAL, Index, Shard, is_shards, read_index
+from seqkit.data.shards.index import (
+    INDEX,
+    JOURNAL,
+    STARTS,
+    Index,
+    Shard,
+    is_shards,
+    read_index,
+)
 from seqkit.data.shards.tasks import Written
 from seqkit.errors import DataError, OutputError
 
@@ -65,6 +73,8 @@ class Journal:
 
     def begin(self, settings: Mapping[str, Any]) -> None:
         """Write the first line. Raises OutputError."""
+        if self.place != self._folder:  # first: by it the next start finds the place again
+            disk.make_folder(self.place)
         disk.remove(self.place / INDEX)  # of another preparation
         self.settings = {"identity": self._identity, **settings}
         disk.append(self._path, json.dumps(self.settings) + "\n")
@@ -93,9 +103,7 @@ class Journal:
         Shards that stood in the folder go only now. Raises OutputError.
         """
         index.save(self.place)
-        for one in self.written.values():
-            if one.shard is not None:
-                disk.remove(starts.sizes_file(self.place / one.shard.file))
+        _remove_shards(self.place, but=_files_of(index))
         if self.place != self._folder:
             self._take_place(index)
         disk.remove(self._path)
@@ -110,7 +118,7 @@ class Journal:
     def _take_place(self, index: Index) -> None:
         """Replace the shards in the folder by those in `next`, or go on with that."""
         disk.remove(self._folder / INDEX)  # nobody reads some of both
-        new = [*(shard.file for shard in index.shards), starts.FILE]
+        new = _files_of(index)
         for name in new:
             if (self.place / name).exists():
                 disk.rename(self.place / name, self._folder / name)
@@ -159,13 +167,15 @@ def claimed(folder: Path, *, overwrite: bool) -> Iterator[None]:
 def _place_in(folder: Path) -> Path:
     """Where in a folder new shards are written: not where others stand."""
     place = folder / _NEXT
-    return place if (folder / INDEX).exists() or place.exists() else folder
+    stand = (folder / INDEX).exists() or is_shards(folder)
+    return place if stand or place.exists() else folder
 
 
 def _check(folder: Path, *, overwrite: bool) -> None:
     """Refuse a folder with anything but shards in it, or with whole ones."""
     names = _names_in(folder)
-    begun = _NAME in names or is_shards(folder)
+    finished = is_shards(folder)
+    begun = _NAME in names or finished
     if (folder / _NEXT).is_symlink():  # what it leads to is not ours to replace
         raise OutputError(f"{folder / _NEXT} is a link: remove it, or give a new folder as out")
     if begun and _NEXT in names and (folder / _NEXT).is_dir():
@@ -174,7 +184,7 @@ def _check(folder: Path, *, overwrite: bool) -> None:
     for name in names:
         if not begun or not _is_own(name.removeprefix(f"{_NEXT}/")):
             raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
-    if INDEX in names and not overwrite:
+    if (finished or INDEX in names) and not overwrite:
         raise OutputError(_what_is_there(folder))
 
 
@@ -187,7 +197,7 @@ def _names_in(folder: Path) -> list[str]:
 
 def _is_own(name: str) -> bool:
     """Whether a preparation gives a file this name."""
-    known = _SHARD.fullmatch(name) or name in (INDEX, starts.FILE, _NAME)
+    known = _SHARD.fullmatch(name) or name in (INDEX, STARTS, _NAME)
     return bool(known or Path(name).match(half_files.PATTERN))
 
 
@@ -205,10 +215,15 @@ def _what_is_there(folder: Path) -> str:
     )
 
 
+def _files_of(index: Index) -> list[str]:
+    """The names of the files that an index stands for."""
+    return [*(shard.file for shard in index.shards), STARTS]
+
+
 def _remove_shards(folder: Path, but: Collection[str] = ()) -> None:
     """Remove shards, and where documents start in them, except for some files."""
     for name in {*_names_in(folder)} - {*but}:
-        if _SHARD.fullmatch(name) or name == starts.FILE:
+        if _SHARD.fullmatch(name) or name == STARTS:
             disk.remove(folder / name)
 
 

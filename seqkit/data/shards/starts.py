@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from seqkit import disk
-from seqkit.data.shards.index import REMEDY, Index
+from seqkit.data.shards.index import REMEDY, STARTS, Index
 from seqkit.errors import DataError
 from seqkit.symbols import Integers
 
-FILE = "starts.int64"
 _DTYPE = "<i8"
 
 
@@ -73,7 +72,7 @@ def writer(folder: Path, most: int) -> Iterator[Writer]:
 
     Raises OutputError.
     """
-    with disk.atomic_write(folder / FILE, size=most * np.dtype(_DTYPE).itemsize) as stream:
+    with disk.atomic_write(folder / STARTS, size=most * np.dtype(_DTYPE).itemsize) as stream:
         yield Writer(stream.write)
 
 
@@ -83,7 +82,7 @@ def read(folder: Path, index: Index) -> Integers:
     Raises:
         DataError: they cannot be read, or are not those that the index was written with.
     """
-    path = folder / FILE
+    path = folder / STARTS
     try:
         content = path.read_bytes()
     except OSError as error:

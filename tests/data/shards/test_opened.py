@@ -188,6 +188,38 @@ def test_an_index_that_is_damaged_altered_or_newer(shards: Path) -> None:
         index.write_text(whole)
 
 
+LOST = [
+    (lambda file: file.write_bytes(b'{"fXrmat' + file.read_bytes()[8:]), "damaged"),
+    (lambda file: file.write_bytes(b""), "damaged"),
+    (lambda file: file.unlink(), "missing"),
+]
+
+
+@pytest.mark.parametrize(("damage", "said"), LOST)
+@pytest.mark.parametrize("kind", ["auto", "bytes"])
+def test_shards_without_the_head_of_their_index_are_not_learnt_from_as_files(
+    kind: str, shards: Path, damage: Callable[[Path], Any], said: str
+) -> None:
+    damage(shards / "index.json")
+    config = DataConfig(path=[str(shards)], kind=kind)
+    for read in (lambda: load(shards, kind=kind), lambda: settled(config)):
+        with pytest.raises(DataError, match=rf"index\.json: {said}: prepare .* or put the file"):
+            read()
+
+
+@pytest.mark.parametrize("index", [None, "{}"])
+def test_a_users_files_that_are_called_as_shards_are_stay_files(
+    index: str | None, tmp_path: Path
+) -> None:
+    folder = tmp_path / "velodyne"  # a data set of point clouds has such names
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number:06}.bin").write_bytes(b"of the user " * 9)
+    if index:
+        (folder / "index.json").write_text(index)
+    assert len(load(folder, kind="bytes").whole.starts) == 3 + bool(index)
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [

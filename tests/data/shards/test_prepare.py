@@ -133,7 +133,7 @@ def test_a_preparation_goes_on_and_checks_what_stands(
     with monkeypatch.context() as full:
         fill_disk(full, files=".000005.bin.*")
         with pytest.raises(
-            OutputError, match=r"000005\.bin: no space left .*: all shards take up to 0\.0 MB"
+            OutputError, match=r"000005\.bin: no space left .*: all shards take up to 0\.7 kB"
         ):
             prepared(path=[str(letters)])
     assert sorted(file.name for file in folder.iterdir()) == [

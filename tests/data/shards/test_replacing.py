@@ -82,10 +82,10 @@ def test_room_for_the_new_shards_is_looked_for_before_the_first_is_written(
     before, usage = content(folder), shutil.disk_usage
     free = len(encoded(**keys)[0]) - 1
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(path)._replace(free=free))
-    with pytest.raises(OutputError, match=r"write .*next: it takes 0\.0 MB, and 0\.0 MB are free"):
+    with pytest.raises(OutputError, match=r"next: it takes [\d.]+ kB, and [\d.]+ kB are free"):
         prepared(overwrite=True, **keys)
     assert before.items() <= content(folder).items()
-    assert not (folder / "next").exists()
+    assert not [*(folder / "next").iterdir()]
     free += 1
     check(folder, prepared(overwrite=True, **keys))
 
@@ -145,6 +145,57 @@ def test_a_users_files_are_not_taken_for_shards(
     with pytest.raises(OutputError, match=r"holds next/mine\.txt, which is no shard"):
         prepared(path=[str(letters)], overwrite=True)
     assert (folder / "next" / "mine.txt").exists()
+
+
+@pytest.mark.parametrize("index", [None, "", '{"fXrmat": "seqkit shards"}'])
+def test_shards_whose_index_is_lost_are_replaced_if_nothing_else_is_there(
+    index: str | None, letters: Path, folder: Path, prepared: Prepare, tmp_path: Path
+) -> None:
+    (folder / "index.json").unlink()
+    if index is not None:
+        (folder / "index.json").write_text(index)
+    (folder / "000099.bin").write_bytes(b"of more shards than the new ones are")
+    with pytest.raises(OutputError, match=r"shards that are damaged: .*index\.json: (dam|miss)"):
+        prepared(path=[str(letters)])
+    (folder / "mine.txt").write_text("of the user")
+    with pytest.raises(OutputError, match=r"holds mine\.txt, which is no shard"):
+        prepared(path=[str(letters)], overwrite=True)
+    (folder / "mine.txt").unlink()
+    before = content(folder)
+    (tmp_path / "bad.txt").write_bytes(b"\xff")
+    with pytest.raises(DataError, match="not utf-8"):
+        prepared(path=[str(tmp_path / "bad.txt")], overwrite=True)
+    assert content(folder) == before
+    check(folder, prepared(path=[str(letters)], overwrite=True))
+
+
+def test_a_kill_before_the_first_new_shard_leaves_those_whose_index_is_lost(
+    letters: Path, folder: Path, prepared: Prepare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "index.json").unlink()
+    before = content(folder)
+    with monkeypatch.context() as killed:
+        killed.setattr("seqkit.data.shards.journal.Journal.require_room", None)
+        with pytest.raises(TypeError):
+            prepared(path=[str(letters)], overwrite=True)
+    with monkeypatch.context() as full:
+        fill_disk(full, files=".000001.bin.*")
+        with pytest.raises(OutputError, match="no space left"):
+            prepared(path=[str(letters)], overwrite=True)
+    assert before.items() <= content(folder).items()
+    check(folder, prepared(path=[str(letters)], overwrite=True))
+
+
+def test_no_shards_are_left_of_those_whose_index_is_lost(
+    letters: Path, folder: Path, prepared: Prepare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "index.json").unlink()
+    (folder / "000099.bin").write_bytes(b"of more shards than the new ones are")
+    with monkeypatch.context() as full:
+        fill_disk(full, files=".000000.bin.*")
+        with pytest.raises(OutputError, match="no space left"):
+            prepared(path=[str(letters)], overwrite=True)
+    check(folder, prepared(path=[str(letters)], overwrite=True))
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
