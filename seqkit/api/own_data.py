@@ -99,7 +99,12 @@ def _own_corpus(
     if problem:
         raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")
     corpus = load_corpus(
-        data, catalogue=catalogue, notice=notice, codec=saved.codec, progress=progress
+        data,
+        catalogue=catalogue,
+        notice=notice,
+        codec=saved.codec,
+        samples=saved.of_a_sample,
+        progress=progress,
     )
     if corpus.sha256 != saved.data.get("sha256"):
         raise DataError(

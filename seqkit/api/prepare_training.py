@@ -149,6 +149,8 @@ def _set_up(
         require_sound(config, corpus)
     training = training_data.of_sound(training, corpus, config, notice, progress)
     validation = training_data.heard(validation, corpus, config.data)
+    if saved is None and (said := training_data.long_validation(validation, config)):
+        notice(said)
     settings = config.train
     lanes = _lanes(config, training, corpus.codec.start, model_config, ranks.place, notice)
     shape = footprint.shape_of(config, model_config, lanes.widest, precisions[0], chosen)

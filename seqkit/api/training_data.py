@@ -1,6 +1,7 @@
 """The data of a training, read as its config and the weights that it starts from want it."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
+_MUCH = 2_000_000  # symbols of a validation part, which may take minutes on a CPU
+_TIMES = 4.0  # as many as are learnt before it: a validation takes more time than that
 _UNEVEN = 0.5  # of the share for validation; what differs by more is told
 
 
@@ -54,7 +57,11 @@ def read(
     check_no_lists(config.data.path)  # while the paths are those that were given
     fine_tuned = origin if saved is None else None
     if fine_tuned:
-        config.data = fine_tuned.as_read(config.data)
+        asked, config.data = config.data, fine_tuned.as_read(config.data)
+        if asked.newline != config.data.newline:
+            notice(f"data.newline={config.data.newline}, as in the training of the checkpoint")
+        if fine_tuned.codec.kind == "text" and 0 < asked.max_vocabulary < fine_tuned.codec.size:
+            notice(f"all {fine_tuned.codec.size} characters that the checkpoint knows are kept")
     prompt = [] if config.prompt_file is None else [config.prompt_file]
     wanted = [*config.data.path, *prompt]  # each is read once
     files = pipes.settled(wanted, disk.cache_dir(), notice, progress)
@@ -80,6 +87,7 @@ def read(
         codec=origin.codec if origin else None,
         trained=fine_tuned.config if fine_tuned else None,  # a resumed run's were compared before
         grow=saved is None and fine_tuning.may_grow(config.data),
+        samples=saved is None or saved.of_a_sample,
         progress=progress,
         check=check,
     )
@@ -132,6 +140,20 @@ def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:
     if not isinstance(codec, Quantiser) or not data.trim_silence or not len(part):
         return part
     return silence.without_silence(part, codec, data.trim_silence)
+
+
+def long_validation(part: Part, config: Config) -> str:
+    """What is told where a validation takes much longer than what is learnt between two."""
+    train = config.train
+    steps = min(train.validate_every or math.inf, train.max_steps or math.inf)
+    between = steps * train.batch_size * train.sequence_length
+    if train.max_minutes or len(part) < max(_MUCH, _TIMES * between):
+        return ""
+    return (
+        f"a validation scores {len(part):,} symbols, {len(part) / between:.0f} times as many as "
+        "are learnt before it: data.split=0.99,0.005,0.005 makes that fewer, and train.max_minutes "
+        "keeps it short"
+    )
 
 
 def of_sound(

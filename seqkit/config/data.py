@@ -92,6 +92,7 @@ class DataConfig:
         "copies of the training part of sound to learn from beside it, each changed as data.copy_* "
         "says; null: as many as make 20 minutes of sound, at most 64",
         minimum=0,
+        maximum=1000,
     )
     copy_pitch: float = option(
         3.0,

@@ -62,7 +62,7 @@ class Download:
     def _stand_in(self, folders: Folders, error: Exception) -> Located:
         failed = f"{self.name} cannot be downloaded ({error})"
         advice = f"give data.path=FILE, or SEQKIT_DATA_DIR with {self.file} in it"
-        if self.sample is None:
+        if self.sample is None or not folders.samples:
             raise DataError(f"{failed}: {advice}") from error
         folders.notice(
             f"{failed}: a small sample is read, {self.sample.name}. For the real data {advice}."

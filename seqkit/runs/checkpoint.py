@@ -66,6 +66,15 @@ class Checkpoint:
         """The keys with which other data is read as the training's own was."""
         return data if self.newline == "keep" else dataclasses.replace(data, newline=self.newline)
 
+    @property
+    def of_a_sample(self) -> bool:
+        """Whether its data may be a sample that stood in for its data set, as in 0.1.0 unrecorded.
+
+        The name of the data is then not the data set's; their sha256 tells.
+        """
+        config = self.config.get("data", {})
+        return not config.get("path") and self.data.get("name") != config.get("dataset")
+
     def save(self, path: Path, check: Callable[[], object] = lambda: None) -> None:
         """Write the file: afterwards it is there and whole, or the old one is untouched.
 
@@ -166,7 +175,8 @@ def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint
             training_tensors=others,
         )
     except (KeyError, TypeError, ValueError, ConfigError, safetensors.SafetensorError) as error:
-        raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
+        # Its digest fits: nothing is damaged, and the seqkit that wrote it may know how to read it.
+        raise UnreadableError(f"{path}: not a checkpoint that can be used: {error}") from error
 
 
 def peek(path: Path) -> dict[str, Any] | None:

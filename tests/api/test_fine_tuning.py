@@ -234,6 +234,7 @@ CODECS = {{"plain": Plain, "added": Added}}
 """
 
 
+@pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize(
     ("codec", "method", "result", "code", "said"),
     [
@@ -286,3 +287,17 @@ def test_a_model_of_bytes_or_sound_keeps_its_codec(run: Run, trained: Path, tmp_
     )  # fmt: skip
     assert (done.code, "are new" in done.err) == (0, False), done.err
     assert seqkit.load(tmp_path / "b", "cpu").codec.size == 256
+
+
+def test_keys_of_the_data_that_the_checkpoint_decides_are_told(
+    run: Run, other: Path, tmp_path: Path
+) -> None:
+    first = ("train.max_steps=1", f"run_dir={tmp_path / 'a'}", "data.newline=lf")
+    assert run(*TINY, f"data.path={other}", *first).code == 0
+    said = tune(run, tmp_path / "a", other, tmp_path / "b", "train.max_steps=1")
+    assert "data.newline=lf, as in the training of the checkpoint\n" in said
+    assert "that the checkpoint knows are kept" not in said
+    more = ("train.max_steps=1", "data.newline=lf", "data.max_vocabulary=4")
+    said = tune(run, tmp_path / "a", other, tmp_path / "c", *more)
+    assert "as in the training" not in said
+    assert "characters that the checkpoint knows are kept\n" in said

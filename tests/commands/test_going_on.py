@@ -1,17 +1,22 @@
 """A run goes on by its folder alone: with its own settings, and no others unasked."""
 
+import dataclasses
 import json
 import os
 import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import yaml
 
 import seqkit
+from seqkit.api import training_data
+from seqkit.data.corpus import Corpus
+from seqkit.data.load import load_corpus
 from seqkit.runs.events import Event
 from tests.conftest import (
     EARLIER_RUNS,
@@ -21,6 +26,7 @@ from tests.conftest import (
     Run,
     Write,
     environment,
+    saved,
     start,
     wait_for_steps,
     weights,
@@ -271,9 +277,9 @@ def test_python_goes_on_in_the_same_way(text_file: Path, tmp_path: Path) -> None
         seqkit.train(None)
 
 
-def test_a_run_keeps_to_the_sample_that_stood_in_for_its_data_set(
-    run: Run, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def words(write: Write, tmp_path: Path) -> list[str]:
+    """The command line of a run on a data set that cannot be had, and for which a sample stands."""
     sample = tmp_path / "sample.txt"
     sample.write_text(SENTENCE * 40)
     write(
@@ -283,7 +289,29 @@ def test_a_run_keeps_to_the_sample_that_stood_in_for_its_data_set(
         f"FILE = Download('words', 'words.txt', 'file:///none', '', Path({str(sample)!r}))\n"
         "DATASETS = {'words': FILE}\n",
     )
-    words = [*TINY, "plugins=my_words", "data.dataset=words", f"run_dir={tmp_path / 'a'}"]
+    return [*TINY, "plugins=my_words", "data.dataset=words", f"run_dir={tmp_path / 'a'}"]
+
+
+def test_a_run_that_did_not_record_its_sample_finds_it_again(
+    words: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unrecorded(*given: Any, **named: Any) -> Corpus:  # as in 0.1.0
+        return dataclasses.replace(load_corpus(*given, **named), stand_in=None)
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr(training_data, "load_corpus", unrecorded)
+        assert run(*words, "train.max_steps=3").code == 0
+    assert saved(tmp_path / "a").config["data"]["path"] == []
+    for line in ([words[-1], "plugins=my_words", "resume=auto"], [*words, "resume=auto"]):
+        more = run(*line, "train.max_steps=5")
+        assert more.code == 0, more.err
+    scored = run("evaluate", f"checkpoint={tmp_path / 'a'}", "plugins=my_words", "device=cpu")
+    assert scored.code == 0, scored.err
+
+
+def test_a_run_keeps_to_the_sample_that_stood_in_for_its_data_set(
+    words: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = run(*words, "resume=auto", "train.max_steps=3")
     assert "words cannot be downloaded" in done.err
     (tmp_path / "kept").mkdir()
@@ -294,3 +322,13 @@ def test_a_run_keeps_to_the_sample_that_stood_in_for_its_data_set(
         assert more.code == 0, more.err
     scored = run("evaluate", f"checkpoint={tmp_path / 'a'}", "device=cpu")
     assert scored.code == 0, scored.err
+    # Nor does a sample take the place of the data set that a run began with.
+    (tmp_path / "kept" / "words.txt").write_text(SENTENCE * 30)
+    assert run(*words[:-1], f"run_dir={tmp_path / 'b'}", "train.max_steps=3").code == 0
+    monkeypatch.delenv("SEQKIT_DATA_DIR")
+    again = (f"run_dir={tmp_path / 'b'}", "plugins=my_words", "resume=force", "train.max_steps=5")
+    for asked in (again, ("evaluate", f"checkpoint={tmp_path / 'b'}", "plugins=my_words")):
+        refused = run(*asked)
+        assert refused.code == 3
+        assert "words cannot be downloaded" in refused.err
+        assert "give data.path=FILE, or SEQKIT_DATA_DIR with words.txt in it" in refused.err

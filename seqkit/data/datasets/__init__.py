@@ -58,6 +58,7 @@ class Located:
 class Folders:
     """Where data sets may look, and how they tell the user something.
 
+    samples: whether a sample may stand in for a data set that cannot be had.
     progress: shows something long, as in `with folders.progress("downloading", size, unit="MB")
         as bar: bar.update(done)`.
     """
@@ -65,6 +66,7 @@ class Folders:
     cache: Path
     notice: Callable[[str], None]
     progress: Progress = unseen
+    samples: bool = True
 
     @property
     def data(self) -> Path | None:
