@@ -22,8 +22,7 @@ def require(path: Path, size: int) -> None:
         return  # whoever writes there is told why
     if total and free < size:  # some file systems do not tell
         raise OutputError(
-            f"cannot write {path}: it takes {size / 1e6:,.1f} MB, and {free / 1e6:,.1f} MB are "
-            "free on its disk"
+            f"cannot write {path}: it takes {_shown(size)}, and {_shown(free)} are free on its disk"
         )
 
 
@@ -40,4 +39,8 @@ def told(most: int | None, what: str = "it takes") -> Iterator[None]:
         full = getattr(error.__cause__, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
         if not full or most is None:
             raise
-        raise OutputError(f"{error}: {what} up to {most / 1e6:,.1f} MB") from error.__cause__
+        raise OutputError(f"{error}: {what} up to {_shown(most)}") from error.__cause__
+
+
+def _shown(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"

@@ -18,8 +18,12 @@ def test_the_disk_is_that_of_the_nearest_folder(
     (here / "file").touch()
     usage = shutil.disk_usage
     monkeypatch.setattr(
-        shutil, "disk_usage", lambda path: usage(path)._replace(free=5 if path == here else 1 << 50)
+        shutil,
+        "disk_usage",
+        lambda path: usage(path)._replace(free=500 if path == here else 1 << 50),
     )
-    room.require(here / name, 5)
-    with pytest.raises(OutputError, match=r"it takes 0\.0 MB, and 0\.0 MB are free on its disk"):
-        room.require(here / name, 6)
+    room.require(here / name, 500)
+    with pytest.raises(OutputError, match=r"it takes 5\.2 MB, and 0\.5 kB are free on its disk"):
+        room.require(here / name, 5_200_000)
+    with pytest.raises(OutputError, match=r"it takes 0\.6 kB, and"):
+        room.require(here / name, 600)

@@ -36,10 +36,11 @@ def claimed(
             if ranks.leads:
                 folder.check_writable()
                 held.enter_context(folder.claimed())
+            goes_on = config.resume != "never" and folder.holds_run
+            if ranks.leads and not goes_on:
                 _check_unused(config, folder)
                 folder.check_no_others()
                 _check_inputs(config, folder)
-            goes_on = config.resume != "never" and folder.holds_run
             saved = _last(folder, catalogue, notice) if goes_on else None
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
@@ -93,9 +94,8 @@ def _run_folder(config: Config) -> RunFolder:
 
 
 def _check_unused(config: Config, folder: RunFolder) -> None:
-    """Raises OutputError where the folder holds what is not to be lost."""
-    goes_on = config.resume != "never" and folder.holds_run
-    if config.overwrite or goes_on or not folder.is_used:
+    """Raises OutputError where the folder holds what a new run would replace."""
+    if config.overwrite or not folder.is_used:
         return
     if folder.holds_run and folder.files.config.exists():
         found = "a run: resume=auto goes on with it, overwrite=true replaces it"
@@ -114,7 +114,7 @@ def _check_unused(config: Config, folder: RunFolder) -> None:
 
 def _check_inputs(config: Config, folder: RunFolder) -> None:
     """Raises OutputError where a new run would write to the folder of its own data, or clear it."""
-    if config.run_dir and not (config.resume != "never" and folder.holds_run):
+    if config.run_dir:
         replaced = config.overwrite and config.resume == "never" and folder.is_used
         inputs.check_apart(config, folder.path, replaced=replaced)
 

@@ -128,6 +128,7 @@ class Claim:
             self.check()
             self._file.seek(0)
             self._file.truncate()
+        _unlock(self._file)  # closing is not enough where a child of this process has it open, too
         with contextlib.suppress(OutputError):
             self._file.close()
         self._file = None
@@ -183,6 +184,15 @@ def _lock(file: OutputFile, place: Path) -> bool:
         except OSError:  # a file system without locks
             return False
         time.sleep(_LOOK_AGAIN)
+
+
+def _unlock(file: OutputFile) -> None:
+    """End the operating system's lock."""
+    if os.name == "posix":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.flock(file.fileno(), fcntl.LOCK_UN)
 
 
 def _refuse_living(owner: dict[str, Any], place: Path, *, locks: bool) -> None:

@@ -6,6 +6,7 @@ last, as a copy: as long as it is missing, the moving was ended by a kill, and g
 """
 
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from seqkit.runs.layout import RunFiles
 
 def place(files: RunFiles) -> Path | None:
     """Where `keep` would move the earlier run; None where it has no results, or can go on."""
-    folder = next(own for own in _folders(files) if not RunFiles(own).config.exists())
+    folder = next(own for own in _folders(files) if _takes(own, files))
     worth = files.checkpoint("best").exists() or files.summary.exists() or folder.exists()
     return folder if worth and not files.has_training_states else None
 
@@ -27,6 +28,12 @@ def free(files: RunFiles) -> Path:
 
 def _folders(files: RunFiles) -> Iterator[Path]:
     return (files.path / f"earlier_{number}" for number in itertools.count(1))
+
+
+def _takes(folder: Path, files: RunFiles) -> bool:
+    """Whether a folder is free, or what a kill left of the moving: then it replaces nothing."""
+    targets = (folder / file.relative_to(files.path) for file in files.written)
+    return not any(map(os.path.lexists, (RunFiles(folder).config, *targets)))
 
 
 def keep(files: RunFiles) -> None:

@@ -151,14 +151,7 @@ class RunFolder:
             self._acquire()
         if self.holds_run != self._held_run:
             raise OutputError(f"run_dir={self.path}: another training was here: start again")
-        self._own_log()
-
-    def _own_log(self) -> None:
-        """Copy a log that a copy of the run by hard links shares: lines are added to it."""
-        log = self.files.log
-        if log.exists() and log.stat().st_nlink > 1:
-            with disk.atomic_write(log) as stream:
-                stream.write(log.read_bytes())
+        own_names.unshare(self.files.log)
 
     def _acquire(self) -> None:
         """Own the folder, and clear half files away."""

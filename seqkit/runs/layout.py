@@ -5,7 +5,9 @@ checkpoints/{last,previous,best}.safetensors
 """
 
 import contextlib
+import itertools
 import os
+import re
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ STATES = ("next", "last", "previous")
 """Checkpoints with the state of their training, the newest first."""
 REPLACED = ".replaced"
 """In a sweep's folder: the runs that its jobs replace, each until its job has begun."""
+_ASIDE = re.compile(r"(best|last|previous|next)\.(damaged|newer)(_\d+)?")
+_STEP = re.compile(r"step_\d+\.(txt|wav|png)")
 _SHOWN = 3  # runs that are named
 _DEEPEST = 2  # folders between a folder and the runs in it: RECIPE/TIME
 
@@ -112,15 +116,24 @@ class RunFiles:
         """`last`, `previous` or `best`; `next` while a new `last` is written."""
         return self.checkpoints / f"{name}{_SUFFIX}"
 
+    def aside(self, name: str, why: str) -> Path:
+        """A free name for a checkpoint that is set aside: `last.damaged`, `last.damaged_2` …"""
+        first = self.checkpoints / f"{name}.{why}"
+        others = (first.with_name(f"{first.name}_{number}") for number in itertools.count(2))
+        return next(file for file in itertools.chain([first], others) if not os.path.lexists(file))
+
     def sample(self, name: str) -> Path:
         """A sample's path without its ending: `step_0000500`, `final`."""
         return self.samples / name
 
     @property
     def sampled(self) -> list[Path]:
-        """The samples that are there, and the piece of the data, which need not be."""
-        made = (*self.samples.glob("step_*"), *self.samples.glob("final.*"))
-        return [*made, self.sample("data.wav")]
+        """The samples of trainings that are there, and sound that need not be.
+
+        Others may lie beside them: `generate` writes where it is asked to.
+        """
+        made = [file for file in self.samples.glob("step_*") if _STEP.fullmatch(file.name)]
+        return [*made, *map(self.sample, ("final.wav", "final.png", "data.wav"))]
 
     @property
     def records(self) -> tuple[Path, ...]:
@@ -137,7 +150,7 @@ class RunFiles:
         """What trainings left here, the config last; a user's files are not among it."""
         found = [
             *self.saved,
-            *(file.with_suffix(".damaged") for file in self.saved),
+            *(file for file in self.checkpoints.glob("*") if _ASIDE.fullmatch(file.name)),
             *self.sampled,
             *self.tensorboard.glob("events.out.tfevents.*"),
             *self.records,

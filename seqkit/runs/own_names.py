@@ -30,6 +30,16 @@ def require(files: RunFiles) -> None:
         _require(file, stat.S_IFREG, "put the file itself in its place")
 
 
+def unshare(file: Path) -> None:
+    """Copy a file that a copy of its folder by hard links shares, before lines are added to it.
+
+    Raises OutputError where it cannot be written.
+    """
+    if not file.is_symlink() and file.is_file() and file.stat().st_nlink > 1:
+        with disk.atomic_write(file) as stream:
+            stream.write(file.read_bytes())
+
+
 def _require(path: Path, kind: int, of_links: str) -> None:
     try:
         found = stat.S_IFMT(path.lstat().st_mode)

@@ -139,10 +139,12 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
         ConfigError: something differs that shapes what the run learns.
     """
     origin = config.init_from and str(Path(config.init_from).absolute())
-    if origin and origin != saved.config.get("init_from"):
+    before = saved.config.get("init_from")
+    if origin and origin != before:
+        began = f"from {before}" if before else "with new weights"
         raise ConfigError(
-            f"init_from={config.init_from} starts a run, and {config.run_dir} holds one that began "
-            "otherwise: give another run_dir, or leave init_from out"
+            f"init_from={config.init_from} starts a run, and the one in {config.run_dir} began "
+            f"{began}: leave init_from out to go on with it, or give another run_dir"
         )
     fixed = {name for name, _ in options() if name.partition(".")[0] in _GROUPS or name == "seed"}
     if saved.config.get("init_from"):  # it brought its own network, whatever was asked for

@@ -1,7 +1,8 @@
 """The saved states of a run: which one it goes on from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from seqkit import disk
 from seqkit.errors import CheckpointError, UnreadableError
@@ -48,25 +49,44 @@ def load_last(
         found, name = waiting, "next"
     elif name == "previous" and found is not None and not damaged:
         notice(f"{files.checkpoint('last')} is missing: going on from previous.safetensors")
+    elif name == "last" and found is not None:
+        _keep_newer(files, _step(found), notice)
     if found is None and damaged:
         others = "".join(f"; nor is {file.name} of use" for file, _ in damaged[1:])
         raise CheckpointError(f"the run cannot go on: {damaged[0][1]}{others}")
     for file, reason in damaged:
         notice(f"{reason}; going on from {name}.safetensors")
-        disk.rename(file, file.with_suffix(".damaged"))
+        disk.rename(file, files.aside(file.stem, "damaged"))
     if takes_next:  # the run may be finished, and never save again
         take_next(files)
     return found
 
 
+def _keep_newer(files: RunFiles, step: int, notice: Callable[[str], None]) -> None:
+    """Set aside a `previous` of a later step than `last`: the next save would replace it."""
+    previous = files.checkpoint("previous")
+    newer = _step_in(peek(previous) or {})
+    if newer > step:
+        kept = files.aside("previous", "newer")
+        disk.rename(previous, kept)
+        notice(
+            f"going on from last.safetensors, of step {step}, though previous.safetensors is of "
+            f"step {newer}: it is kept as {kept}"
+        )
+
+
 def has_best(files: RunFiles, step: int) -> bool:
     """Whether `best` is there and whole, of the step that was the best or a later one."""
     best = files.checkpoint("best")
-    header = peek(best)
+    return _step_in(peek(best) or {}) >= step and is_whole(best)
+
+
+def _step_in(header: Mapping[str, Any]) -> int:
+    """The step that a checkpoint's header names; -1 where it names none."""
     try:
-        return header is not None and int(header["metrics"]["step"]) >= step and is_whole(best)
+        return int(header["metrics"]["step"])
     except (KeyError, TypeError, ValueError, OverflowError):
-        return False
+        return -1
 
 
 def _step(saved: Checkpoint) -> int:

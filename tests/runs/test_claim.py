@@ -293,3 +293,15 @@ def test_of_those_who_replace_a_lock_at_once_one_holds_it(
         [holder] = [claim for claim in claims if claim.held]
         holder.check()
         holder.release()
+
+
+def test_a_child_of_the_owner_does_not_keep_the_folder(tmp_path: Path) -> None:
+    claim, other = Claim(tmp_path / ".lock"), Claim(tmp_path / ".lock")
+    claim.take()
+    assert claim._file
+    handle = claim._file.fileno()
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[handle])  # as a fork has it
+    claim.release()
+    other.take()
+    other.release()
+    child.communicate()

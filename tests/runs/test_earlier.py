@@ -42,3 +42,14 @@ def test_a_kill_at_any_move_loses_nothing(tmp_path: Path) -> None:
     assert earlier.place(files) is None
     files.summary.touch()
     assert earlier.place(files) == tmp_path / "earlier_2"
+
+
+def test_a_users_folder_of_that_name_is_left_alone(tmp_path: Path) -> None:
+    files = RunFiles(tmp_path)
+    for place in (tmp_path, tmp_path / "earlier_1"):
+        (place / "checkpoints").mkdir(parents=True)
+        (place / "checkpoints" / "best.safetensors").write_text(place.name)
+    earlier.keep(files)
+    kept = tmp_path / "earlier_1" / "checkpoints" / "best.safetensors"
+    assert kept.read_text() == "earlier_1"
+    assert (tmp_path / "earlier_2" / "checkpoints" / kept.name).read_text() == tmp_path.name

@@ -174,7 +174,8 @@ def test_runs_that_start_in_the_same_second_get_folders_of_their_own(tmp_path: P
 
 def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
     (tmp_path / "samples").mkdir()
-    for name in ("samples/mine.wav", "log"):
+    mine = ("samples/mine.wav", "samples/step_best.txt", "samples/final.txt")
+    for name in (*mine, "samples/step_0000010.txt", "samples/final.wav", "log"):
         (tmp_path / name).write_text("mine")
     folder = RunFolder(tmp_path)
     folder.clear()
@@ -185,7 +186,7 @@ def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
         folder.save(checkpoint(1))
     assert yaml.safe_load((tmp_path / "config.yaml").read_text())["prompt"] == "in ${x}, 'quoted'"
     folder.clear()
-    assert (tmp_path / "samples" / "mine.wav").exists()
+    assert {*(tmp_path / "samples").iterdir()} == {tmp_path / name for name in mine}
     assert not folder.holds_run
     assert not folder.files.checkpoint("last").exists()
 

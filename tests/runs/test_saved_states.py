@@ -1,7 +1,9 @@
 """Which saved state a run goes on from."""
 
 import errno
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,6 +124,56 @@ def test_a_last_that_is_missing_is_told(tmp_path: Path) -> None:
     found = load_last(folder.files, Catalogue(), told.append)
     assert found and found.metrics["step"] == 1
     assert told == [f"{last} is missing: going on from previous.safetensors"]
+
+
+def test_a_previous_that_is_newer_than_the_last_is_kept(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    save_all(folder, 4, 5)
+    last, previous = (folder.files.checkpoint(name) for name in ("last", "previous"))
+    checkpoint(2).save(last)  # as another program copied it back
+    found = load_last(folder.files, Catalogue(), told.append)
+    assert found and found.metrics["step"] == 2
+    kept = previous.with_suffix(".newer")
+    assert told == [
+        f"going on from last.safetensors, of step 2, though previous.safetensors is of step 4: it "
+        f"is kept as {kept}"
+    ]
+    save_all(folder, 3, 6)
+    assert step_of(kept) == 4
+    assert kept in folder.files.written  # overwrite=true removes it
+
+
+def test_what_was_set_aside_stays(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    last = folder.files.checkpoint("last")
+    for begin in (1, 3):
+        save_all(folder, begin, begin + 1)
+        last.write_bytes(last.read_bytes()[:-begin])
+        assert load_last(folder.files, Catalogue(), print)
+    aside = [folder.files.checkpoints / name for name in ("last.damaged", "last.damaged_2")]
+    first, second = (file.stat().st_size for file in aside)
+    assert first == second + 2
+    assert {*aside} <= {*folder.files.written}
+
+
+def test_a_checkpoint_with_what_a_later_seqkit_added_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    save_all(folder, 1)
+    original = json.dumps
+
+    def later(header: dict[str, Any]) -> str:
+        if "model" in header:
+            header["model"]["new_key"] = 1
+        return original(header)
+
+    monkeypatch.setattr("seqkit.runs.checkpoint.json.dumps", later)
+    save_all(folder, 2)
+    monkeypatch.undo()
+    with pytest.raises(UnreadableError, match="new_key"):
+        load_last(folder.files, Catalogue(), print)
+    assert folder.files.checkpoint("last").exists()
 
 
 def test_what_cannot_be_read_now_is_not_taken_for_damaged(
