@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +11,14 @@ from pathlib import Path
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.shards.index import are_unfinished, is_shards
 
+_LOCK = ".lock"  # a sweep's folder has it before all else, and keeps it
+_OF_SWEEPS = re.compile(r"\d+\.log|search\.jsonl(\.lock.*)?")
+
 
 def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
-    """Everything below a folder that is no folder, but for what is hidden, runs and shards.
+    """Everything below a folder that is no folder, but for what seqkit made and what is hidden.
+
+    Left out are runs, what a sweep writes beside its runs, and shards.
 
     Links to folders are followed after the folders themselves, but for those that lead back: up,
     or to what was read already.
@@ -34,12 +40,16 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
         except OSError as error:
             bad.leave_out(BadFileError.of(place, error))
             continue
+        of_sweep = any(entry.name == _LOCK for entry in entries)
         for entry in entries:
             path = place / entry.name
             if entry.name.startswith("."):
                 left_out["hidden"] += 1
             elif not _leads_to_folder(path):
-                yield path
+                if of_sweep and _OF_SWEEPS.fullmatch(entry.name):
+                    left_out["written by a sweep"] += 1
+                else:
+                    yield path
             elif holds_run(path):
                 left_out["holding a run"] += 1
             elif is_shards(path) or are_unfinished(path):

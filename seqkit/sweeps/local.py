@@ -12,6 +12,7 @@ from typing import Protocol
 from seqkit import disk
 from seqkit.errors import ConfigError, DeviceError
 from seqkit.progress_line import counted
+from seqkit.runs import own_names
 from seqkit.sweeps.jobs import Job
 
 THREADS = "OMP_NUM_THREADS"
@@ -110,6 +111,7 @@ class Local:
 class _Process:
     def __init__(self, job: Job, options: Sequence[str], environment: Mapping[str, str]) -> None:
         self._log = job.log
+        own_names.unshare(job.log)
         with disk.reopen(job.log) as log:
             self._begin = job.log.stat().st_size
             self._process = subprocess.Popen(

@@ -123,7 +123,19 @@ class Sweep:
                     del self._going[slot]
                     self._begin(slot, job)
             elif (ended := going.running.poll()) is not None:
-                self._leave(slot, *self._outcome(going, ended))
+                if self._came_second(going, ended):
+                    del self._going[slot]
+                    self._begin(slot, job)
+                else:
+                    self._leave(slot, *self._outcome(going, ended))
+
+    def _came_second(self, going: _Going, ended: Ended) -> bool:
+        """Whether a job failed because another process trains in its folder by now.
+
+        Such a job of a sweep that was killed was still setting up when this one began its own.
+        """
+        failed = self._stopping is None and ended.code == OutputError.exit_code
+        return failed and RunFolder(going.job.files.path).is_claimed
 
     def _outcome(self, going: _Going, ended: Ended) -> tuple[str, int]:
         """How a job ended, in words, and the exit code of a failure."""

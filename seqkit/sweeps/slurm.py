@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seqkit import disk
 from seqkit.config import LauncherConfig
 from seqkit.errors import ConfigError, DeviceError, StoppedError
+from seqkit.runs import own_names
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.local import THREADS, Ended, command, last_words, read_status
 
@@ -39,6 +40,7 @@ class Training:
     def __call__(self) -> int:
         """Train in a process of its own, and give its exit status."""
         before = signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # Slurm sends it to all processes
+        own_names.unshare(self._log)
         with disk.reopen(self._log) as log:
             self._process = subprocess.Popen(
                 self._words,

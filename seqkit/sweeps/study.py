@@ -5,6 +5,8 @@ The study is a file of lines of JSON in the sweep's folder, which several proces
 
 import contextlib
 import importlib.util
+import stat
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +31,7 @@ _NOT_ASKED = (
     *("device", "length", "seconds", "prompt"),
 )
 """Keys that may change while a search goes on."""
+_LOCKED = 30  # seconds, after which a lock on the study is that of a process that was killed
 
 
 def require() -> None:
@@ -58,14 +61,19 @@ def opened(folder: Path, *, new: bool) -> "Study":
     """
     import optuna
     from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
+    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner()
+    file = folder / SEARCH
     if new:
-        _settle(folder / SEARCH)
+        _settle(file)
+        _unlock(file.with_name(f"{SEARCH}.lock"))
     with failures(folder):
-        storage = JournalStorage(JournalFileBackend(str(folder / SEARCH)))
+        # Optuna's usual lock is a link. That of a process that was killed leads nowhere if the path
+        # is relative, and would be waited for without end.
+        lock = JournalFileOpenLock(str(file), grace_period=_LOCKED)
+        storage = JournalStorage(JournalFileBackend(str(file), lock))
         if new:
             return optuna.create_study(
                 storage=storage, study_name=_NAME, pruner=pruner, load_if_exists=True
@@ -87,6 +95,14 @@ def _settle(file: Path) -> None:
     if len(whole) < len(content) or file.stat().st_nlink > 1:
         with disk.atomic_write(file) as stream:
             stream.write(whole)
+
+
+def _unlock(lock: Path) -> None:
+    """Remove the lock that a killed process left on a study, or a link in its place."""
+    with contextlib.suppress(FileNotFoundError):
+        found = lock.lstat()
+        if stat.S_ISLNK(found.st_mode) or time.time() - found.st_mtime > _LOCKED:
+            disk.remove(lock)
 
 
 def scored_by_all(folder: Path, trial: str, scored: int) -> int:

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.commands import side_by_side
+from seqkit.compose import compose
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.files import Choice, Search
 from seqkit.errors import DataError
+from seqkit.sweeps.jobs import SEARCH, Job
 
 pytestmark = pytest.mark.faults
 
@@ -96,6 +99,23 @@ def test_runs_are_no_data(tree: Path) -> None:
     assert "runs/notes.txt" in (names := list(chosen.named([tree])))
     assert not [name for name in names if name.startswith("runs/a")]
     assert chosen.left_out["holding a run"] == 1
+
+
+@pytest.mark.parametrize("kind", ["text", "bytes"])
+def test_what_a_sweep_writes_beside_its_runs_is_no_data(kind: str, tmp_path: Path) -> None:
+    job = Job.at(tmp_path / "s" / "12", compose(["recipe=shakespeare"], []), [], "-")
+    lock = f"{SEARCH}.lock"  # Optuna's, which gets another name before it goes
+    written = [job.log.name, SEARCH, lock, f"{lock}0a-1b.rename"]
+    fill(tmp_path / "mine", dict.fromkeys([*written, "a.txt"], b"mine"))
+    fill(tmp_path / "s", dict.fromkeys([*written, "a.txt", "a.log"], b"mine"))
+    with side_by_side.claimed(tmp_path / "s"):  # before there is a run
+        found = search(kind)
+        names = [*found.named([tmp_path])]
+    assert names == sorted(
+        [*(f"mine/{name}" for name in [*written, "a.txt"]), "s/a.log", "s/a.txt"]
+    )
+    assert found.left_out["written by a sweep"] == len(written)
+    assert [*search(kind).named([tmp_path])] == names  # once it has ended, too
 
 
 def test_nothing_to_read_says_why(tree: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from seqkit.errors import ConfigError, DeviceError
 from seqkit.sweeps import local
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.local import Ended, Local
+from seqkit.sweeps.slurm import Training
 
 
 def job(folder: Path, program: str, monkeypatch: pytest.MonkeyPatch) -> Job:
@@ -55,6 +56,21 @@ def test_a_failure_tells_its_last_words(tmp_path: Path, monkeypatch: pytest.Monk
     assert wait(Local(1, []).start(one, 0)) == Ended(3, "too late")
     silent = job(tmp_path, "import sys; sys.exit(4)", monkeypatch)
     assert wait(Local(1, []).start(silent, 0)) == Ended(4)
+
+
+@pytest.mark.parametrize("how", ["local", "slurm"])
+def test_a_log_that_a_copy_of_the_sweep_shares_stays_as_it_is(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job(tmp_path, "print('more')", monkeypatch)
+    one.log.write_text("before\n")
+    (tmp_path / "shared").hardlink_to(one.log)  # as after `cp -al`
+    if how == "local":
+        assert wait(Local(1, []).start(one, 0)) == Ended(0)
+    else:  # as the cluster's machine does
+        assert Training(local.command(one, []), one.log, {})() == 0
+    assert one.log.read_text() == "before\nmore\n"
+    assert (tmp_path / "shared").read_text() == "before\n"
 
 
 def test_a_process_that_is_killed_says_by_what(

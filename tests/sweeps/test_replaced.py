@@ -35,7 +35,7 @@ def content(folder: Path) -> dict[str, bytes]:
 def leave(run: Path, what: bytes = b"old") -> None:
     """What a run leaves, and a file of the user's beside it."""
     files = RunFiles(run)
-    for file in (files.checkpoint("last"), files.checkpoint("best"), files.sample("final.txt")):
+    for file in (files.checkpoint("last"), files.checkpoint("best"), files.sample("final.wav")):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(what)
     (run / "config.yaml").write_bytes(what)
@@ -171,6 +171,7 @@ def words(tmp_path: Path, run: Run) -> list[str]:
     return words
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("how", [[], ["launcher=local", "jobs=2"]])
 @pytest.mark.parametrize(
     ("data", "more", "code"),
@@ -195,6 +196,7 @@ def test_runs_stay_whose_jobs_cannot_begin(
     assert not (folder / REPLACED).exists()
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("how", [[], ["launcher=local", "jobs=1"]])
 def test_a_run_that_cannot_be_moved_back_stops_no_other_job(
     how: list[str], words: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from seqkit.compose import compose
 from seqkit.console import Console
 from seqkit.errors import OutputError
+from seqkit.runs.claim import Claim
 from seqkit.sweeps import local
 from seqkit.sweeps.jobs import Grid, Job
 from seqkit.sweeps.local import Ended, Local
@@ -91,6 +93,38 @@ def test_a_failure_is_told_with_its_number_when_quiet_too(
     failed = [f"[{number}] failed: the loss is nan" for number in range(2)]
     assert [line for line in told.splitlines() if "failed:" in line] == failed
     assert (told.count("\n") == 2) == quiet
+
+
+class Overtaken(Failing):
+    """A job whose folder another process takes while it is set up; once that ends, it trains."""
+
+    def __init__(self, other: Claim) -> None:
+        self.other = other
+        self.started = 0
+
+    def start(self, job: Job, slot: int) -> "Overtaken":
+        self.started += 1
+        return self
+
+    def poll(self) -> Ended:
+        if self.started > 1:
+            return Ended(0)
+        self.other.take()
+        threading.Timer(0.3, self.other.release).start()
+        return Ended(6, "another training writes to this folder")
+
+
+def test_a_job_whose_folder_is_taken_while_it_is_set_up_waits_and_begins_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Job.at(tmp_path / "0", compose(["recipe=shakespeare"], []), [], "-")
+    job.files.path.mkdir()
+    overtaken = Overtaken(Claim(job.files.lock))
+    Sweep(Grid([job]), overtaken, Console(), lambda: None).run()
+    assert (job.code, overtaken.started) == (0, 2)
+    told = capsys.readouterr().err
+    assert "[0] another process trains in its folder: it is waited for" in told
+    assert "failed" not in told
 
 
 def test_a_job_that_is_not_waited_for_is_not_called_unstarted(tmp_path: Path) -> None:

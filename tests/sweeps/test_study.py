@@ -1,12 +1,14 @@
 """A search repeats, goes on where it stood, and refuses to become another."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from seqkit import compose
 from seqkit.errors import ConfigError, OutputError
+from seqkit.sweeps import study
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.study import Search
 
@@ -149,3 +151,23 @@ def test_a_run_without_validation_ends_the_search(tmp_path: Path) -> None:
     job.outcome = "finished"
     with pytest.raises(ConfigError, match="no validation loss to search by"):
         one.tell(job)
+
+
+@pytest.mark.thorough(keep=2)
+@pytest.mark.parametrize("kind", ["link", "old", "new"])
+def test_a_lock_that_a_killed_process_left_is_not_waited_for(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert search(Path("sweep"), trials=2).next()
+    lock = tmp_path / "sweep" / "search.jsonl.lock"
+    if kind == "link":
+        lock.symlink_to("sweep/search.jsonl")  # as Optuna makes it of a relative path
+    else:
+        lock.touch()
+    if kind == "old":
+        os.utime(lock, (0, 0))
+    if kind == "new":
+        monkeypatch.setattr(study, "_LOCKED", 3)
+    assert search(Path("sweep"), trials=2).next()
+    assert not os.path.lexists(lock)
