@@ -24,6 +24,11 @@ def test_thorough():
 def test_fault():
     pass
 
+@pytest.mark.thorough(keep=2)
+@pytest.mark.parametrize("case", range(5))
+def test_cases(case):
+    pass
+
 @pytest.mark.faults
 @pytest.mark.every
 def test_rare_fault():
@@ -34,10 +39,10 @@ def test_rare_fault():
 @pytest.mark.parametrize(
     "words, expected",
     [
-        ([], {"a": 1, "b": 1}),
+        ([], {"a": 3, "b": 3}),
         (["../tests/test_a.py::test_thorough"], {"a": 1}),
-        ([".", "test_a.py"], {"a": 3, "b": 1}),
-        (["-p", "xdist", "-n", "1", "test_a.py"], {"a": 3}),
+        ([".", "test_a.py"], {"a": 8, "b": 3}),
+        (["-p", "xdist", "-n", "1", "test_a.py"], {"a": 8}),
         (["-m", "faults", "test_a.py"], {"a": 2}),
     ],
 )

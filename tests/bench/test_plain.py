@@ -26,6 +26,7 @@ def losses(
     return [float(step()) for _ in range(steps)]
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 def test_the_usual_loop_learns_its_window(config: Config, dropout: float) -> None:
     config.model.dropout = dropout
@@ -40,6 +41,7 @@ def test_the_best_loop_makes_the_updates_of_the_usual_one(config: Config) -> Non
     assert best == pytest.approx(losses(config, CPU, None, 20), rel=1e-4)
 
 
+@pytest.mark.thorough(keep=1)
 def test_the_best_loop_learns_in_bf16(config: Config) -> None:
     best = losses(config, CPU, Variant("bf16", graph=False), 150)
     usual = losses(config, CPU, None, 150)

@@ -36,6 +36,7 @@ def test_json_has_all_rows_and_ratios(run: Run, shape: str) -> None:
     assert all(row["hidden_size"] == 512 for row in found["published"])  # not what was timed here
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("shape", ["generate_text", "generate_audio"])
 def test_engines_are_timed_side_by_side(run: Run, shape: str) -> None:
     small = ("device=cpu", "model.hidden_size=8", "length=4", "streams=2", "json=true")

@@ -131,6 +131,7 @@ def test_other_shares_of_the_validation_part_are_said_to_be_other(run: Run, runs
     assert "these losses are on 50 % of the validation part" in shown.out.decode()
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("ending", ["svg", "png", pytest.param("pdf", marks=pytest.mark.thorough)])
 def test_the_curves_are_drawn_by_the_ending(
     ending: str, run: Run, runs: Path, tmp_path: Path

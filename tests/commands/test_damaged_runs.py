@@ -166,6 +166,7 @@ def test_a_config_of_another_program_makes_no_run(text: str, tmp_path: Path) -> 
         folder.check_no_others()
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("how", ["missing", "damaged"])
 @pytest.mark.parametrize("at_best", [True, False])
 def test_a_best_that_is_lost_is_made_anew(
@@ -244,6 +245,7 @@ def test_a_damaged_config_is_refused_in_a_line(
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_run_whose_config_is_lost_goes_on_with_its_keys(
     missing: bool, run: Run, text_file: Path, tmp_path: Path

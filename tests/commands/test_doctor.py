@@ -55,6 +55,7 @@ def test_what_is_neither_text_nor_sound_is_read_as_bytes(run: Run, tmp_path: Pat
     assert (found["kind"], composed(found).kind) == ("bytes", "bytes")
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     ("recipe", "keys"),
     [

@@ -51,6 +51,7 @@ def test_line_ends_of_windows_are_advised_against_and_mended(run: Run, tmp_path:
     assert baseline(found) == pytest.approx(baseline(lf))
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     ("encoding", "without", "others"),
     [("utf-8", "utf-8-sig", ""), ("utf-16-le", "utf-16", "\ufeff")],
@@ -93,6 +94,7 @@ def test_a_better_quantiser_is_in_the_command_line(
     assert getattr(data, key) == value
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("kind", ["text", "sound"])
 def test_all_files_that_cannot_be_read_are_named_at_once(
     kind: str, run: Run, tmp_path: Path

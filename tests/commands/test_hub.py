@@ -21,6 +21,7 @@ def words(tmp_path: Path) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.thorough
 def test_a_run_keeps_the_name_of_its_data(
     run: Run, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def test_the_spectral_measure_ranks_etude_trained_untrained_and_noise(
     assert (refused.code, "seconds is too small" in refused.err) == (3, True)
 
 
+@pytest.mark.thorough
 def test_the_spectral_measure_needs_a_recording_but_no_validation_part(
     learnt: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def test_a_budget_of_time_scores_a_part_and_says_so_everywhere(
     assert compared["runs"][0]["share"] == scored / total
 
 
+@pytest.mark.thorough
 def test_several_processes_score_the_same_part(large: Path, tmp_path: Path) -> None:
     words = [*TINY, f"data.path={large}", HALVES, "run_dir=run", "train.max_minutes=0.01"]
     subprocess.run(

@@ -31,6 +31,7 @@ def test_a_recipe_says_how_sound_is_read(run: Run, tmp_path: Path) -> None:
     assert (index.codec["name"], index.settings["kind"]) == ("mu_law", "audio")
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -206,6 +206,7 @@ def test_a_search_lists_the_cells_that_follow_something(
     assert f"written: {out}" in notices
 
 
+@pytest.mark.thorough
 def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: Path) -> None:
     given = (f"checkpoint={tmp_path / 'run'}", f"data.path={voice}")
     lines, notices = score(run, *given)

@@ -101,6 +101,7 @@ def forged(packed: bytes, **changes: object) -> bytes:
     return content + sha256(content).digest()[:16]
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [

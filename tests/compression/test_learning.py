@@ -36,6 +36,7 @@ def header_of(packed: bytes) -> Header:
     return Reader(io.BytesIO(packed), "packed").header
 
 
+@pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize(
     "content", [b"", b"t", PLAY, PLAY + b"\xff\0" + PLAY[:99], "the rain \u2603".encode() * 99]
 )
@@ -132,6 +133,7 @@ def test_how_it_learnt_is_part_of_the_probe(
             model.decompress(packed)
 
 
+@pytest.mark.thorough
 def test_learning_that_differs_after_the_probe_is_told(
     model: "seqkit.Model[str]", monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def test_how_many_copies_follows_from_how_much_sound_there_is() -> None:
     assert copies.count(DataConfig(copies=7), 3600) == 7
 
 
+@pytest.mark.thorough
 def test_no_more_memory_is_taken_than_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     part, size = Part.of(np.tile(tone().symbols, 100)), 800_000
     monkeypatch.setattr(copies, "_BLOCK", 1 << 12)

@@ -29,6 +29,7 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surprise, "_STRETCH", STRETCH)
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.usefixtures("small_stretches")
 @pytest.mark.parametrize("soon", [True, False])
 @pytest.mark.parametrize("cut", [True, pytest.param(False, marks=pytest.mark.thorough)])

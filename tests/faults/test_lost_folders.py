@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.plugins import Catalogue
+from seqkit.runs.layout import RunFiles
+from seqkit.runs.saved_states import load_last
 from tests.conftest import TINY, Run, start, wait_for_steps
 from tests.runs.test_claim import no_locks
 
@@ -17,8 +20,9 @@ pytestmark = pytest.mark.faults
 
 
 def contents(run: Path) -> dict[Path, bytes]:
-    """All files of a run."""
-    return {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
+    """All files of a run but for half ones: a process removes its own when it wakes up."""
+    files = [file for file in run.rglob("*") if file.is_file() and file.suffix != ".tmp"]
+    return {file: file.read_bytes() for file in files}
 
 
 def ended(training: "subprocess.Popen[str]") -> str:
@@ -52,7 +56,9 @@ def test_another_run_under_the_name_of_the_folder_stays(
         before = {place / file.relative_to(other): content for file, content in before.items()}
     ended(training)
     assert contents(place if way == "name" else other) == before
-    assert (own / "checkpoints" / "last.safetensors").exists()
+    left = load_last(RunFiles(own), Catalogue(), print)  # the folder may have left between renames
+    assert left is not None
+    assert left.metrics["step"] >= 35
 
 
 def test_a_run_that_is_moved_before_its_first_checkpoint_is_not_begun_again(
@@ -67,6 +73,7 @@ def test_a_run_that_is_moved_before_its_first_checkpoint_is_not_begun_again(
     assert not [*own.glob("checkpoints/*")]
 
 
+@pytest.mark.thorough
 def test_a_training_that_wakes_up_after_another_host_has_ended_its_run_leaves_it(
     text_file: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

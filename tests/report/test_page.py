@@ -96,6 +96,7 @@ def test_what_is_too_long_is_cut_and_said(hostile: Path) -> None:
     assert "\u202e" not in html
 
 
+@pytest.mark.thorough
 def test_sixty_samples_of_sound_stay_under_15_megabytes(leave: Leave) -> None:
     run = leave([3.0, 2.0], [2.0])
     noise = np.random.default_rng(1).uniform(-1, 1, 96_000)

@@ -192,6 +192,7 @@ def test_pytorch_wraps_its_optimizers_as_it_did(kind: type[torch.optim.Optimizer
         assert [*found] == parameters, CHANGED
 
 
+@pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
 @pytest.mark.parametrize("skipped", [0.0, 1.0])
 def test_an_optimizer_without_wrappers_does_what_pytorchs_own_does(

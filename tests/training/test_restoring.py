@@ -64,6 +64,7 @@ def without_clock(event: Event) -> dict[str, object]:
     return {"event": type(event)} | {k: v for k, v in vars(event).items() if k not in clocks}
 
 
+@pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("step", [20, 27, 60])
 def test_a_restored_training_goes_on_to_the_last_bit(precision: str, step: int) -> None:

@@ -30,6 +30,7 @@ def scaled(stepper: TrainingStep, scale: float) -> TrainingStep:
     return stepper
 
 
+@pytest.mark.thorough(keep=8)
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
 @pytest.mark.parametrize(("value", "norm"), [(0.0, 0.0), (0.0, 0.3), (0.01, 0.0), (0.01, 0.3)])
 @pytest.mark.parametrize("scale", [0.0, 4096.0])

@@ -60,6 +60,7 @@ def check_rates(rates: list[float]) -> None:
     assert rates[-1] < 0.01
 
 
+@pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize(
     "step",
     [
