@@ -4,36 +4,27 @@ Hydra composes `conf/config.yaml`, its groups and a recipe; its runner, logging 
 folders are not used. Keys of free text never pass through its override grammar.
 """
 
-import contextlib
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from hydra import compose as hydra_compose
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
-from hydra._internal.hydra import Hydra
-from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
-from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
-from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from seqkit import config as schema
-from seqkit import config_file, disk
+from seqkit import config_file
 from seqkit.checking import nearest
-from seqkit.compose.config_sources import GroupSource, RecipeSource
+from seqkit.compose.loading import Loader, loader
 from seqkit.config import Config, options
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, take_modules
-from seqkit.recipe_files import recipe_folders, user_recipe_folders
+from seqkit.recipe_files import user_recipe_folders
 from seqkit.renamed_keys import RENAMED
 
 FREE_TEXT = (
@@ -86,24 +77,24 @@ def compose(
     named: dict[str, str | None] = {}
     limited = False  # by a max_steps that was given, not by a recipe's
     catalogue = Catalogue(modules)
-    with loader(catalogue, config_dirs):
-        for override in parse(overrides):
-            if override.is_sweep_override():
-                raise ConfigError(_several_values(str(override.input_line)))
-            _check_choice(override, catalogue, config_dirs)
-            limited = limited or override.key_or_group == "train.max_steps"
-            if override.key_or_group in _NAMED:
-                named[override.key_or_group] = str(override.value() or "") or None
-        try:
-            composed = hydra_compose("config", overrides)
-            config = OmegaConf.to_object(composed)
-        except (HydraException, OmegaConfBaseException, ValueError) as error:
-            raise ConfigError(explain(error)) from error
-        except RecursionError as error:
-            raise ConfigError(
-                f"recipe={named.get('recipe')}: its defaults lead back to a recipe that they came "
-                "from: give a recipe of your own another name than the one that it starts from"
-            ) from error
+    loads = loader(catalogue, config_dirs)
+    parsed = parse(overrides, loads)
+    for override in parsed:
+        if override.is_sweep_override():
+            raise ConfigError(_several_values(str(override.input_line)))
+        _check_choice(override, loads, catalogue, config_dirs)
+        limited = limited or override.key_or_group == "train.max_steps"
+        if override.key_or_group in _NAMED:
+            named[override.key_or_group] = str(override.value() or "") or None
+    try:
+        config = OmegaConf.to_object(loads.composed(parsed))
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        raise ConfigError(explain(error)) from error
+    except RecursionError as error:
+        raise ConfigError(
+            f"recipe={named.get('recipe')}: its defaults lead back to a recipe that they came "
+            "from: give a recipe of your own another name than the one that it starts from"
+        ) from error
     assert isinstance(config, Config)
     by_the_clock = config.train.max_minutes > 0 and not limited
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
@@ -208,9 +199,9 @@ def _whole(value: str) -> str:
     return str(int(power[1]) * 10 ** int(power[2])) if power else value
 
 
-def parse(overrides: list[str]) -> list[Override]:
-    """Overrides as Hydra reads them, within `loader`. Raises ConfigError."""
-    parser = OverridesParser.create(GlobalHydra.instance().config_loader())
+def parse(overrides: list[str], loads: Loader) -> list[Override]:
+    """Overrides as Hydra reads them. Raises ConfigError."""
+    parser = OverridesParser.create(loads)
     parsed = []
     for override in overrides:
         try:
@@ -230,51 +221,23 @@ def _several_values(word: str) -> str:
     return said
 
 
-def _check_choice(override: Override, catalogue: Catalogue, config_dirs: list[Path]) -> None:
+def _check_choice(
+    override: Override, loads: Loader, catalogue: Catalogue, config_dirs: list[Path]
+) -> None:
     """Refuse a recipe, or an option of a group, that does not exist or cannot be used."""
     group = override.key_or_group
     if override.type != OverrideType.CHANGE or group not in (*_GROUPS, *_NAMED):
         return
     choice = str(override.value())
-    config_loader = GlobalHydra.instance().config_loader()
-    assert isinstance(config_loader, ConfigLoaderImpl)
-    # Its own method copies all sources first.
-    options = config_loader.repository.get_group_options(group, ObjectType.CONFIG)
+    choices = loads.choices(group)
     if group == "recipe" and choice in catalogue.names("recipes"):
         folders = user_recipe_folders(config_dirs)
         if not any((folder / f"{choice}.yaml").is_file() for folder in folders):
             catalogue.find("recipes", choice)
-    if choice not in options:
+    if choice not in choices:
         raise ConfigError(
-            f"no {group} named {choice}{nearest(choice, options)} There are: {', '.join(options)}"
+            f"no {group} named {choice}{nearest(choice, choices)} There are: {', '.join(choices)}"
         )
-
-
-@contextlib.contextmanager
-def loader(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[None]:
-    """Hydra's config loader over the user's folders, seqkit's own, plug-ins', and the schema."""
-    for source in (GroupSource, RecipeSource):
-        Plugins.instance().register(source)
-    store = ConfigStore.instance()
-    known = store.repo.get("schema.yaml")
-    if known is None or OmegaConf.get_type(known.node) is not Config:  # a script may have its own
-        store.store("schema", node=Config)
-    search_path = ConfigSearchPathImpl()
-    search_path.append("hydra", "pkg://hydra.conf")
-    for folder in recipe_folders(catalogue, config_dirs):
-        search_path.append("recipes", f"recipes://{folder.absolute()}")
-    search_path.append("seqkit", f"file://{disk.config_dir('conf')}")
-    for folder in config_dirs:
-        search_path.append("user", f"groups://{folder.absolute()}")
-    search_path.append("schema", "structured://")
-    # A script that uses Hydra itself finds its own again.
-    before = GlobalHydra.instance().hydra
-    GlobalHydra.instance().clear()
-    Hydra.create_main_hydra2("seqkit", search_path)
-    try:
-        yield
-    finally:
-        GlobalHydra.instance().hydra = before
 
 
 def _renamed(key: str) -> str:

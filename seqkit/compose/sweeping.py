@@ -10,7 +10,8 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from hydra.errors import HydraException
 
 from seqkit import config as schema
-from seqkit.compose.composing import REPEATED, explain, loader, parse, separate
+from seqkit.compose.composing import REPEATED, explain, parse, separate
+from seqkit.compose.loading import loader
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue, take_modules
 
@@ -94,22 +95,21 @@ def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
     kept = [f"{key}={value}" for key, value in free if key != REPEATED]
     kept += [f"plugins={module}" for module in modules]
     repeated = [[f"{key}={value}"] for key, value in free if key == REPEATED]
-    with loader(Catalogue(modules), config_dirs):
-        parsed = parse(overrides)
-        for override in parsed:
-            if override.is_interval_sweep():
-                raise ConfigError(
-                    f"{override.input_line}: an interval needs search=optuna; without it give "
-                    "values, such as 0.001,0.003"
-                )
-        before = random.getstate()
-        random.seed(0)  # shuffle(…) gives the same order again, when the sweep goes on
-        try:
-            batches = BasicSweeper.split_arguments(parsed, None)
-        except HydraException as error:
-            raise ConfigError(explain(error)) from error
-        finally:
-            random.setstate(before)
+    parsed = parse(overrides, loader(Catalogue(modules), config_dirs))
+    for override in parsed:
+        if override.is_interval_sweep():
+            raise ConfigError(
+                f"{override.input_line}: an interval needs search=optuna; without it give "
+                "values, such as 0.001,0.003"
+            )
+    before = random.getstate()
+    random.seed(0)  # shuffle(…) gives the same order again, when the sweep goes on
+    try:
+        batches = BasicSweeper.split_arguments(parsed, None)
+    except HydraException as error:
+        raise ConfigError(explain(error)) from error
+    finally:
+        random.setstate(before)
     runs = [run for batch in batches for run in batch]
     return [[*run, *kept, *path] for run in runs for path in repeated or [[]]]
 
@@ -124,15 +124,14 @@ def space(arguments: list[str], config_dirs: list[Path]) -> Space:
     overrides, free = separate(arguments)
     fixed: dict[str, str] = {}
     domains: dict[str, Domain] = {}
-    with loader(Catalogue(modules), config_dirs):
-        for override in parse(overrides):
-            key = override.get_key_element()
-            fixed.pop(key, None)
-            domains.pop(key, None)  # the last value counts
-            if override.is_sweep_override():
-                domains[key] = _domain(override)
-            else:
-                fixed[key] = f"{key}={override.get_value_element_as_str()}"
+    for override in parse(overrides, loader(Catalogue(modules), config_dirs)):
+        key = override.get_key_element()
+        fixed.pop(key, None)
+        domains.pop(key, None)  # the last value counts
+        if override.is_sweep_override():
+            domains[key] = _domain(override)
+        else:
+            fixed[key] = f"{key}={override.get_value_element_as_str()}"
     kept = [f"{key}={value}" for key, value in free] + [f"plugins={name}" for name in modules]
     return Space([*fixed.values(), *kept], domains)
 

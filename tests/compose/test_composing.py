@@ -31,6 +31,11 @@ def test_every_choice_of_a_group_composes(group: str) -> None:
     composed(["recipe=shakespeare", group], [])
 
 
+def test_keys_of_hydras_own_change_nothing() -> None:
+    words = ["recipe=shakespeare", "seed=5"]
+    assert composed([*words, "hydra.run.dir=x", "+hydra.y=1"], []) == composed(words, [])
+
+
 @pytest.mark.parametrize(("given", "steps"), [("1e3", 1000), ("2E+2", 200), ("50", 50)])
 def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -> None:
     assert composed(["recipe=shakespeare", f"train.max_steps={given}"], []).train.max_steps == steps
