@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import errno
 import fcntl
+import gc
 import io
 import shutil
 import signal
@@ -277,6 +278,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(missing)
+
+
+def pytest_collection_finish() -> None:
+    """Keep Python from looking through thousands of tests for what nobody will use."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

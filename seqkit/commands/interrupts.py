@@ -82,7 +82,7 @@ class Interrupts:
         self._at_once = at_once
         self._insisting_from = 0.0  # on the monotonic clock
         self._held = 0
-        self._later = False  # whether it came where it could not be raised
+        self._was_put_off = False  # whether it came where it could not be raised
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -97,7 +97,7 @@ class Interrupts:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self.due and self._later:
+        if self.due and self._was_put_off:
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
@@ -171,5 +171,5 @@ class Interrupts:
             return False
         self._before.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._raise))
         signal.setitimer(signal.ITIMER_REAL, _LOOK_AGAIN)
-        self._later = True
+        self._was_put_off = True
         return True

@@ -97,6 +97,8 @@ class Sweep:
         return True
 
     def _begin(self, slot: int, job: Job) -> None:
+        """Start a job, for the first time or again, unless it has ended or another trains it."""
+        self._going.pop(slot, None)
         if job.is_finished:
             self._close(job, "finished before", 0)
             return
@@ -120,11 +122,9 @@ class Sweep:
                 if self._stopping is not None:
                     self._leave(slot, "stopped", 0)
                 elif not RunFolder(job.files.path).is_claimed:
-                    del self._going[slot]
                     self._begin(slot, job)
             elif (ended := going.running.poll()) is not None:
                 if self._came_second(going, ended):
-                    del self._going[slot]
                     self._begin(slot, job)
                 else:
                     self._leave(slot, *self._outcome(going, ended))
