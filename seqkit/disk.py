@@ -8,7 +8,7 @@ import contextlib
 import functools
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -209,9 +209,10 @@ def reserve(paths: Sequence[Path]) -> bool:
     return True
 
 
-def append(path: Path, text: str) -> None:
-    """Add a line or more to a file. Raises OutputError."""
+def append(path: Path, text: str, check: Callable[[], object] = lambda: None) -> None:
+    """Add a line or more to a file, open while `check` may refuse. Raises OutputError."""
     with _failures(path), open_file(path, "ab") as stream:
+        check()
         stream.write(text.encode("utf-8", "surrogateescape"))  # file names may be no UTF-8
 
 
@@ -244,6 +245,26 @@ def rename(source: Path, target: Path) -> None:
     """Give a file or folder another name, in the place of what has it. Raises OutputError."""
     with _failures(target):
         source.replace(target)
+
+
+def rename_within(
+    folder: Path, source: str, target: str, check: Callable[[], object] = lambda: None
+) -> None:
+    """As `rename`, of a file of a folder, which is open while `check` may refuse.
+
+    What has the folder's name by the time of the rename does not matter. Raises OutputError.
+    """
+    if os.name != "posix":  # where folders cannot be opened
+        check()
+        rename(folder / source, folder / target)
+        return
+    with _failures(folder / target):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            check()
+            os.replace(source, target, src_dir_fd=handle, dst_dir_fd=handle)
+        finally:
+            os.close(handle)
 
 
 def remove(path: Path) -> None:

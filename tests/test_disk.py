@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -141,6 +142,34 @@ def test_what_appears_meanwhile_is_not_replaced_unasked(
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {
         "file.txt": b"asked for",
         "other.txt": b"nobody's",
+    }
+
+
+def test_a_folder_that_gets_another_name_at_the_last_moment_is_written_to(tmp_path: Path) -> None:
+    folders = own, other, moved = tmp_path / "own", tmp_path / "other", tmp_path / "moved"
+
+    def move() -> None:
+        own.rename(moved)
+        other.rename(own)
+
+    def renewed() -> None:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder in (own, other):
+            folder.mkdir()
+            (folder / "a").write_text(f"{folder.name}\n")
+            (folder / "b").write_text("before\n")
+
+    renewed()
+    disk.append(own / "a", "more\n", move)
+    assert (moved / "a").read_text() == "own\nmore\n"
+    assert (own / "a").read_text() == "other\n"
+    renewed()
+    disk.rename_within(own, "a", "b", move)
+    assert [(file.name, file.read_text()) for file in moved.iterdir()] == [("b", "own\n")]
+    assert {file.name: file.read_text() for file in own.iterdir()} == {
+        "a": "other\n",
+        "b": "before\n",
     }
 
 

@@ -221,13 +221,15 @@ class RunFolder:
 
     def record(self, event: str, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl. Raises as `save`."""
-        self.check_own()
-        disk.append(self.files.metrics, json.dumps({"event": event, **values}) + "\n")
+        self._append(self.files.metrics, json.dumps({"event": event, **values}))
 
     def note(self, text: str) -> None:
         """Append to the log. Raises as `save`."""
-        self.check_own()
-        disk.append(self.files.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+        self._append(self.files.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
+
+    def _append(self, file: Path, line: str) -> None:
+        self.check_own()  # before the file is made
+        disk.append(file, f"{line}\n", self.check_own)
 
     def save(self, saved: Checkpoint) -> None:
         """Make `saved` the last checkpoint and keep the one before it.

@@ -98,9 +98,7 @@ def take_next(files: RunFiles, check: Callable[[], object] = lambda: None) -> No
 
     Raises OutputError.
     """
-    last = files.checkpoint("last")
-    check()
-    if last.exists():
-        disk.rename(last, files.checkpoint("previous"))
-        check()
-    disk.rename(files.checkpoint("next"), last)
+    place = files.checkpoints
+    if files.checkpoint("last").exists():
+        disk.rename_within(place, "last.safetensors", "previous.safetensors", check)
+    disk.rename_within(place, "next.safetensors", "last.safetensors", check)

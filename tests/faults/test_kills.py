@@ -38,7 +38,8 @@ def counted(call):
             os.kill(os.getpid(), signal.SIGKILL)
         return call(*given)
     return wrapper
-for place, names in ((disk.OutputFile, "write sync"), (disk, "rename append _sync_folder")):
+written = "rename rename_within append _sync_folder"
+for place, names in ((disk.OutputFile, "write sync"), (disk, written)):
     for name in names.split():
         setattr(place, name, counted(getattr(place, name)))
 code = main(sys.argv[1:])

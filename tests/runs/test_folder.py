@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 import torch
@@ -109,14 +109,14 @@ def test_a_folder_that_is_lost_while_a_checkpoint_is_written_keeps_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = RunFolder(tmp_path / "run")
-    open_file, rename = disk.open_file, disk.rename
+    open_file, rename = disk.open_file, disk.rename_within
 
     def suspended_in_writing(path: Path, mode: str) -> IO[bytes]:
         folder.files.lock.write_bytes(b"")  # another host took it over, and ended
         return open_file(path, mode)
 
-    def suspended_in_renaming(source: Path, target: Path) -> None:
-        rename(source, target)
+    def suspended_in_renaming(*given: Any) -> None:
+        rename(*given)
         folder.files.lock.write_bytes(b"")
 
     with folder.claimed():
@@ -133,7 +133,7 @@ def test_a_folder_that_is_lost_while_a_checkpoint_is_written_keeps_its_own(
             assert {file: file.read_bytes() for file in before} == before
             assert len([*folder.files.checkpoints.iterdir()]) == len(before)
         monkeypatch.setattr(disk, "open_file", open_file)
-        monkeypatch.setattr(disk, "rename", suspended_in_renaming)
+        monkeypatch.setattr(disk, "rename_within", suspended_in_renaming)
         folder.files.lock.write_bytes(own)
         with pytest.raises(OutputError, match="no longer the file that this training holds"):
             folder.save(checkpoint(2))

@@ -2,6 +2,7 @@
 
 import errno
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,15 +58,15 @@ def test_a_kill_between_the_renames_loses_nothing(
         folder.make()
         folder.save(checkpoint(1))
         folder.save(checkpoint(2))
-        rename, names = disk.rename, []
+        rename, names = disk.rename_within, []
 
-        def killed(source: Path, target: Path) -> None:
-            names.append(target.stem)
-            if target.stem == "last":
+        def killed(place: Path, source: str, target: str, check: Callable[[], object]) -> None:
+            names.append(Path(target).stem)
+            if names[-1] == "last":
                 raise KeyboardInterrupt
-            rename(source, target)
+            rename(place, source, target, check)
 
-        monkeypatch.setattr(disk, "rename", killed)
+        monkeypatch.setattr(disk, "rename_within", killed)
         with pytest.raises(KeyboardInterrupt):
             folder.save(checkpoint(3))
         monkeypatch.undo()
