@@ -11,7 +11,7 @@ from seqkit.runs.layout import RunFiles, find_checkpoint
 
 
 def check_apart(config: Config, run: Path, *, replaced: bool) -> None:
-    """Look where the data of a new run, and the weights that it starts from, lie.
+    """Look where the data of a new run, its prompt, and the weights that it starts from lie.
 
     Data in a folder above the run's are apart from it: runs are left out there.
 
@@ -28,13 +28,18 @@ def check_apart(config: Config, run: Path, *, replaced: bool) -> None:
         local = os.path.lexists(path) and not (pipes.is_pipe(path) or remote.is_remote(path))
         if local and _lies_in(Path(path), run):
             raise OutputError(f"data.path={path} lies in {run}, {does}: give another run_dir")
-    if config.init_from is None or not replaced:
+    if replaced and config.prompt_file is not None and _lies_in(Path(config.prompt_file), run):
+        raise OutputError(f"prompt_file={config.prompt_file} lies in {run}, {does}: copy it first")
+    if config.init_from is None:
         return
     origin = Path(config.init_from)
     places = [origin]
     with contextlib.suppress(CheckpointError):  # the training itself tells
         places.append(find_checkpoint(origin))
-    if any(_lies_in(place, run) for place in places):
+    own = [os.path.realpath(file) for file in RunFiles(run).saved]  # they are moved away, if not
+    if any(
+        _lies_in(place, run) if replaced else os.path.realpath(place) in own for place in places
+    ):
         raise OutputError(f"init_from={origin} lies in {run}, {does}: give another run_dir")
 
 

@@ -24,8 +24,26 @@ REPLACED = ".replaced"
 """In a sweep's folder: the runs that its jobs replace, each until its job has begun."""
 _ASIDE = re.compile(r"(best|last|previous|next)\.(damaged|newer)(_\d+)?")
 _STEP = re.compile(r"step_\d+\.(txt|wav|png)")
+MARK, HEAD = b'"seqkit":', 256
+"""What a checkpoint has among its first bytes, of which there are so many at most."""
 _SHOWN = 3  # runs that are named
 _DEEPEST = 2  # folders between a folder and the runs in it: RECIPE/TIME
+
+
+def may_be_ours(file: Path) -> bool:
+    """Whether what has the name of a checkpoint is one of seqkit's: it begins as one does.
+
+    Other programs have files of this name. One that cannot be read, or lost all its content to a
+    power failure, may have been one.
+    """
+    try:
+        with file.open("rb") as stream:
+            begin = stream.read(HEAD)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return MARK in begin or not begin.strip(b"\0")
 
 
 @dataclass(frozen=True)
@@ -86,8 +104,8 @@ class RunFiles:
 
     @property
     def has_checkpoints(self) -> bool:
-        """Whether there are any."""
-        return any(file.exists() for file in self.saved)
+        """Whether there are any of seqkit's."""
+        return any(map(may_be_ours, self.saved))
 
     @property
     def saved(self) -> list[Path]:
@@ -97,7 +115,7 @@ class RunFiles:
     @property
     def has_training_states(self) -> bool:
         """Whether there are checkpoints that a training may go on from."""
-        return any(self.checkpoint(name).exists() for name in STATES)
+        return any(may_be_ours(self.checkpoint(name)) for name in STATES)
 
     @property
     def checkpoint_bytes(self) -> int:

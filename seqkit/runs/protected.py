@@ -6,15 +6,14 @@ from pathlib import Path
 
 from seqkit.data.shards import index
 from seqkit.errors import OutputError
-from seqkit.runs import own_config
+from seqkit.runs import layout, own_config
 from seqkit.runs.layout import RunFiles
 
 _MARKS = {
-    b'"seqkit":': "a checkpoint",
+    layout.MARK: "a checkpoint",
     b'"op_code":': "the study of a search",
     index.MARK: "an index of shards",
 }
-_HEAD = 256  # bytes at the beginning, among which such a file has its mark
 
 
 def refuse(out: Path) -> None:
@@ -74,6 +73,6 @@ def _marked(file: Path) -> str:
     with contextlib.suppress(OSError, ValueError):
         if file.is_file():
             with file.open("rb") as stream:
-                head = stream.read(_HEAD)
+                head = stream.read(layout.HEAD)
             return next((what for mark, what in _MARKS.items() if mark in head), "")
     return ""

@@ -11,6 +11,8 @@ from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint, is_whole, peek
 from seqkit.runs.layout import RunFiles
 
+_BLOCK = 1 << 20  # bytes
+
 
 def load_last(
     files: RunFiles, catalogue: Catalogue, notice: Callable[[str], None]
@@ -21,8 +23,10 @@ def load_last(
 
     Raises:
         CheckpointError: there are some, and all are damaged.
-        UnreadableError: one cannot be read now, though it may be whole: nothing is changed.
+        UnreadableError: one of them, or `best`, cannot be read now, though it may be whole: nothing
+            is changed.
     """
+    _check_readable(files.checkpoint("best"))  # or it would be made anew, perhaps a worse one
     damaged: list[tuple[Path, CheckpointError]] = []
 
     def whole(name: str) -> Checkpoint | None:
@@ -62,16 +66,33 @@ def load_last(
     return found
 
 
+def _check_readable(file: Path) -> None:
+    """Raise UnreadableError where a file is there, and not all of it can be read."""
+    if not file.is_file():
+        return
+    try:
+        with file.open("rb") as stream:
+            while stream.read(_BLOCK):
+                pass
+    except OSError as error:
+        raise UnreadableError(f"{file}: cannot be read: {disk.describe(error)}") from error
+
+
 def _keep_newer(files: RunFiles, step: int, notice: Callable[[str], None]) -> None:
-    """Set aside a `previous` of a later step than `last`: the next save would replace it."""
-    previous = files.checkpoint("previous")
-    newer = _step_in(peek(previous) or {})
-    if newer > step:
-        kept = files.aside("previous", "newer")
-        disk.rename(previous, kept)
+    """Set aside a `previous` of a later step than `last`: the next save would replace it.
+
+    A `best` of a later step goes with it. Alone it is left: a kill between the two saves of a step
+    leaves one, and the training comes to it again.
+    """
+    newer = {name: _step_in(peek(files.checkpoint(name)) or {}) for name in ("previous", "best")}
+    if newer["previous"] <= step:
+        return
+    for name in [name for name in newer if newer[name] > step]:
+        kept = files.aside(name, "newer")
+        disk.rename(files.checkpoint(name), kept)
         notice(
-            f"going on from last.safetensors, of step {step}, though previous.safetensors is of "
-            f"step {newer}: it is kept as {kept}"
+            f"going on from last.safetensors, of step {step}, though {name}.safetensors is of "
+            f"step {newer[name]}: it is kept as {kept}"
         )
 
 

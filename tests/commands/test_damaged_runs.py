@@ -5,7 +5,9 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+import safetensors.numpy
 import torch
 
 from seqkit.errors import OutputError
@@ -154,6 +156,25 @@ def test_a_folder_without_a_runs_config_and_checkpoints_is_somebodys(
     shown = names[0].partition("/")[0]
     assert f"this folder holds other things ({shown}" in refused.err
     assert {(tmp_path / "a" / name).read_text() for name in names} == {"epochs: 3\n"}
+
+
+@pytest.mark.parametrize("name", ["best", "last"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_checkpoints_of_another_program_make_no_run(
+    name: str, overwrite: bool, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a"
+    (folder / "checkpoints").mkdir(parents=True)
+    weights = {"w": np.zeros(3, np.float32)}
+    safetensors.numpy.save_file(weights, folder / "checkpoints" / f"{name}.safetensors")
+    for other in ("config.yaml", "metrics.jsonl", "log", "report.html"):
+        (folder / other).write_text("epochs: 3\n")
+    before = {file: file.read_bytes() for file in folder.rglob("*.*")}
+    more = "overwrite=true" if overwrite else "resume=auto"
+    refused = run(*TINY, f"data.path={text_file}", f"run_dir={folder}", more)
+    assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
+    assert "this folder holds other things (checkpoints, config.yaml, log and" in refused.err
+    assert {file: file.read_bytes() for file in folder.rglob("*.*")} == before
 
 
 @pytest.mark.parametrize("text", ["{}\n", "seed: 3\n", "data:\n  path: [x]\n", "", "a: [\n"])

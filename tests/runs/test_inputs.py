@@ -1,11 +1,13 @@
 """No training clears, or writes into, what it learns from or starts from."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from seqkit.config import Config
 from seqkit.runs.folder import RunFolder
+from seqkit.runs.layout import RunFiles
 from tests.conftest import SENTENCE, TINY, Run
 
 
@@ -96,6 +98,35 @@ def test_a_run_that_starts_again_does_not_write_over_its_data(run: Run, tmp_path
     assert refused.code == 6, refused.err
     assert f"{data} lies in {folder}, the run's own folder" in refused.err
     assert data.read_text() == SENTENCE * 40
+
+
+def test_a_run_that_starts_again_does_not_start_from_what_it_moves_away(
+    run: Run, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a"
+    shutil.copytree(trained, folder)
+    for name in ("last", "previous"):
+        RunFiles(folder).checkpoint(name).unlink(missing_ok=True)
+    before = content(folder)
+    words = [*TINY, f"run_dir={folder}", f"data.path={text_file}", "resume=auto"]
+    refused = run(*words, f"init_from={folder}")
+    assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
+    assert f"init_from={folder} lies in {folder}, the run's own folder" in refused.err
+    assert content(folder) == before
+
+
+def test_a_prompt_is_not_replaced_with_the_run_that_it_lies_in(
+    run: Run, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a"
+    shutil.copytree(trained, folder)
+    prompt = next(folder.glob("samples/step_*.txt"))
+    before = content(folder)
+    words = [*TINY, f"run_dir={folder}", f"data.path={text_file}", "overwrite=true"]
+    refused = run(*words, f"prompt_file={prompt}")
+    assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
+    assert f"prompt_file={prompt} lies in {folder}, which overwrite=true replaces" in refused.err
+    assert content(folder) == before
 
 
 def test_data_above_a_run_are_apart_from_it(run: Run, text: str, tmp_path: Path) -> None:

@@ -209,3 +209,42 @@ def test_an_old_next_is_not_newer_than_previous_where_last_is_bad(tmp_path: Path
     found = load_last(folder.files, Catalogue(), told.append)
     assert found and found.metrics["step"] == 4
     assert [line.endswith("; going on from previous.safetensors") for line in told] == [True]
+
+
+def test_a_best_that_cannot_be_read_now_is_not_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    save_all(folder, 1, 2)
+    best = folder.files.checkpoint("best")
+    checkpoint(2).save(best)
+    before = {file: file.read_bytes() for file in folder.files.checkpoints.iterdir()}
+    real = Path.open
+
+    def broken(path: Path, *given: Any) -> Any:
+        if path == best:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path, *given)
+
+    monkeypatch.setattr(Path, "open", broken)
+    with pytest.raises(UnreadableError, match=r"best.safetensors: cannot be read: input/output"):
+        load_last(folder.files, Catalogue(), print)
+    monkeypatch.undo()
+    assert {file: file.read_bytes() for file in folder.files.checkpoints.iterdir()} == before
+
+
+def test_a_best_that_is_newer_than_the_last_is_kept_with_previous(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    save_all(folder, 1, 3, 4)
+    best = folder.files.checkpoint("best")
+    checkpoint(4).save(best)
+    checkpoint(2).save(folder.files.checkpoint("last"))
+    found = load_last(folder.files, Catalogue(), told.append)
+    assert found and found.metrics["step"] == 2
+    assert step_of(folder.files.checkpoints / "previous.newer") == 3
+    assert step_of(folder.files.checkpoints / "best.newer") == 4
+    assert len(told) == 2
+    assert not best.exists()
+    checkpoint(5).save(best)  # of a kill between the two saves of a step
+    load_last(folder.files, Catalogue(), told.append)
+    assert (step_of(best), len(told)) == (5, 2)

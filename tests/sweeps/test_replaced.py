@@ -13,7 +13,7 @@ import pytest
 from seqkit import disk
 from seqkit.errors import OutputError
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.layout import REPLACED, RunFiles, runs_below
+from seqkit.runs.layout import MARK, REPLACED, RunFiles, runs_below
 from seqkit.sweeps import replaced
 from seqkit.sweeps.jobs import SEARCH
 from tests.commands.test_multirun import table
@@ -32,7 +32,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
-def leave(run: Path, what: bytes = b"old") -> None:
+def leave(run: Path, what: bytes = MARK + b" old") -> None:
     """What a run leaves, and a file of the user's beside it."""
     files = RunFiles(run)
     for file in (files.checkpoint("last"), files.checkpoint("best"), files.sample("final.wav")):

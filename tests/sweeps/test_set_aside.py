@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.errors import OutputError
+from seqkit.runs.layout import MARK
 from seqkit.sweeps import replaced
 from tests.sweeps.test_replaced import Killed, content, killed_at, leave
 
@@ -46,10 +47,10 @@ def test_a_run_that_began_meanwhile_is_not_mixed_with_an_earlier_one(tmp_path: P
             replaced.set_aside(folder, range(3))
     left = content(folder / ".replacing" / "0")
     assert left
-    leave(folder / "0", b"new")
+    leave(folder / "0", MARK + b" new")
     replaced.undo_unfinished(folder)
     assert content(folder / "0" / "earlier_1") == left
     assert not (folder / ".replacing").exists()
     replaced.set_aside(folder, range(3))
     replaced.put_in_place(folder, print)
-    assert (folder / "0" / "checkpoints" / "last.safetensors").read_bytes() == b"new"
+    assert (folder / "0" / "checkpoints" / "last.safetensors").read_bytes() == MARK + b" new"
