@@ -13,6 +13,7 @@ from seqkit.compression.container import MARK
 from seqkit.config import Config, DataConfig
 from seqkit.console import Console, Product
 from seqkit.data import files, remote
+from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
@@ -72,7 +73,7 @@ def result_file(config: Config) -> Path | None:
 def checkpoint_of(config: Config, catalogue: Catalogue, console: Console) -> Checkpoint:
     """The checkpoint. Raises CheckpointError, for a compressed file in its place, too."""
     path = Path(config.checkpoint or "")
-    with contextlib.suppress(OSError, ValueError):  # said by whoever reads it
+    with contextlib.suppress(BadFileError, OSError, ValueError):  # said by whoever reads it
         if path.is_file() and files.head(path).startswith(MARK):
             raise CheckpointError(f"{path}: a compressed file, no checkpoint: it is for data.path")
     return load_checkpoint(config.checkpoint, catalogue, console.progress)

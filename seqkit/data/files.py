@@ -162,6 +162,9 @@ class Search:
             if not (reason := self.choice.against_name(name)):
                 try:
                     reason = self._look_at(file, name)
+                except BadFileError as error:
+                    self.bad.leave_out(error)
+                    continue
                 except OSError as error:
                     self.bad.leave_out(BadFileError.of(file, error))
                     continue
@@ -171,7 +174,7 @@ class Search:
                 yield file
 
     def _look_at(self, file: Path, name: str) -> str:
-        """Why a file is left out for what it is. Raises OSError if it cannot be read."""
+        """Why a file is left out for what it is. Raises OSError, BadFileError if it cannot be."""
         try:
             status = file.stat()
         except OSError as error:
@@ -189,9 +192,12 @@ class Search:
 
 
 def head(file: Path) -> bytes:
-    """The first bytes of a file, which tell what it holds. Raises OSError."""
-    with file.open("rb", buffering=0) as stream:
-        return stream.read(content.HEAD)
+    """The first bytes of a file, which tell what it holds. Raises BadFileError."""
+    try:
+        with file.open("rb", buffering=0) as stream:
+            return stream.read(content.HEAD)
+    except OSError as error:
+        raise BadFileError.of(file, error) from error
 
 
 def blocks(

@@ -174,7 +174,9 @@ def codec_kind(config: DataConfig, files: Iterable[Path], catalogue: Catalogue) 
 
 def _seems_text(file: Path, encoding: str) -> bool:
     """Whether data.kind=auto takes a file for text: if it is in another encoding, that is told."""
-    return content.is_text(head(file), encoding) or is_text(file, encoding)
+    with contextlib.suppress(BadFileError):
+        return content.is_text(head(file), encoding) or is_text(file, encoding)
+    return False
 
 
 def _grown_codec(

@@ -130,7 +130,7 @@ def _as_markup(files: Collection[Path], config: DataConfig) -> str:
 
 def _beginning(file: Path) -> str:
     """The text at the beginning of a file."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(BadFileError):
         return head(file).decode("utf-8-sig", "replace")
     return ""
 

@@ -207,7 +207,7 @@ class RunFolder:
         """
         damaged = 0
         if self.files.metrics.exists():
-            kept, lines = [], self.files.metrics.read_bytes().splitlines()
+            kept, lines = [], self._recorded().splitlines()
             for number, line in enumerate(lines, 1):
                 try:
                     if json.loads(line)["step"] <= step:
@@ -218,6 +218,15 @@ class RunFolder:
                 stream.write(b"".join(kept))
         disk.remove(self.files.summary)
         return damaged
+
+    def _recorded(self) -> bytes:
+        """The content of metrics.jsonl. Raises OutputError."""
+        try:
+            return self.files.metrics.read_bytes()
+        except OSError as error:
+            raise OutputError(
+                f"{self.files.metrics}: cannot be read: {disk.describe(error)}"
+            ) from error
 
     def record(self, event: str, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl. Raises as `save`."""
