@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit import disk
 from seqkit.console import Progress, unseen
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import Frames, Wave, reader, resample, writer
-from seqkit.errors import ConfigError, OutputError
+from seqkit.errors import ConfigError
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
@@ -173,28 +172,13 @@ class Sound:
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
         """See Medium. A WAV is whole at every moment; the others are when they are closed.
 
-        It is removed if the block fails before anything was written, or if it cannot be written.
+        A file that is replaced stays until then. See `writer.create` for what a failure leaves.
         """
         channels, read = self._codec.channels, self._codec.reader()
-        output = writer.create(file, self._rate, overwrite, channels)
         resampler = resample.ChannelResampler(self._codec.sample_rate, self._rate, channels)
-        empty = True
-
-        def write(symbols: npt.ArrayLike) -> None:
-            nonlocal empty
-            output.write(resampler.convert(read(symbols)))
-            empty = empty and not np.size(symbols)
-
-        try:
-            try:
-                yield write
-                output.write(resampler.convert(np.zeros((0, channels), np.float32), last=True))
-            finally:
-                output.close()
-        except BaseException as error:
-            if empty or isinstance(error, OutputError):
-                disk.remove(file)
-            raise
+        with writer.create(file, self._rate, overwrite, channels) as output:
+            yield lambda symbols: output.write(resampler.convert(read(symbols)))
+            output.write(resampler.convert(np.zeros((0, channels), np.float32), last=True))
 
     def speed(self, rate: float, streams: int) -> str:
         """See Medium."""

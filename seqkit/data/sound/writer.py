@@ -12,6 +12,7 @@ import soundfile
 
 from seqkit import disk
 from seqkit.data.sound import Frames, Wave
+from seqkit.disk import OutputFile
 from seqkit.errors import OutputError
 
 _FORMATS = {
@@ -30,19 +31,27 @@ _UNKNOWN = 0xFFFFFFFF  # the size in the header of a WAV that goes on until the 
 
 
 class Writer(Protocol):
-    """A file that takes sound piece by piece."""
+    """What takes sound piece by piece."""
+
+    begun: bool
+    """Whether any was written."""
 
     def write(self, frames: Frames) -> None:
         """Append samples (n, C); what exceeds ±1 is clipped. Raises OutputError."""
 
     def close(self) -> None:
-        """Finish the file. Raises OutputError."""
+        """Finish what was written. Raises OutputError."""
 
 
-def create(path: Path, sample_rate: int, overwrite: bool = False, channels: int = 1) -> Writer:
+@contextlib.contextmanager
+def create(
+    path: Path, sample_rate: int, overwrite: bool = False, channels: int = 1
+) -> Iterator[Writer]:
     """A new file of C channels: WAV, FLAC or AIFF (16 bit), OGG or MP3 by its ending.
 
-    A WAV can be played after every `write`; the others once they are closed.
+    A file that it replaces stays until the block has ended, and for good if that fails. Where there
+    is none, a WAV can be played after every `write`, the others once the block has ended; if that
+    fails, what was written stays, unless that is nothing, or not all could be.
 
     Raises:
         OutputError: the file cannot be written, or exists and `overwrite` is false.
@@ -50,7 +59,27 @@ def create(path: Path, sample_rate: int, overwrite: bool = False, channels: int 
     if problem := refusal(path, sample_rate):
         raise OutputError(f"cannot write {path}: {problem}")
     kind = _Wav if path.suffix.lower() == ".wav" else _Encoded
-    return kind(path, sample_rate, overwrite, channels)
+    if overwrite and _has_content(path):
+        with (
+            disk.atomic_write(path) as stream,
+            contextlib.closing(kind(stream, path, sample_rate, channels)) as output,
+        ):
+            yield output
+        return
+    growing, begun = disk.create(path, overwrite), False
+    try:
+        with (
+            growing as stream,
+            contextlib.closing(kind(stream, path, sample_rate, channels)) as output,
+        ):
+            try:
+                yield output
+            finally:
+                begun = output.begun
+    except BaseException as error:
+        if not begun or isinstance(error, OutputError):
+            disk.remove(path)
+        raise
 
 
 def refusal(path: Path, sample_rate: int) -> str | None:
@@ -98,20 +127,21 @@ def _header(sample_rate: int, riff_size: int, data_size: int, channels: int = 1)
     return riff + form + struct.pack("<4sI", b"data", data_size)
 
 
+def _has_content(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return path.stat().st_size > 0
+    return False
+
+
 class _Wav:
-    def __init__(self, path: Path, sample_rate: int, overwrite: bool, channels: int) -> None:
+    def __init__(self, stream: OutputFile, path: Path, sample_rate: int, channels: int) -> None:
         self._path = path
         self._sample_rate = sample_rate
         self._channels = channels
         self._size = 0  # bytes of samples that the header promises
-        self._stream = disk.create(path, overwrite)
-        try:
-            self.write(np.zeros(0, np.float32))  # the header at once
-        except OutputError:
-            with contextlib.suppress(OutputError):  # what is buffered cannot be written, either
-                self._stream.close()
-            disk.remove(path)
-            raise
+        self._stream = stream
+        self.begun = False
+        self.write(np.zeros(0, np.float32))  # the header at once
 
     def write(self, frames: Frames) -> None:
         data = pcm16(frames)
@@ -126,15 +156,17 @@ class _Wav:
         self._stream.write(header(self._sample_rate, size // 2, self._channels))
         self._stream.flush()
         self._size = size
+        self.begun = size > 0
 
     def close(self) -> None:
-        self._stream.close()
+        self._stream.flush()
 
 
 class _Encoded:
-    def __init__(self, path: Path, sample_rate: int, overwrite: bool, channels: int) -> None:
+    def __init__(self, stream: OutputFile, path: Path, sample_rate: int, channels: int) -> None:
         self._path = path
-        self._stream = _Stream(path, overwrite)
+        self._stream = _Stream(stream)
+        self.begun = False
         with self._encoding():
             self._file = soundfile.SoundFile(
                 self._stream, "w", sample_rate, channels, format=_FORMATS[path.suffix.lower()]
@@ -144,13 +176,11 @@ class _Encoded:
         for begin in range(0, len(frames), _FRAMES):
             with self._encoding():
                 self._file.write(np.clip(frames[begin : begin + _FRAMES], -1, 1))
+            self.begun = True
 
     def close(self) -> None:
-        try:
-            with self._encoding():
-                self._file.close()
-        finally:
-            self._stream.close()
+        with self._encoding():
+            self._file.close()
 
     @contextlib.contextmanager
     def _encoding(self) -> Iterator[None]:
@@ -166,10 +196,10 @@ class _Encoded:
 class _Stream:
     """What libsndfile writes to. It calls from C, where an exception would be lost."""
 
-    def __init__(self, path: Path, overwrite: bool) -> None:
-        self._stream = disk.create(path, overwrite)
+    def __init__(self, stream: OutputFile) -> None:
+        self._stream = stream
         self._error: OutputError | None = None
-        self.tell, self.close = self._stream.tell, self._stream.close
+        self.tell = stream.tell
 
     def check(self) -> None:
         """Raise what a call from C could not: OutputError."""

@@ -18,19 +18,19 @@ from tests.data.sound.test_reader import RATE, tone
 @pytest.mark.parametrize("suffix", writer.WRITTEN)
 def test_what_is_written_is_read(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a{suffix}"
-    output = writer.create(path, RATE)
-    for piece in np.array_split(tone(), 5):
-        output.write(piece)
-        if suffix == ".wav":  # whole at every moment
-            assert soundfile.info(path).frames * 2 + 44 == path.stat().st_size
-            reader.read_whole(path)
-    output.close()
+    with writer.create(path, RATE) as output:
+        for piece in np.array_split(tone(), 5):
+            output.write(piece)
+            if suffix == ".wav":  # whole at every moment
+                assert soundfile.info(path).frames * 2 + 44 == path.stat().st_size
+                reader.read_whole(path)
     wave, rate = reader.read_whole(path)
     assert rate == RATE
     np.testing.assert_allclose(wave, tone(), atol=0.05 if suffix in (".ogg", ".mp3") else 1e-4)
-    with pytest.raises(OutputError, match="exists"):
-        writer.create(path, RATE)
-    writer.create(path, RATE, overwrite=True).close()
+    with pytest.raises(OutputError, match="exists"), writer.create(path, RATE):
+        pass
+    with writer.create(path, RATE, overwrite=True):
+        pass
 
 
 def test_what_is_too_loud_is_clipped_in_writing() -> None:
@@ -39,22 +39,21 @@ def test_what_is_too_loud_is_clipped_in_writing() -> None:
 
 
 def test_a_long_wave_goes_to_ogg_in_pieces(tmp_path: Path) -> None:
-    output = writer.create(tmp_path / "long.ogg", 8000)
     long = np.append(np.zeros(3_000_000, np.float32), tone())  # silence is encoded quickly
-    output.write(long)
-    output.close()
+    with writer.create(tmp_path / "long.ogg", 8000) as output:
+        output.write(long)
     wave, _ = reader.read_whole(tmp_path / "long.ogg")
     assert wave.size == long.size
     assert np.abs(wave - long).max() < 0.05
-    with pytest.raises(OutputError, match="192000 Hz"):
-        writer.create(tmp_path / "high.ogg", 384_000)
+    high = writer.create(tmp_path / "high.ogg", 384_000)
+    with pytest.raises(OutputError, match="192000 Hz"), high:
+        pass
 
 
 def test_the_header_is_the_standard_one(tmp_path: Path) -> None:
-    output = writer.create(tmp_path / "a.wav", RATE)
-    for piece in np.array_split(tone(), 3):
-        output.write(piece)
-    output.close()
+    with writer.create(tmp_path / "a.wav", RATE) as output:
+        for piece in np.array_split(tone(), 3):
+            output.write(piece)
     expected = io.BytesIO()
     with waves.open(expected, "wb") as standard:
         standard.setparams((1, 2, RATE, 0, "NONE", ""))
@@ -69,26 +68,66 @@ def test_a_full_disk_is_told(
 ) -> None:
     fill_disk(monkeypatch, left)
     noise = np.random.default_rng(1).uniform(-1, 1, 10_000).astype(np.float32)
-    with pytest.raises(OutputError, match=rf"a\{suffix}: no space left"):
-        output = writer.create(tmp_path / f"a{suffix}", RATE)
-        with contextlib.closing(output):
+    path = tmp_path / f"a{suffix}"
+    with (
+        pytest.raises(OutputError, match=rf"a\{suffix}: no space left"),
+        writer.create(path, RATE) as output,
+    ):
+        try:
             for _ in range(100):
                 output.write(noise)
-    if suffix == ".wav":  # what was there before is still whole
-        assert soundfile.info(tmp_path / "a.wav").frames in (0, 10_000)
+        except OutputError:
+            if suffix == ".wav":  # what was there before is still whole
+                assert soundfile.info(path).frames in (0, 10_000)
+            raise
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("suffix", [".wav", ".flac"])
+@pytest.mark.parametrize("failure", [OutputError, KeyboardInterrupt, None])
+def test_what_is_replaced_stays_until_the_new_file_is_whole(
+    suffix: str, failure: type[BaseException] | None, tmp_path: Path
+) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(b"old")
+    with (
+        pytest.raises(failure) if failure else contextlib.nullcontext(),
+        writer.create(path, RATE, overwrite=True) as output,
+    ):
+        output.write(tone())
+        assert path.read_bytes() == b"old"
+        if failure:
+            raise failure
+    if failure:
+        assert path.read_bytes() == b"old"
+    else:
+        assert reader.read_whole(path)[0].size == tone().size
+    assert [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_what_was_written_of_a_new_file_stays(begun: bool, tmp_path: Path) -> None:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        writer.create(tmp_path / "a.flac", RATE) as output,
+    ):
+        if begun:
+            output.write(tone())
+        raise KeyboardInterrupt
+    assert [*tmp_path.iterdir()] == [tmp_path / "a.flac"] * begun
 
 
 def test_a_wav_says_when_it_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "MOST_SAMPLES", 6000)
-    output = writer.create(tmp_path / "a.wav", RATE)
-    output.write(tone())
-    with pytest.raises(OutputError, match="at most 6000 samples"):
+    with writer.create(tmp_path / "a.wav", RATE) as output:
         output.write(tone())
-    output.close()
+        with pytest.raises(OutputError, match="at most 6000 samples"):
+            output.write(tone())
     assert reader.read_whole(tmp_path / "a.wav")[0].size == tone().size
 
 
 def test_other_endings_are_refused_before_a_file_is_made(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"written as \.wav, \.flac, \.ogg"):
-        writer.create(tmp_path / "a.m4a", RATE)
+    other = writer.create(tmp_path / "a.m4a", RATE)
+    with pytest.raises(OutputError, match=r"written as \.wav, \.flac, \.ogg"), other:
+        pass
     assert not list(tmp_path.iterdir())
