@@ -9,9 +9,10 @@ from seqkit.errors import OutputError
 from seqkit.runs import layout, own_config
 from seqkit.runs.layout import RunFiles
 
+_STUDY = b'"op_code":'
 _MARKS = {
     layout.MARK: "a checkpoint",
-    b'"op_code":': "the study of a search",
+    _STUDY: "the study of a search",
     index.MARK: "an index of shards",
 }
 
@@ -29,6 +30,15 @@ def refuse(out: Path) -> None:
     elif not (what := _marked(out) or _of_shards(out)):
         return
     raise OutputError(f"out={out} is {what}: give another name; overwrite does not help")
+
+
+def is_study(file: Path) -> bool:
+    """Whether a file is the study of a search: damaged, or only begun when its writer was killed.
+
+    Raises OSError where it cannot be read.
+    """
+    head = _head(file).rstrip(b"\0")  # after a power loss
+    return _STUDY in head or (b"{" + _STUDY).startswith(head)
 
 
 def _run_of(out: Path) -> Path | None:
@@ -72,7 +82,11 @@ def _marked(file: Path) -> str:
     """What a file is by how it begins, damaged or not."""
     with contextlib.suppress(OSError, ValueError):
         if file.is_file():
-            with file.open("rb") as stream:
-                head = stream.read(layout.HEAD)
+            head = _head(file)
             return next((what for mark, what in _MARKS.items() if mark in head), "")
     return ""
+
+
+def _head(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(layout.HEAD)

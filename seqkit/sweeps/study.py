@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from seqkit import disk
 from seqkit.compose import Choices, Composed, Domain, Space
 from seqkit.errors import ConfigError, DivergedError, OutputError
-from seqkit.runs import record
+from seqkit.runs import protected, record
 from seqkit.sweeps.jobs import PRUNES, SEARCH, TRIAL, Job
 from seqkit.sweeps.running import FINISHED, PRUNED
 
@@ -84,12 +84,14 @@ def opened(folder: Path, *, new: bool) -> "Study":
 def _settle(file: Path) -> None:
     """Cut off half a line that a full disk or a kill left, and leave second names to others.
 
-    Raises OutputError where the file is a link, or cannot be written.
+    Raises OutputError where the file is a link, no study, or cannot be written.
     """
     if file.is_symlink():
         raise OutputError(f"{file} is a link: put the file itself in its place")
     if not file.is_file():
         return
+    if not protected.is_study(file):
+        raise OutputError(f"{file} is no study of a search: move it away, or give another run_dir")
     content = file.read_bytes()
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content) or file.stat().st_nlink > 1:

@@ -8,6 +8,7 @@ import pytest
 
 from seqkit import compose
 from seqkit.errors import ConfigError, OutputError
+from seqkit.runs import protected
 from seqkit.sweeps import study
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.study import Search
@@ -136,6 +137,27 @@ def test_half_a_line_of_a_study_is_cut_off(tmp_path: Path) -> None:
     file.symlink_to(shared)
     with pytest.raises(OutputError, match=r"search\.jsonl is a link: put the file itself"):
         search(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"query": "a", "hits": 3}', b'{"query": "a"}\n', b"{}", b"op_code", b"\0mine"]
+)
+def test_a_file_that_is_no_study_is_left_as_it_is(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "search.jsonl").write_bytes(content)
+    with pytest.raises(OutputError, match=r"search\.jsonl is no study of a search: move it away"):
+        search(tmp_path)
+    assert (tmp_path / "search.jsonl").read_bytes() == content
+
+
+def test_a_study_begins_again_where_a_kill_left_a_part_of_its_first_line(tmp_path: Path) -> None:
+    file = tmp_path / "search.jsonl"
+    search(tmp_path)
+    first, _, _ = file.read_bytes().partition(b"\n")
+    for left in (*(first[:size] for size in range(len(first))), b"\0" * 300, first[:7] + b"\0" * 9):
+        file.write_bytes(left)
+        assert protected.is_study(file)
+    search(tmp_path)
+    assert all(map(json.loads, file.read_text().splitlines()))
 
 
 def test_a_study_that_cannot_be_written_is_told(tmp_path: Path) -> None:
