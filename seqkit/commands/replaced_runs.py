@@ -51,7 +51,7 @@ def _make_room(plan: Plan, folder: Path, console: Console) -> None:
     replaced.put_in_place(folder, lambda said: None)
     if not config.overwrite:
         return
-    replaced.set_aside(folder, range(plan.total), search=plan.searches)
+    replaced.set_aside(folder, range(plan.total))
     numbers = [int(run.name) for run in runs_below(folder) if run.name.isdecimal()]
     if others := [str(folder / str(n)) for n in sorted(numbers) if n >= plan.total]:
         console.notice(f"left as they are, since this sweep has fewer runs: {', '.join(others)}")

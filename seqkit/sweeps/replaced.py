@@ -7,20 +7,21 @@ is there, which a training writes when it is set up, and moved back if job N end
 sweep that was stopped or killed it stays, so that nothing old passes for a run of the sweep that
 goes on; one that does not go on moves it back.
 
-The study of a search that is replaced goes with them. It is removed once one of the new runs has
-begun, and moved back after the old runs if none did.
+The study of a search goes with them, so that it never speaks of runs that are gone. It is removed
+once one of the new runs has begun, and moved back after the old runs if none did.
 
 Moved is only what trainings left, `config.yaml` first, and back last: as long as a folder has
 none, the run in it is not a new one.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from seqkit import disk
 from seqkit.errors import OutputError
-from seqkit.runs import earlier, own_names
+from seqkit.runs import earlier, own_names, protected
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, RunFiles
 from seqkit.sweeps.jobs import SEARCH
@@ -28,11 +29,10 @@ from seqkit.sweeps.jobs import SEARCH
 _REPLACING = ".replacing"
 
 
-def set_aside(folder: Path, numbers: Iterable[int], *, search: bool = False) -> None:
-    """Move the runs with these numbers out of the way of a sweep's own.
+def set_aside(folder: Path, numbers: Iterable[int]) -> None:
+    """Move the runs with these numbers, and the study of a search, out of the way of a sweep's own.
 
-    With `search`, the study of the search that made them is moved, too. A run in which another
-    process trains stays, and its job finds out.
+    A run in which another process trains stays, and its job finds out.
 
     Raises:
         OutputError: they cannot be moved; all are where they were.
@@ -45,7 +45,7 @@ def set_aside(folder: Path, numbers: Iterable[int], *, search: bool = False) -> 
             if run.is_used and not run.is_claimed:
                 with run.claimed():
                     _move(reversed(run.files.written), run.path, moving / run.path.name)
-        if search and (folder / SEARCH).exists():
+        if _has_study(folder):
             _move([folder / SEARCH], folder, moving)
         if moving.exists():
             disk.rename(moving, folder / REPLACED)
@@ -120,6 +120,14 @@ def _remove(old: Path) -> None:
     for file in files:
         disk.remove(file)
     _remove_empty(old)
+
+
+def _has_study(folder: Path) -> bool:
+    """Whether a sweep's folder has the study of a search, and no user's file of its name."""
+    file = folder / SEARCH
+    with contextlib.suppress(OSError):
+        return file.is_file() and protected.is_study(file)
+    return False
 
 
 def _move_back_study(aside: Path) -> None:

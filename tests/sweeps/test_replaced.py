@@ -48,7 +48,7 @@ def old(tmp_path: Path) -> dict[str, bytes]:
     for name in "012":
         leave(tmp_path / "s" / name)
     (tmp_path / "s" / "2" / "config.yaml").unlink()
-    (tmp_path / "s" / SEARCH).write_bytes(b"old")
+    (tmp_path / "s" / SEARCH).write_bytes(b'{"op_code":0}\n')
     return content(tmp_path / "s")
 
 
@@ -90,7 +90,7 @@ def test_a_sweep_that_is_killed_before_its_first_job_has_changed_nothing(
         replaced.settle_begun(folder)
         assert content(folder) == old
 
-    act = functools.partial(replaced.set_aside, folder, range(9), search=True)
+    act = functools.partial(replaced.set_aside, folder, range(9))
     assert kill_everywhere(act, back) == 13
     assert {*content(folder)} == {
         *(f"{name}/mine.txt" for name in "012"),
@@ -104,7 +104,7 @@ def test_what_did_not_begin_is_moved_back_whenever_that_is_killed(
     old: dict[str, bytes], tmp_path: Path
 ) -> None:
     folder, told = tmp_path / "s", list[str]()
-    replaced.set_aside(folder, range(3), search=True)
+    replaced.set_aside(folder, range(3))
     (folder / "1" / "config.yaml").write_bytes(b"new")
     (folder / SEARCH).write_bytes(b"new")
     assert replaced.settle_begun(folder) == ["0", "2"]
@@ -123,19 +123,25 @@ def test_a_search_is_moved_back_if_none_of_the_new_runs_began(
     old: dict[str, bytes], tmp_path: Path
 ) -> None:
     folder = tmp_path / "s"
-    replaced.set_aside(folder, range(3), search=True)
+    replaced.set_aside(folder, range(3))
     (folder / SEARCH).write_bytes(b"new")
     replaced.settle(folder / "0", lambda said: None)
     replaced.settle(folder / "3", lambda said: None)
     act = functools.partial(replaced.put_in_place, folder, lambda said: None)
     assert kill_everywhere(act, lambda: None) > 0
     assert content(folder) == old
-    replaced.set_aside(folder, range(3), search=True)
+    replaced.set_aside(folder, range(3))
     leave(folder / "3")  # a run that replaces none
     (folder / SEARCH).write_bytes(b"new")
     replaced.settle(folder / "3", lambda said: None)
     replaced.put_in_place(folder, lambda said: None)
     assert (folder / SEARCH).read_bytes() == b"new"
+
+
+def test_a_file_that_is_no_study_is_not_moved(old: dict[str, bytes], tmp_path: Path) -> None:
+    (tmp_path / "s" / SEARCH).write_bytes(b'{"query": "a"}\n')
+    replaced.set_aside(tmp_path / "s", range(3))
+    assert (tmp_path / "s" / SEARCH).read_bytes() == b'{"query": "a"}\n'
 
 
 def test_a_run_that_cannot_be_moved_leaves_all_in_place(
@@ -250,6 +256,20 @@ def test_a_search_stays_whose_jobs_cannot_begin(words: list[str], run: Run, tmp_
     failed = run(*search, f"data.path={tmp_path / 'text.txt'}")
     assert (failed.code, "0.log: is a directory" in failed.err) == (6, True), failed.err
     assert {name: content(folder).get(name) for name in before} == before
+
+
+def test_a_search_is_not_gone_on_with_after_a_sweep_has_replaced_its_runs(
+    words: list[str], run: Run, tmp_path: Path
+) -> None:
+    data = f"data.path={tmp_path / 'text.txt'}"
+    search = [*words, data, "search=optuna", "search.trials=2"]
+    assert run(*search, "overwrite=true").code == 0
+    assert (tmp_path / "s" / SEARCH).exists()
+    assert run(*words, data, "optimizer.lr=0.002", "overwrite=true").code == 0
+    assert not (tmp_path / "s" / SEARCH).exists()
+    refused = run(*search)
+    assert refused.code == 2, refused.err
+    assert f"differs from the run in {tmp_path / 's' / '0'}: " in refused.err
 
 
 def test_runs_stay_where_no_job_can_be_started(words: list[str], run: Run, tmp_path: Path) -> None:
