@@ -7,7 +7,6 @@ also renews the file's time stamp: another host takes over a file that was not r
 
 import contextlib
 import errno
-import json
 import math
 import os
 import platform
@@ -21,13 +20,12 @@ from typing import IO, Any
 from seqkit import disk, half_files
 from seqkit.disk import OutputFile
 from seqkit.errors import OutputError
-from seqkit.visible import visible_line
+from seqkit.runs.owner import LARGEST, described, is_own, named, written
 
 _BEAT = 15.0  # seconds between two renewals
 _LEASE = 60.0  # seconds without one after which the owner counts as dead on other hosts
 _PATIENCE = 0.2  # seconds for which a reader may hold the lock, to see whether another does
 _LOOK_AGAIN = 0.01  # seconds
-_LARGEST = 1000  # bytes of an owner
 _TRIES = 20  # to own a lock file in the place of another
 
 
@@ -74,21 +72,23 @@ class Claim:
             locks = _lock(file, self._place)
             names = os.fstat(file.fileno()).st_nlink  # before the look: it may lose this one
             try:
-                same, owner = _look(self._place, file)
+                same, content = _look(self._place, file)
             except OSError as error:
                 raise OutputError(
                     f"{self._place}: cannot be read: {disk.describe(error)}"
                 ) from error
             if not same:  # another process has just replaced it
                 return None
-            if owner is not None:
+            if owner := named(content):
                 _refuse_living(owner, self._place, locks=locks)
             if names > 1:
                 return None
+            if not is_own(content):
+                raise OutputError(f"{self._place} holds what no training wrote: move it away")
             self._own = {"host": platform.node(), "pid": os.getpid(), "of": secrets.token_hex(8)}
             file.seek(0)
             file.truncate()
-            file.write(json.dumps(self._own).encode() + b"\n")
+            file.write(written(self._own))
             file.sync()
             closing.pop_all()
         return file
@@ -102,12 +102,13 @@ class Claim:
         if self._file is None:
             return
         try:
-            same, owner = _look(self._place, self._file)
+            same, content = _look(self._place, self._file)
         except OSError:  # for a moment, as with too many open files: the next write looks again
             return
+        owner = named(content)
         if owner is not None and owner["of"] != self._own["of"]:
             raise OutputError(
-                f"another training took this folder over, {_described(owner)}: this one ends, so "
+                f"another training took this folder over, {described(owner)}: this one ends, so "
                 "that they do not mix"
             )
         if not same or owner is None:
@@ -255,40 +256,25 @@ def _opened(place: Path) -> IO[bytes]:
     return open(place, "rb", opener=lambda name, flags: os.open(name, flags | itself))
 
 
-def _look(place: Path, file: OutputFile) -> tuple[bool, dict[str, Any] | None]:
-    """Whether a lock file is the one that is open, and who it names. Raises OSError."""
+def _look(place: Path, file: OutputFile) -> tuple[bool, bytes]:
+    """Whether a lock file is the one that is open, and what it holds. Raises OSError."""
     try:
         with _opened(place) as there:
             same = os.path.sameopenfile(there.fileno(), file.fileno())
-            return same, _named(there.read(_LARGEST))
+            return same, there.read(LARGEST)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            return False, None
+            return False, b""
         raise
 
 
 def _owner(place: Path) -> dict[str, Any] | None:
     """Who a lock file names; None for nobody."""
     with contextlib.suppress(OSError), _opened(place) as file:
-        return _named(file.read(_LARGEST))
+        return named(file.read(LARGEST))
     return None
 
 
-def _named(content: bytes) -> dict[str, Any] | None:
-    """Who the content of a lock file names; None for nobody, and for what no seqkit wrote."""
-    try:
-        owner = json.loads(content)
-        process = int(owner["pid"])
-        known = {"host": str(owner["host"]), "pid": process, "of": str(owner["of"])}
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return None
-    return known if process > 0 else None
-
-
-def _described(owner: dict[str, Any]) -> str:
-    return f"process {owner['pid']} on {visible_line(owner['host'])[:100]!r}"
-
-
 def _busy(owner: dict[str, Any] | None) -> OutputError:
-    who = f": {_described(owner)}" if owner else ""
+    who = f": {described(owner)}" if owner else ""
     return OutputError(f"another training writes to this folder{who}")

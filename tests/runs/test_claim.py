@@ -162,13 +162,29 @@ def test_a_pipe_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
         Claim(tmp_path / ".lock").take()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"host": 1}', b"7" * 5000])
+HALF = b'{"host": "here", "pid": 7, "of": "0'
+
+
+@pytest.mark.parametrize(
+    "content", [*(HALF[:size] for size in range(len(HALF))), b"\0" * 60, HALF[:20] + b"\0" * 9]
+)
 def test_what_names_nobody_is_nobodys(content: bytes, tmp_path: Path) -> None:
     (tmp_path / ".lock").write_bytes(content)
     assert not is_claimed(tmp_path / ".lock")
     claim = Claim(tmp_path / ".lock")
     claim.take()
     claim.release()
+
+
+@pytest.mark.parametrize(
+    "content", [b"mine", b"[]", b"\xff", b'{"host": 1}', b'{"host": "a"}', b"\0mine", b"7" * 5000]
+)
+def test_a_users_own_file_is_left_as_it_is(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / ".lock").write_bytes(content)
+    assert not is_claimed(tmp_path / ".lock")
+    with pytest.raises(OutputError, match=r"\.lock holds what no training wrote: move it away"):
+        Claim(tmp_path / ".lock").take()
+    assert (tmp_path / ".lock").read_bytes() == content
 
 
 def deleted(place: Path) -> None:
