@@ -11,7 +11,7 @@ from seqkit.config import Config
 from seqkit.data import files, pipes, remote
 from seqkit.data.sound.reader import Reader
 from seqkit.errors import ConfigError, DataError
-from seqkit.runs import layout, search
+from seqkit.runs import known, layout, search
 
 _OF_RUNS = ("checkpoint", "run_dir", "runs")  # keys that name a run, or several
 
@@ -91,7 +91,7 @@ def _out(config: Config) -> None:
 
 def _run_dir(config: Config) -> None:
     if config.run_dir and not config.data.path:  # doctor takes one of them
-        layout.require_run(Path(config.run_dir))
+        known.require_run(Path(config.run_dir))
 
 
 def _runs(config: Config) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from seqkit.report.baselines import baselines
 from seqkit.report.verdict import judge
 from seqkit.runs import record
-from seqkit.runs.layout import require_run
+from seqkit.runs.known import require_run
 
 
 def of(path: Path) -> dict[str, Any]:

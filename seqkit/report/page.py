@@ -13,7 +13,8 @@ from seqkit.progress_line import decimals, duration
 from seqkit.report import charts, next_command, samples, template, verdict
 from seqkit.report.baselines import baselines, noun
 from seqkit.report.charts import Chart
-from seqkit.runs.layout import RunFiles, require_run
+from seqkit.runs.known import require_run
+from seqkit.runs.layout import RunFiles
 from seqkit.runs.record import Record, State, read
 from seqkit.visible import visible, visible_line
 

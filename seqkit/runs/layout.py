@@ -269,27 +269,6 @@ def _is_empty(folder: Path) -> bool:
     return all(file.name.startswith(".") for file in folder.iterdir())
 
 
-def require_run(path: Path) -> None:
-    """Raise CheckpointError if there is no run in a folder."""
-    files = RunFiles(path)
-    try:
-        if files.config.is_file() or files.metrics.is_file():
-            return
-        instead = _instead_of_a_run(path)
-    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
-        reason = disk.describe(error) if isinstance(error, OSError) else str(error)
-        raise CheckpointError(f"run_dir={path}: cannot be read: {reason}") from error
-    raise CheckpointError(f"run_dir={path}: {instead}")
-
-
-def _instead_of_a_run(path: Path) -> str:
-    if not path.is_dir():
-        return "no such folder: give the folder of a run"
-    if runs := runs_below(path):
-        return f"it holds the runs {names_of(runs, path)}: give the folder of one"
-    return "no run in this folder: give the folder of a run"
-
-
 def _has_checkpoints(run: Path) -> bool:
     return RunFiles(run).has_checkpoints
 

@@ -16,6 +16,7 @@ LARGEST = 1e15
 _HIGHEST = 1e40  # of a loss or a norm, which are computed in fp32; sums of such stay finite
 _UNBOUNDED = ("loss", "gradient_norm", "bits_per_symbol")  # of a training that diverges
 _RECENT = 0.1  # the share of the values that are averaged
+_EVENTS = ("train", "validate")
 _TRAIN = ("loss", "symbols", "learning_rate", "gradient_norm", "symbols_per_second")
 
 
@@ -78,7 +79,7 @@ def read(file: Path) -> Metrics:
         line = _parsed(content)
         if line is None:
             damaged += 1
-        elif line[0] in ("train", "validate"):
+        elif line[0] in _EVENTS:
             (train if line[0] == "train" else validation).append(line[1])
     known, times = train + validation, _curve(train + validation, "seconds")
     comparable = [line for line in validation if _scored(line) == _scored(validation[-1])]
@@ -92,6 +93,11 @@ def read(file: Path) -> Metrics:
         damaged=damaged,
         share=_share(validation[-1]) if validation else 1.0,
     )
+
+
+def has_events(file: Path) -> bool:
+    """Whether a run reported to a file. Raises OSError."""
+    return any(line is not None and line[0] in _EVENTS for line in map(_parsed, _lines(file)))
 
 
 def _scored(line: dict[str, float]) -> float | None:
@@ -127,7 +133,7 @@ def _parsed(content: bytes) -> tuple[str, dict[str, float]] | None:
         }
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
-    if event in ("train", "validate") and not (numbers.get("step", -1) >= 0 and "loss" in numbers):
+    if event in _EVENTS and not (numbers.get("step", -1) >= 0 and "loss" in numbers):
         return None
     return str(event), numbers
 

@@ -81,6 +81,14 @@ def test_a_run_of_an_earlier_version(kind: str, run: Run, tmp_path: Path) -> Non
     assert "blind guessing" in (tmp_path / "old" / "report.html").read_text()
 
 
+def test_the_report_of_another_program_is_left_as_it_is(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("a: 1\n")
+    (tmp_path / "report.html").write_text("mine")
+    refused = run("report", f"run_dir={tmp_path}")
+    assert (refused.code, "no run in this folder" in refused.err) == (4, True)
+    assert (tmp_path / "report.html").read_text() == "mine"
+
+
 def test_what_is_no_run_is_refused_in_a_line(trained: Path, run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for code, said, words in [

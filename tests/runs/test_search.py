@@ -7,7 +7,8 @@ import pytest
 
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.runs import search
-from seqkit.runs.layout import find_checkpoint, require_run
+from seqkit.runs.known import require_run
+from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.own_config import read_config
 
 
