@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ _FORMAT = "seqkit shards"
 _VERSION = 1
 _DTYPES = ("uint8", "uint16", "uint32")
 _SHARD = re.compile(r"\d{6,}\.bin")
-_HEAD = 64  # bytes of a journal that tell what it is
+_JOURNAL = b'{"identity": "'  # how one begins
 MARK = f'"format": "{_FORMAT}"'.encode()
 """How an index begins."""
 
@@ -137,11 +138,24 @@ def is_of_shards(file: Path) -> bool:
 
 def are_unfinished(folder: Path) -> bool:
     """Whether a folder holds shards of a preparation that was stopped."""
-    try:
-        with (folder / JOURNAL).open("rb") as stream:
-            return b'"identity"' in stream.read(_HEAD)
-    except OSError:
-        return False
+    return _head_of_journal(folder).startswith(_JOURNAL)
+
+
+def has_strange_journal(folder: Path) -> bool:
+    """Whether a file has the name of a journal and was begun by no preparation.
+
+    A kill may have left it empty, or with a part of its first line.
+    """
+    if not (folder / JOURNAL).is_file():
+        return os.path.lexists(folder / JOURNAL)
+    return not _JOURNAL.startswith(_head_of_journal(folder).rstrip(b"\0"))  # after a power loss
+
+
+def _head_of_journal(folder: Path) -> bytes:
+    """How a journal begins; empty if it cannot be read."""
+    with contextlib.suppress(OSError), (folder / JOURNAL).open("rb") as stream:
+        return stream.read(len(_JOURNAL))
+    return b""
 
 
 def read_index(folder: Path) -> tuple[Index, str]:

@@ -22,6 +22,7 @@ from seqkit.data.shards.index import (
     STARTS,
     Index,
     Shard,
+    has_strange_journal,
     is_shards,
     read_index,
 )
@@ -77,7 +78,10 @@ class Journal:
             disk.make_folder(self.place)
         disk.remove(self.place / INDEX)  # of another preparation
         self.settings = {"identity": self._identity, **settings}
-        disk.append(self._path, json.dumps(self.settings) + "\n")
+        with disk.reopen(self._path) as file:
+            file.seek(0)
+            file.truncate()  # a kill may have left a part of a line
+            file.write(json.dumps(self.settings).encode() + b"\n")
 
     def require_room(self, size: int) -> None:
         """Refuse shards of so many bytes, those that are done among them, if the disk is too small.
@@ -182,7 +186,8 @@ def _check(folder: Path, *, overwrite: bool) -> None:
         names.remove(_NEXT)
         names += [f"{_NEXT}/{name}" for name in _names_in(folder / _NEXT)]
     for name in names:
-        if not begun or not _is_own(name.removeprefix(f"{_NEXT}/")):
+        strange = name == _NAME and has_strange_journal(folder)
+        if strange or not begun or not _is_own(name.removeprefix(f"{_NEXT}/")):
             raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
     if (finished or INDEX in names) and not overwrite:
         raise OutputError(_what_is_there(folder))

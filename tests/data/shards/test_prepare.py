@@ -235,6 +235,42 @@ def test_a_folder_with_something_else_is_refused(
     assert (folder / "mine.txt").exists()
 
 
+@pytest.mark.parametrize("content", [b'"one"\n"two"\n', b"mine", b"{}\n", b"\0mine"])
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_users_file_is_not_taken_for_a_journal(
+    beside: bool, overwrite: bool, content: bytes, letters: Path, prepared: Prepare, tmp_path: Path
+) -> None:
+    """Alone in a folder, or beside shards."""
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    if beside:
+        prepared(path=[str(letters)])
+    (folder / "prepare.jsonl").write_bytes(content)
+    with pytest.raises(OutputError, match=r"holds prepare\.jsonl, which is no shard: give a new"):
+        prepared(path=[str(letters)], overwrite=overwrite)
+    assert (folder / "prepare.jsonl").read_bytes() == content
+
+
+FIRST = b'{"identity": "0123456789", "codec"'
+
+
+@pytest.mark.parametrize("left", [b"", FIRST[:1], FIRST[:9], FIRST, b"\0" * 99, FIRST[:20] + b"\0"])
+def test_a_journal_begins_again_where_a_kill_left_a_part_of_its_first_line(
+    left: bytes, letters: Path, prepared: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    (folder / "prepare.jsonl").write_bytes(left)
+    with monkeypatch.context() as full:
+        fill_disk(full, files=".index.json.*")
+        with pytest.raises(OutputError, match="no space left"):
+            prepared(path=[str(letters)])
+    assert all(map(json.loads, (folder / "prepare.jsonl").read_text().splitlines()))
+    prepared(path=[str(letters)])
+    assert not (folder / "prepare.jsonl").exists()
+
+
 def test_shards_are_no_files_to_prepare(letters: Path, prepared: Prepare, tmp_path: Path) -> None:
     prepared(path=[str(letters)])
     with pytest.raises(DataError, match="holds shards already"):
