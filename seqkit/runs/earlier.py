@@ -23,7 +23,7 @@ def place(files: RunFiles) -> Path | None:
 
 def free(files: RunFiles) -> Path:
     """A folder for an earlier run of which only a part is left."""
-    return next(folder for folder in _folders(files) if not folder.exists())
+    return next(folder for folder in _folders(files) if not os.path.lexists(folder))
 
 
 def _folders(files: RunFiles) -> Iterator[Path]:
@@ -32,8 +32,14 @@ def _folders(files: RunFiles) -> Iterator[Path]:
 
 def _takes(folder: Path, files: RunFiles) -> bool:
     """Whether a folder is free, or what a kill left of the moving: then it replaces nothing."""
+    if any(map(_is_no_folder, (folder, *RunFiles(folder).folders))):  # a user's
+        return False
     targets = (folder / file.relative_to(files.path) for file in files.written)
     return not any(map(os.path.lexists, (RunFiles(folder).config, *targets)))
+
+
+def _is_no_folder(place: Path) -> bool:
+    return os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
 
 
 def keep(files: RunFiles) -> None:

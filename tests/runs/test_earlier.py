@@ -53,3 +53,26 @@ def test_a_users_folder_of_that_name_is_left_alone(tmp_path: Path) -> None:
     kept = tmp_path / "earlier_1" / "checkpoints" / "best.safetensors"
     assert kept.read_text() == "earlier_1"
     assert (tmp_path / "earlier_2" / "checkpoints" / kept.name).read_text() == tmp_path.name
+
+
+@pytest.mark.parametrize("name", ["earlier_1", "earlier_1/checkpoints", "link"])
+def test_where_no_folder_can_be_the_next_number_is_taken(name: str, tmp_path: Path) -> None:
+    files, own = RunFiles(tmp_path / "run"), tmp_path / "run" / "earlier_1"
+    files.checkpoints.mkdir(parents=True)
+    files.checkpoint("best").write_text("best")
+    if name == "link":
+        (tmp_path / "elsewhere").mkdir()
+        own.symlink_to(tmp_path / "elsewhere")
+    else:
+        (files.path / name).parent.mkdir(exist_ok=True)
+        (files.path / name).write_text("mine")
+    earlier.keep(files)
+    kept = files.path / "earlier_2" / "checkpoints" / "best.safetensors"
+    assert kept.read_text() == "best"
+    assert not [*own.glob("*/*")]
+    assert earlier.free(files) == files.path / "earlier_3"
+
+
+def test_a_link_that_leads_nowhere_has_a_number(tmp_path: Path) -> None:
+    (tmp_path / "earlier_1").symlink_to("nowhere")
+    assert earlier.free(RunFiles(tmp_path)) == tmp_path / "earlier_2"
