@@ -1,12 +1,13 @@
-"""What no command writes over: a run's own files, checkpoints, studies, shards."""
+"""What no command writes over: a run's own files, a sweep's, checkpoints, studies, shards."""
 
 import contextlib
 import os
+import re
 from pathlib import Path
 
 from seqkit.data.shards import index
 from seqkit.errors import OutputError
-from seqkit.runs import layout, own_config
+from seqkit.runs import layout, own_config, owner
 from seqkit.runs.layout import RunFiles
 
 _STUDY = b'"op_code":'
@@ -15,6 +16,7 @@ _MARKS = {
     _STUDY: "the study of a search",
     index.MARK: "an index of shards",
 }
+_LOG = re.compile(r"\d+\.log")
 
 
 def refuse(out: Path) -> None:
@@ -27,6 +29,8 @@ def refuse(out: Path) -> None:
     """
     if run := _run_of(out):
         what = f"one of the files of the run {run}"
+    elif sweep := _sweep_of(out):
+        what = f"one of the files of the sweep {sweep}"
     elif not (what := _marked(out) or _of_shards(out)):
         return
     raise OutputError(f"out={out} is {what}: give another name; overwrite does not help")
@@ -51,6 +55,27 @@ def _run_of(out: Path) -> Path | None:
                 if name.lower() in _own_names() and _is_run(RunFiles(folder)):
                     return folder
     return None
+
+
+def _sweep_of(out: Path) -> Path | None:
+    """The folder of the sweep that `out` is the lock, or a job's log, of."""
+    with contextlib.suppress(OSError, ValueError):  # a name that cannot be
+        for place in _places(out):
+            if _LOG.fullmatch(place.name.lower()):
+                runs = [place.with_suffix("")]
+            elif place.name.lower() == RunFiles(place.parent).lock.name:
+                if place.is_file() and _is_claim(_head(place)):
+                    return place.parent
+                runs = [run for run in place.parent.iterdir() if run.name.isdecimal()]
+            else:
+                continue
+            if any(_is_run(RunFiles(run)) for run in runs):
+                return place.parent
+    return None
+
+
+def _is_claim(head: bytes) -> bool:
+    return bool(head.strip(b"\0")) and owner.is_own(head)
 
 
 def _of_shards(out: Path) -> str:

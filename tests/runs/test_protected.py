@@ -8,6 +8,7 @@ import pytest
 
 from seqkit.errors import OutputError
 from seqkit.runs import protected
+from seqkit.runs.claim import Claim
 from tests.conftest import EARLIER_RUNS
 
 OWN = (
@@ -102,6 +103,27 @@ def test_shards_and_their_index_are_refused(tmp_path: Path) -> None:
             protected.refuse(tmp_path / name)
     protected.refuse(folder / "score.html")
     protected.refuse(folder)
+
+
+def test_a_sweeps_lock_and_logs_are_refused(run_folder: Path, tmp_path: Path) -> None:
+    sweep = tmp_path / "sweep"
+    sweep.mkdir()
+    for name in (".lock", "0.log"):
+        (sweep / name).touch()
+        protected.refuse(sweep / name)
+    claim = Claim(sweep / ".lock")
+    claim.take()
+    told = "one of the files of the sweep .*sweep: give another name; overwrite does not help"
+    with pytest.raises(OutputError, match=told):
+        protected.refuse(sweep / ".lock")
+    claim.release()
+    run_folder.rename(sweep / "0")
+    (tmp_path / "link").symlink_to(sweep / "0.log")
+    for out in (sweep / ".lock", sweep / "0.log", tmp_path / "link"):
+        with pytest.raises(OutputError, match=told):
+            protected.refuse(out)
+    for name in ("1.log", "a.log", "0.txt"):
+        protected.refuse(sweep / name)
 
 
 @pytest.mark.parametrize("name", ["samples/final.txt", "samples/log", "score.html", "deep/log"])
