@@ -14,9 +14,13 @@ from typing import Any
 from seqkit.config import DataConfig
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.files import blocks, head
-from seqkit.data.text_reading import reads_as_windows
+from seqkit.data.text_reading import (
+    LOOKED_AT,
+    begins_as_utf8,
+    reads_as_utf8,
+    reads_as_windows,
+)
 
-_LOOKED_AT = 1 << 18  # bytes at the beginning of each file
 _FILES, _LINES = 20, 20
 """How many files are looked at, and how many lines of each table."""
 _MARKUP = {"RTF": ("{\\rtf",), "HTML": ("<!doctype html", "<html")}
@@ -28,7 +32,9 @@ def of(files: Collection[Path], config: DataConfig, *, tables: bool = True) -> l
 
     `tables`: look for lines of JSON and CSV, and for markup, too.
     """
-    lines = [_as_utf8(files, config) or _as_windows(files, config)]
+    lines = [
+        _as_utf8(files, config) or _as_broken_utf8(files, config) or _as_windows(files, config)
+    ]
     if tables:
         lines += [_as_table(files, config), _as_markup(files, config)]
     return [line for line in lines if line]
@@ -39,9 +45,9 @@ def _as_utf8(files: Collection[Path], config: DataConfig) -> str:
 
     Any bytes are text in Latin-1, so that nothing else would tell.
     """
-    if config.of_rows or codecs.lookup(config.encoding).name.startswith("utf"):
+    if not _may_be_utf8(config):
         return ""
-    shown, all_of_them = _those(files, _is_utf8)
+    shown, all_of_them = _those(files, reads_as_utf8)
     if not shown:
         return ""
     advice = "give data.encoding=utf-8"
@@ -53,11 +59,29 @@ def _as_utf8(files: Collection[Path], config: DataConfig) -> str:
     )
 
 
+def _as_broken_utf8(files: Collection[Path], config: DataConfig) -> str:
+    """Where another encoding is asked for, how many of the first files only begin in UTF-8."""
+    if not _may_be_utf8(config):
+        return ""
+    shown, _ = _those(files, begins_as_utf8)
+    if not shown:
+        return ""
+    return (
+        f"there is UTF-8 at the beginning of {shown}, up to a byte that is none; it has other "
+        f"characters with data.encoding={config.encoding}: data.encoding=utf-8 names that byte"
+    )
+
+
+def _may_be_utf8(config: DataConfig) -> bool:
+    """Whether files are read in an encoding that UTF-8 might be taken for."""
+    return not config.of_rows and not codecs.lookup(config.encoding).name.startswith("utf")
+
+
 def _as_windows(files: Collection[Path], config: DataConfig) -> str:
     """Where Latin-1 is asked for, how many of the first files are rather in Windows-1252."""
     if config.of_rows or codecs.lookup(config.encoding).name != "iso8859-1":
         return ""
-    shown, _ = _those(files, lambda file: reads_as_windows(_looked_at(file)))
+    shown, _ = _those(files, reads_as_windows)
     if not shown:
         return ""
     return (
@@ -66,13 +90,13 @@ def _as_windows(files: Collection[Path], config: DataConfig) -> str:
     )
 
 
-def _those(files: Collection[Path], found: Callable[[Path], bool]) -> tuple[str, bool]:
-    """The files of which something is found, in words, and whether that is so of all.
+def _those(files: Collection[Path], found: Callable[[bytes], bool]) -> tuple[str, bool]:
+    """The files in whose beginning something is found, in words, and whether that is so of all.
 
     Only the first files are looked at: it is done at every start, and in each process.
     """
     looked_at = [*itertools.islice(files, _FILES)]
-    those = [file for file in looked_at if found(file)]
+    those = [file for file in looked_at if found(_looked_at(file))]
     if not those:
         return "", False
     more = f" and {len(those) - 1} more" if len(those) > 1 else ""
@@ -84,18 +108,8 @@ def _those(files: Collection[Path], found: Callable[[Path], bool]) -> tuple[str,
 def _looked_at(file: Path) -> bytes:
     """The beginning of a file; nothing of one that cannot be read."""
     with contextlib.suppress(BadFileError):
-        return b"".join(blocks(file, end=_LOOKED_AT))
+        return b"".join(blocks(file, end=LOOKED_AT))
     return b""
-
-
-def _is_utf8(file: Path) -> bool:
-    """Whether a file begins with UTF-8 that is more than ASCII; a bounded part of it is read."""
-    begin = _looked_at(file)
-    try:
-        decoder = codecs.getincrementaldecoder("utf-8")()  # the end may cut a character
-        return not begin.isascii() and not decoder.decode(begin).isascii()
-    except UnicodeDecodeError:
-        return False
 
 
 def _as_table(files: Collection[Path], config: DataConfig) -> str:

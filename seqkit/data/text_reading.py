@@ -12,7 +12,16 @@ from seqkit.data.files import blocks, head
 from seqkit.data.sound import reader
 from seqkit.errors import ConfigError
 
+LOOKED_AT = 1 << 18
+"""Bytes of a file by which its encoding is judged."""
 _C1 = re.compile(rb"[\x80-\x9f]")  # control characters in Latin-1
+_CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character of UTF-8
+_NO_CHANCE = 6
+"""So many of them, where no byte breaks the rules of UTF-8, are no chance.
+
+In the West another encoding breaks them with its first é or ł. In Chinese, which keeps to them
+most often, every second character or so does.
+"""
 
 
 def check_encoding(encoding: str) -> None:
@@ -56,7 +65,15 @@ def text_blocks(
         offset = read - len(error.object) + error.start
         byte = error.object[error.start]
         reason = f"byte {offset} (0x{byte:02x}) is not {encoding}"
-        raise BadFileError(file, reason, _advice(file, encoding, error.object)) from error
+        advice = _advice(file, encoding, error.object)
+        before = blocks(file, begin=max(begin, offset - LOOKED_AT), end=offset)
+        if _is_utf8(encoding) and _shows_utf8(b"".join(before)):
+            advice = (
+                f"the {offset - begin:,} bytes before it are UTF-8, so that something else is in "
+                "the file there: mend it, as with iconv -c -f utf-8 -t utf-8, which leaves such "
+                "bytes out, or read any file with data.kind=bytes"
+            )
+        raise BadFileError(file, reason, advice) from error
     except UnicodeError as error:
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file, encoding)) from error
 
@@ -100,6 +117,32 @@ def encoding_with_mark(encoding: str) -> str:
     return "utf-8-sig" if name == "utf-8" else name.removesuffix("-le").removesuffix("-be")
 
 
+def reads_as_utf8(text: bytes) -> bool:
+    """Whether bytes, whose end may cut a character, are UTF-8 that is more than ASCII."""
+    try:
+        return not codecs.getincrementaldecoder("utf-8")().decode(text).isascii()
+    except UnicodeDecodeError:
+        return False
+
+
+def begins_as_utf8(text: bytes) -> bool:
+    """Whether bytes are UTF-8 that is more than ASCII up to a byte that is none."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(text)
+    except UnicodeDecodeError as error:
+        return _shows_utf8(text[: error.start])
+    return False
+
+
+def _is_utf8(encoding: str) -> bool:
+    return codecs.lookup(encoding).name.startswith("utf-8")
+
+
+def _shows_utf8(text: bytes) -> bool:
+    """Whether bytes that can be read as UTF-8 hold more of its characters than by chance."""
+    return len(text) - len(text.translate(None, _CONTINUING)) >= _NO_CHANCE
+
+
 def reads_as_windows(text: bytes) -> bool:
     """Whether Windows-1252 has characters where Latin-1 has control characters for these bytes."""
     return bool(_C1.search(text)) and _decodes(text, "cp1252")
@@ -127,8 +170,9 @@ def _advice(file: Path, encoding: str, undecoded: bytes = b"") -> str:
         return f"it is sound; {SOUND_HINT}"
     if b"\0" in begin:
         return "it looks like no text at all: data.kind=bytes reads any file"
-    asked = codecs.lookup(encoding).name
-    if not asked.startswith("utf-8") and _decodes(undecoded or begin, "utf-8"):
+    looked_at = undecoded or begin
+    utf8 = _decodes(looked_at, "utf-8") or begins_as_utf8(looked_at)
+    if utf8 and not _is_utf8(encoding):
         return "it looks like text in UTF-8: give data.encoding=utf-8"
     likely = "cp1252" if reads_as_windows(undecoded) else "latin-1"
     return f"name its encoding, as in data.encoding={likely}, or read any file with data.kind=bytes"

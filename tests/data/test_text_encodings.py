@@ -141,6 +141,41 @@ def test_utf_8_is_named_where_another_encoding_is_asked_for(encoding: str, tmp_p
         load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
 
 
+GERMAN = "Größe, Straße, Übermut: „Ach“, sagte der König.\n" * 20
+RUSSIAN = "Все счастливые семьи похожи друг на друга.\n" * 20
+
+
+@pytest.mark.parametrize("block", [1 << 22, 7])
+@pytest.mark.parametrize(
+    ("text", "rest", "byte"),
+    [
+        (GERMAN, GERMAN.replace("„", '"').replace("“", '"').encode("latin-1"), "f6"),
+        (GERMAN, b"\xff" + GERMAN.encode(), "ff"),
+        (RUSSIAN, b"\xd0 " + RUSSIAN.encode(), "d0"),
+    ],
+)
+def test_utf_8_with_something_else_in_it_is_not_called_another_encoding(
+    text: str, rest: bytes, byte: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_BLOCK", block)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(text.encode() + rest)
+    offset = len(text.encode()) + ("Gr" in text and byte == "f6") * len("Gr")
+    said = (
+        rf"a\.txt: byte {offset} \(0x{byte}\) is not utf-8: the {offset:,} bytes before it are "
+        r"UTF-8, so that something else .* iconv -c .*data\.kind=bytes"
+    )
+    with pytest.raises(DataError, match=said) as told:
+        load(folder / "a.txt", tmp_path / "cache")
+    assert "data.encoding" not in str(told.value)
+    (folder / "b.txt").write_text("more")
+    with pytest.raises(DataError, match=f"{said}; data.on_bad_file=skip leaves such files out$"):
+        load(folder, tmp_path / "cache")
+    with pytest.raises(DataError, match=r"it looks like text in UTF-8: give data\.encoding=utf-8$"):
+        load(folder / "a.txt", tmp_path / "cache", encoding="ascii")
+
+
 def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a text", encoding="utf-16")
     with pytest.raises(DataError, match=r"a\.txt: not utf-8: .*data\.encoding=utf-16$"):

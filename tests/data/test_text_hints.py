@@ -64,6 +64,41 @@ def test_punctuation_of_windows_that_is_read_as_latin_1_is_told_about(tmp_path: 
     assert not load(tmp_path / "a.txt", tmp_path / "cache", encoding="latin-1").notes
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "cp1251"])
+def test_utf_8_up_to_a_byte_that_is_none_is_told_about(encoding: str, tmp_path: Path) -> None:
+    german = "Größe, Straße, Übermut\n" * 200
+    (tmp_path / "a.txt").write_bytes(german.encode() + german.encode("latin-1"))
+    (told,) = load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding).notes
+    assert told.startswith(f"there is UTF-8 at the beginning of the file ({tmp_path / 'a.txt'})")
+    assert told.endswith(f"data.encoding={encoding}: data.encoding=utf-8 names that byte")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Größe, Straße, Übermut: „Ach“, sagte er.", "cp1252"),
+        ("«Évidemment», dit-il… CAFÉ™, CAFÉ’S, À «Ç», où ça coûte 5 €.", "cp1252"),
+        ("THE CAFÉ® AND THE CAFÉ…, SAID ZOË’S “PÂTÉ” – Ä“", "cp1252"),
+        ("¿Qué? ¡Año nuevo! El niño volvió a España.", "latin-1"),
+        ("Zażółć gęślą jaźń, Łódź i Źdźbło.", "cp1250"),
+        ("Все счастливые семьи похожи друг на друга. «Ёж», сказал он.", "cp1251"),
+        ("ВСЕ СЧАСТЛИВЫЕ СЕМЬИ. Все счастливые семьи похожи.", "koi8-r"),
+        ("Όλες οι ευτυχισμένες οικογένειες μοιάζουν.", "cp1253"),
+        ("吾輩は猫である。名前はまだ無い。ニャーニャー泣いて", "shift_jis"),
+        ("吾輩は猫である。名前はまだ無い。ニャーニャー泣いて", "euc_jp"),
+        ("幸福的家庭都是相似的，不幸的家庭各有各的不幸。联通", "gbk"),
+        ("행복한 가정은 모두 모습이 비슷하고", "euc_kr"),
+    ],
+)
+def test_no_other_encoding_is_taken_for_utf_8(text: str, encoding: str, tmp_path: Path) -> None:
+    for begin in range(0, len(text), 5):  # a text may begin with any of these words
+        (tmp_path / "a.txt").write_bytes((text[begin:] + "\n" + text).encode(encoding))
+        config = DataConfig(path=[str(tmp_path)], encoding=encoding)
+        assert not text_hints.of([tmp_path / "a.txt"], config)
+        with pytest.raises(DataError, match=r"is not utf-8: name its encoding, as in"):
+            load(tmp_path / "a.txt", tmp_path / "cache")
+
+
 def test_only_the_first_files_are_looked_at(tmp_path: Path) -> None:
     for number in range(25):
         (tmp_path / f"{number:02}.txt").write_text("café\n", "utf-8" if number > 18 else "latin-1")
