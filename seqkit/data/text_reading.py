@@ -22,6 +22,7 @@ _NO_CHANCE = 6
 In the West another encoding breaks them with its first é or ł. In Chinese, which keeps to them
 most often, every second character or so does.
 """
+_CUT = "unexpected end of data"  # what Python says of a character that is cut
 
 
 def check_encoding(encoding: str) -> None:
@@ -61,21 +62,34 @@ def text_blocks(
             yield ends.decode(block)
         yield ends.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        # error.object is what the decoder had kept and the newest block: it ends where we read to.
-        offset = read - len(error.object) + error.start
-        byte = error.object[error.start]
-        reason = f"byte {offset} (0x{byte:02x}) is not {encoding}"
-        advice = _advice(file, encoding, error.object)
-        before = blocks(file, begin=max(begin, offset - LOOKED_AT), end=offset)
-        if _is_utf8(encoding) and _shows_utf8(b"".join(before)):
-            advice = (
-                f"the {offset - begin:,} bytes before it are UTF-8, so that something else is in "
-                "the file there: mend it, as with iconv -c -f utf-8 -t utf-8, which leaves such "
-                "bytes out, or read any file with data.kind=bytes"
-            )
-        raise BadFileError(file, reason, advice) from error
+        raise _undecodable(file, encoding, error, begin, read) from error
     except UnicodeError as error:
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file, encoding)) from error
+
+
+def _undecodable(
+    file: Path, encoding: str, error: UnicodeDecodeError, begin: int, read: int
+) -> BadFileError:
+    """What is wrong with a file that was read from byte `begin` to before byte `read`."""
+    # error.object is what the decoder had kept and the newest block: it ends where we read to.
+    offset = read - len(error.object) + error.start
+    utf8, size = _is_utf8(encoding), file.stat().st_size
+    before = blocks(file, begin=max(begin, offset - LOOKED_AT), end=offset)
+    surely = utf8 and _shows_utf8(b"".join(before))
+    if utf8 and error.reason == _CUT and read == size and (surely or size - offset > 1):
+        reason = f"ends in the middle of a UTF-8 character (byte {offset} of {size})"
+        return BadFileError(
+            file, reason, f"get the rest of it, or leave that out: head -c {offset} keeps the text"
+        )
+    advice = _advice(file, encoding, error.object)
+    if surely:
+        advice = (
+            f"the {offset - begin:,} bytes before it are UTF-8, so that something else is in the "
+            "file there: mend it, as with iconv -c -f utf-8 -t utf-8, which leaves such bytes out, "
+            "or read any file with data.kind=bytes"
+        )
+    reason = f"byte {offset} (0x{error.object[error.start]:02x}) is not {encoding}"
+    return BadFileError(file, reason, advice)
 
 
 def check_text(file: Path, encoding: str) -> None:

@@ -228,10 +228,23 @@ def test_what_is_meant_otherwise_is_refused_alone_and_beside_others(
     assert corpus.unreadable_files == 1
 
 
-def test_a_character_cut_off_at_the_end_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"abc\xe2\x82")
-    with pytest.raises(DataError, match="byte 3"):
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"abc\xe2\x82", r"ends in the middle of a UTF-8 character \(byte 3 of 5\)"),
+        (GERMAN.encode() + b"\xc3", r"ends in .* \(byte 1140 of 1141\): .*head -c 1140 keeps"),
+        (b"caf\xe9", r"byte 3 \(0xe9\) is not utf-8: name its encoding"),  # Latin-1 as well
+    ],
+)
+@pytest.mark.parametrize("block", [1 << 22, 3])
+def test_a_character_cut_off_at_the_end_is_named(
+    content: bytes, said: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_BLOCK", block)
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(DataError, match=rf"a\.txt: {said}") as told:
         load(tmp_path / "a.txt", tmp_path / "cache")
+    assert ("data.encoding" in str(told.value)) == ("name its" in said)
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "rot13", "hex", "a\x00b"])
