@@ -3,6 +3,7 @@
 import codecs
 import io
 import re
+import string
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from seqkit.errors import ConfigError
 
 LOOKED_AT = 1 << 18
 """Bytes of a file by which its encoding is judged."""
+_ENCODINGS = ("cp1251", "koi8-r", "shift_jis", "euc_jp", "latin-1")
+"""Those that are named where the bytes do not tell."""
+_ASCII = bytes(range(0x80))
 _C1 = re.compile(rb"[\x80-\x9f]")  # control characters in Latin-1
 _CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character of UTF-8
 _NO_CHANCE = 6
@@ -188,5 +192,17 @@ def _advice(file: Path, encoding: str, undecoded: bytes = b"") -> str:
     utf8 = _decodes(looked_at, "utf-8") or begins_as_utf8(looked_at)
     if utf8 and not _is_utf8(encoding):
         return "it looks like text in UTF-8: give data.encoding=utf-8"
-    likely = "cp1252" if reads_as_windows(undecoded) else "latin-1"
-    return f"name its encoding, as in data.encoding={likely}, or read any file with data.kind=bytes"
+    likely = ["cp1252" if reads_as_windows(undecoded) else "latin-1"]
+    if not _looks_western(begin + undecoded):
+        likely = [name for name in _ENCODINGS if _decodes(begin, name)]
+    named = " or ".join(filter(None, [", ".join(likely[:-1]), likely[-1]]))
+    return f"name its encoding, as in data.encoding={named}, or read any file with data.kind=bytes"
+
+
+def _looks_western(text: bytes) -> bool:
+    """Whether bytes may be Western European text, in an encoding of one byte a character.
+
+    There a few letters in a hundred are beyond ASCII, in short words a third of them.
+    """
+    letters = len(text) - len(text.translate(None, string.ascii_letters.encode()))
+    return 3 * len(text.translate(None, _ASCII)) <= letters

@@ -176,6 +176,30 @@ def test_utf_8_with_something_else_in_it_is_not_called_another_encoding(
         load(folder / "a.txt", tmp_path / "cache", encoding="ascii")
 
 
+JAPANESE = "吾輩は猫である。名前はまだ無い。\n" * 20
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "named"),
+    [
+        (GERMAN, "cp1252", "cp1252"),
+        (GERMAN.replace("„", '"').replace("“", '"'), "latin-1", "latin-1"),
+        ("Un été à la plage, où il fait si beau.\n", "latin-1", "latin-1"),
+        (RUSSIAN, "cp1251", "cp1251, koi8-r or latin-1"),
+        (RUSSIAN, "koi8-r", "cp1251, koi8-r or latin-1"),
+        (JAPANESE, "shift_jis", "cp1251, koi8-r, shift_jis or latin-1"),
+        (JAPANESE, "euc_jp", "cp1251, koi8-r, euc_jp or latin-1"),
+    ],
+)
+def test_several_encodings_are_named_where_the_bytes_do_not_tell(
+    text: str, encoding: str, named: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text(text, encoding)
+    said = f"is not utf-8: name its encoding, as in data.encoding={named}, or read any file"
+    with pytest.raises(DataError, match=said):
+        load(tmp_path / "a.txt", tmp_path / "cache")
+
+
 def test_another_medium_or_encoding_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a text", encoding="utf-16")
     with pytest.raises(DataError, match=r"a\.txt: not utf-8: .*data\.encoding=utf-16$"):

@@ -53,7 +53,7 @@ def test_utf_8_that_is_read_as_something_else_is_told_about(mixed: Path) -> None
 
 
 def test_punctuation_of_windows_that_is_read_as_latin_1_is_told_about(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("“café”…\n", "cp1252")
+    (tmp_path / "a.txt").write_text("“café au lait, please”…\n", "cp1252")
     with pytest.raises(DataError, match=r"byte 0 \(0x93\) .*, as in data\.encoding=cp1252, or"):
         load(tmp_path / "a.txt", tmp_path / "cache")
     (told,) = load(tmp_path / "a.txt", tmp_path / "cache", encoding="latin-1").notes
