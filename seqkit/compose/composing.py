@@ -28,11 +28,15 @@ from seqkit.recipe_files import user_recipe_folders
 from seqkit.renamed_keys import RENAMED
 
 FREE_TEXT = (
-    *("checkpoint", "data.path", "data.pattern", "init_from", "out", "run_dir", "runs"),
-    *("prompt", "prompt_audio", "prompt_file"),
+    *("checkpoint", "data.column", "data.path", "data.pattern", "init_from", "out"),
+    *("prompt", "prompt_audio", "prompt_file", "run_dir", "runs"),
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
-_PLACES = {*FREE_TEXT} - {"prompt", "data.pattern"}  # those that name files and folders
+_PLACES = {*FREE_TEXT} - {
+    "prompt",
+    "data.column",
+    "data.pattern",
+}  # those that name files and folders
 REPEATED = "data.path"
 """One of them, each value of which counts; of the others the last one does."""
 _POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)

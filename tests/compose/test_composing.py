@@ -141,7 +141,7 @@ PROMPTS = ("prompt", "prompt_audio", "prompt_file")  # one at a time
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=25)
 @given(
     st.fixed_dictionaries(
-        dict.fromkeys({*FREE_TEXT} - {"data.path", "data.pattern", *PROMPTS}, TEXT)
+        dict.fromkeys({*FREE_TEXT} - {"data.column", "data.path", "data.pattern", *PROMPTS}, TEXT)
     ),
     st.sampled_from(PROMPTS),
     TEXT,
@@ -172,12 +172,13 @@ def test_free_text_is_literal(values: dict[str, str], prompt: str, text: str) ->
     ],
 )
 def test_awkward_text_is_literal(value: str) -> None:
-    arguments = ["recipe=shakespeare", f"prompt={value}", f"data.path={value}"]
+    keys = ("prompt", "data.path", "data.column")
+    arguments = ["recipe=shakespeare", *(f"{key}={value}" for key in keys)]
     config = composed(arguments, [])
-    assert (config.prompt, config.data.path) == (value, [value])
+    assert (config.prompt, config.data.path, config.data.column) == (value, [value], value)
     (run,) = compose.sweep(arguments, [])
     again = composed(run, [])
-    assert (again.prompt, again.data.path) == (value, [value])
+    assert (again.prompt, again.data.path, again.data.column) == (value, [value], value)
 
 
 def test_several_paths_are_kept_in_their_order() -> None:
