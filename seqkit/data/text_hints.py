@@ -23,6 +23,7 @@ from seqkit.data.text_reading import (
 
 _FILES, _LINES = 20, 20
 """How many files are looked at, and how many lines of each table."""
+_LONG_NAME = 60  # characters, more than the name of a column has
 _MARKUP = {"RTF": ("{\\rtf",), "HTML": ("<!doctype html", "<html")}
 """How documents with markup begin."""
 
@@ -123,7 +124,16 @@ def _as_table(files: Collection[Path], config: DataConfig) -> str:
         told, part, read = "each line is a row of a table", "column", _columns
     else:
         return ""
-    found = [read(_beginning(file)) for file in itertools.islice(files, _FILES)]
+    begins = [_beginning(file) for file in itertools.islice(files, _FILES)]
+    found = [read(begin) for begin in begins]
+    if part == "column" and all(
+        len(_columns(begin, ";")) > max(1, len(names))
+        for begin, names in zip(begins, found, strict=True)
+    ):
+        return (
+            "each line is a row of a table with ; between its columns: to learn the text of one, "
+            "save it with commas, or as lines of JSON, for data.kind=hf"
+        )
     sizes = sum(found, Counter[str]())
     names = set.intersection(*map(set, found))
     if not names:
@@ -188,15 +198,20 @@ def _first_items(text: str) -> list[Any]:
     return items
 
 
-def _columns(text: str) -> Counter[str]:
+def _columns(text: str, delimiter: str = ",") -> Counter[str]:
     """How long the columns of CSV are; nothing where it is none, or has no names in front."""
     try:
-        names, *rows = csv.reader(_first_lines(text), strict=True)
+        names, *rows = csv.reader(_first_lines(text), strict=True, delimiter=delimiter)
     except (ValueError, csv.Error):
         return Counter()
-    if not all(names) or any(len(row) != len(names) for row in rows):
+    if not all(map(_is_name, names)) or any(len(row) != len(names) for row in rows):
         return Counter()
     return _sizes([dict(zip(names, row, strict=True)) for row in rows])
+
+
+def _is_name(name: str) -> bool:
+    """Whether a column may be called so: not what looks like a sentence."""
+    return 0 < len(name) < _LONG_NAME and not name.endswith((".", "!", "?"))
 
 
 def _sizes(rows: Sequence[dict[str, str]]) -> Counter[str]:

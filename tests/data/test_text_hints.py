@@ -132,6 +132,8 @@ TABLE = 'id,"said by"\n' + '1,"a long, long text"\n' * 3
         ("a.jsonl", LINES * 99 + '{"text": "cut', "data.column=text"),  # after what is looked at
         ("a.csv", TABLE, "each line is a row of a table: to learn the text of one column, give"),
         ("a.csv", TABLE, "data.column='said by'"),
+        ("a.csv", '1,"a long text!"\n' * 9, ""),  # no names in front
+        ("a.csv", f"1,{'a long text ' * 9}\n" * 9, ""),
         ("a.txt", LINES, ""),  # no data set by its name
         ("a.jsonl", LINES + "no JSON\n", "data.column=text"),
         ("a.jsonl", "no JSON\n" + LINES, ""),
@@ -154,6 +156,21 @@ def test_lines_of_json_and_csv_are_hinted_at(
     notices.clear()
     load_corpus(config, catalogue=Catalogue(), notice=notices.append, codec=corpus.codec)
     assert not notices  # where nothing is trained
+
+
+@pytest.mark.parametrize("text", ["a text", "a text, with a comma"])
+def test_a_table_with_semicolons_is_to_be_saved_otherwise(text: str, tmp_path: Path) -> None:
+    file, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    file.write_text(f"id;text;label\n1;{text};0\n2;a text;1\n")
+    config = DataConfig(path=[str(file)])
+    (told,) = text_hints.of([file], config)
+    assert told.startswith("each line is a row of a table with ; between its columns")
+    assert "save it with commas, or as lines of JSON" in told
+    other.write_text(TABLE)
+    assert not text_hints.of([file, other], config)
+    file.write_text("id,text; more\n1,a; b\n")
+    (told,) = text_hints.of([file], config)
+    assert "data.column='text; more'" in told
 
 
 def test_a_table_among_texts_is_a_text(tmp_path: Path) -> None:
