@@ -42,14 +42,22 @@ class TextFindings:
             "unknown": dict(self.unknown),
             "marked": [*map(str, self.marked)],
             "one_line": [*map(str, self.one_line)],
+            "of_windows": [*map(str, self.of_windows)],
+            "mixed": self.mixed,
         }
 
     def include(self, findings: Mapping[str, Any]) -> None:
         """Take in what was found in other files, or in other bytes of the same ones."""
         self.skipped += findings["skipped"]
-        self.unknown.update(findings.get("unknown", {}))  # not in older journals
-        for own, found in ((self.marked, "marked"), (self.one_line, "one_line")):
-            own.extend(file for file in map(Path, findings[found]) if file not in own)
+        self.unknown.update(findings.get("unknown", {}))  # not in older journals, as others below
+        self.mixed |= findings.get("mixed", False)
+        lists = {
+            "marked": self.marked,
+            "one_line": self.one_line,
+            "of_windows": self.of_windows,
+        }
+        for name, own in lists.items():
+            own.extend(file for file in map(Path, findings.get(name, [])) if file not in own)
 
     def add_line_ends(self, file: Path, ends: "LineEnds") -> None:
         """Take in what ends the lines of one file."""

@@ -1,7 +1,22 @@
 """What was found in texts is taken in from elsewhere."""
 
+from pathlib import Path
+
 from seqkit.config import DataConfig
-from seqkit.data.text_findings import TextFindings
+from seqkit.data.codecs import Characters
+from seqkit.data.text_findings import LineEnds, TextFindings
+
+
+def test_line_ends_of_windows_are_told_of_all_parts_of_a_file() -> None:
+    whole, ends = TextFindings(DataConfig()), LineEnds()
+    ends.look_at("one\r\ntwo\r\nthree\n")
+    for file in ("a.txt", "a.txt", "b.txt"):
+        part = TextFindings(DataConfig())
+        part.add_line_ends(Path(file), ends)
+        whole.include(part.as_json())
+    (told,) = whole.notes(Characters.from_text("a"))
+    assert told.startswith("some lines end in CR and LF")
+    assert "(in a.txt and 1 more)" in told
 
 
 def test_findings_of_the_version_before_have_no_characters() -> None:
