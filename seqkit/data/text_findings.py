@@ -12,6 +12,7 @@ from seqkit.data.text_reading import encoding_with_mark
 from seqkit.progress_line import counted
 
 _NAMED = 5  # characters in a line
+_SEVERAL = 10  # lines, below which a text that ends its own in LF may well have some in CR and LF
 
 
 @dataclass
@@ -23,7 +24,7 @@ class TextFindings:
         codec of one's own does not tell.
     marked: files that begin with a byte order mark.
     one_line: files whose lines end in CR alone.
-    of_windows: files most of whose lines end in CR and LF.
+    of_windows: files many of whose lines end in CR and LF.
     mixed: whether others of their lines end in LF alone.
     """
 
@@ -107,16 +108,24 @@ class TextFindings:
 
 @dataclass
 class LineEnds:
-    """What ends the lines of a text that is looked at piece by piece."""
+    """What ends the lines of a text that is looked at piece by piece.
+
+    pairs: how often LF follows CR.
+    """
 
     returns: int = 0
     newlines: int = 0
+    pairs: int = 0
+    _parted: bool = False
 
     def look_at(self, piece: str) -> None:
         """Count the line ends of one more piece."""
+        self.pairs += self._parted and piece.startswith("\n")
         if "\r" in piece:  # found many times faster than counted
             self.returns += piece.count("\r")
+            self.pairs += piece.count("\r\n")
         self.newlines += piece.count("\n")
+        self._parted = piece.endswith("\r")
 
     @property
     def one_line(self) -> bool:
@@ -125,8 +134,9 @@ class LineEnds:
 
     @property
     def of_windows(self) -> bool:
-        """Whether most lines end in CR and LF; the end of a piece may part the two."""
-        return bool(self.newlines) and self.returns > self.newlines // 2
+        """Whether many lines end in CR and LF: half of them, or 10 and one in a hundred."""
+        most = bool(self.newlines) and self.returns > self.newlines // 2
+        return most or self.pairs >= max(_SEVERAL, self.newlines / 100)
 
 
 def _shown(files: list[Path]) -> str:
