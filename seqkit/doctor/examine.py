@@ -145,7 +145,9 @@ def _of_text(
     }
     without_mark = encoding_with_mark(config.data.encoding)
     marked = 0 if config.data.of_rows else _marked(part, codec, without_mark)
-    faults = text_faults.of(found, odd, len(part), codec.kind, marked, without_mark)
+    faults = text_faults.of(
+        found, odd, len(part), codec.kind, marked, without_mark, in_shards=part.in_shards
+    )
     return {"text": facts}, [*faults]
 
 

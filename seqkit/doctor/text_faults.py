@@ -26,6 +26,7 @@ def of(
     kind: str = "text",
     marked: int = 0,
     without_mark: str = "utf-8-sig",
+    in_shards: bool = False,
 ) -> Iterator[Fault]:
     """The faults of a text, the worst first.
 
@@ -36,7 +37,9 @@ def of(
         kind: text or bytes.
         marked: how many documents begin with a byte order mark.
         without_mark: the encoding that leaves it out.
+        in_shards: they are read as they were prepared, whatever keys are given.
     """
+    advised = "prepare the data again with" if in_shards else "give"
     noun = "text" if kind == "text" else "content"
     occurring = int((found.counts > 0).sum())
     if occurring == 1:
@@ -57,7 +60,7 @@ def of(
     for entry in returns:
         yield Fault(
             f"{entry['count']:,} line ends have a CR, as on Windows or old Macs, which the model "
-            "would learn as a character: give data.newline=lf",
+            f"would learn as a character: {advised} data.newline=lf",
             {"newline": "lf"},
         )
     if marked:
@@ -82,8 +85,8 @@ def of(
     if (rare := rare_of(found)) > _RARE * occurring:
         most = max(1, occurring - rare)
         yield Fault(
-            f"{rare:,} of {occurring:,} symbols occur fewer than {FEW} times, too few to learn; "
-            f"data.max_vocabulary={most} data.unknown=skip would leave them out"
+            f"{rare:,} of {occurring:,} symbols occur fewer than {FEW} times, too few to learn: "
+            f"{advised} data.max_vocabulary={most} data.unknown=skip to leave them out"
         )
     if found.line_longest > _LONG_LINE:
         yield Fault(

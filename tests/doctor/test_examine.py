@@ -8,6 +8,7 @@ import pytest
 from seqkit.config import Config, DataConfig
 from seqkit.console import unseen
 from seqkit.data.load import load_corpus
+from seqkit.data.shards.prepare import prepare
 from seqkit.doctor import examine
 from seqkit.plugins import Catalogue
 
@@ -40,3 +41,22 @@ def test_texts_that_were_meant_otherwise_are_a_fault(tmp_path: Path) -> None:
     corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
     faults = [*map(str, examine.examine(config, corpus, unseen).faults)]
     assert any("1 of 2 files" in told and "as UTF-8, too" in told for told in faults)
+
+
+def test_what_was_prepared_is_to_be_prepared_again(tmp_path: Path) -> None:
+    text = "".join(f"{chr(0x4E00 + number)} some words\r\n" for number in range(400))
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    out = tmp_path / "shards"
+    prepare(
+        DataConfig(path=[str(tmp_path / "a.txt")]),
+        out,
+        catalogue=Catalogue(),
+        notice=lambda text: None,
+        processes=1,
+    )
+    for path, advised in ((tmp_path / "a.txt", "give"), (out, "prepare the data again with")):
+        config = Config(data=DataConfig(path=[str(path)]))
+        corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
+        faults = [*map(str, examine.examine(config, corpus, unseen).faults)]
+        for keys in ("data.newline=lf", "data.max_vocabulary=10 data.unknown=skip"):
+            assert any(f": {advised} {keys}" in told for told in faults)
