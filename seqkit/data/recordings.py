@@ -238,7 +238,7 @@ class Recordings:
                 self.left_out[f"shorter than {_SHORTEST * 1000:g} ms"] += 1
                 count = 0
             elif peak < _SILENT:
-                self.left_out["silent"] += 1
+                self.left_out[f"silent{self._cancelled(file)}"] += 1
                 count = 0
         if count:
             self.clipped += clipped
@@ -249,6 +249,13 @@ class Recordings:
             stream.truncate()
         return count
 
+    def _cancelled(self, file: Path) -> str:
+        """What is added of a file in whose mix nothing is heard, if there is in its channels."""
+        mixed = (self.config.channels, self.config.channel) == (1, "mix")
+        if mixed and any(np.abs(frames).max() >= _SILENT for frames in Reader(file).all_channels()):
+            return ", since its channels cancel: data.channel=0 reads one of them"
+        return ""
+
     def nothing_left(self) -> str:
         """Why no sound is left to learn from."""
         first = next(iter(self.source.files.values()))
@@ -258,8 +265,9 @@ class Recordings:
                 return str(self.bad.errors[0])
             return f"none of {count} files of sound can be read: {self.bad.errors[0]}"
         why = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
+        silence = "" if why else f"silence{self._cancelled(first)}"
         return (
-            f"{first}: nothing is left of the sound: {why or 'silence'}: a recording needs at "
+            f"{first}: nothing is left of the sound: {why or silence}: a recording needs at "
             f"least {_SHORTEST * 1000:g} ms that are not silent"
         )
 
