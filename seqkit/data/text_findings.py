@@ -48,7 +48,7 @@ class TextFindings:
         }
 
     def include(self, findings: Mapping[str, Any]) -> None:
-        """Take in what was found in other files, or in other bytes of the same ones."""
+        """Take in what was found in the files that follow, or in more bytes of the last one."""
         self.skipped += findings["skipped"]
         self.unknown.update(findings.get("unknown", {}))  # not in older journals, as others below
         self.mixed |= findings.get("mixed", False)
@@ -58,7 +58,9 @@ class TextFindings:
             "of_windows": self.of_windows,
         }
         for name, own in lists.items():
-            own.extend(file for file in map(Path, findings.get(name, [])) if file not in own)
+            for file in map(Path, findings.get(name, [])):
+                if own[-1:] != [file]:
+                    own.append(file)
 
     def add_line_ends(self, file: Path, ends: "LineEnds") -> None:
         """Take in what ends the lines of one file."""

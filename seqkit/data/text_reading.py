@@ -23,8 +23,8 @@ _CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character 
 _NO_CHANCE = 6
 """So many of them, where no byte breaks the rules of UTF-8, are no chance.
 
-In the West another encoding breaks them with its first é or ł. In Chinese, which keeps to them
-most often, every second character or so does.
+In the West another encoding breaks them with its first é or ł, in GBK, which keeps to them most
+often, with four characters of five.
 """
 _CUT = "unexpected end of data"  # what Python says of a character that is cut
 
