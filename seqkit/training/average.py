@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from seqkit.model.char_rnn import CharRNN
+from seqkit.training.saved_state import require_tensors
 
 
 class WeightAverage:
@@ -44,7 +45,8 @@ class WeightAverage:
         """Go on from what `tensors` returned; others are passed over.
 
         Raises:
-            KeyError, RuntimeError: there is none, or it belongs to another model.
+            ValueError: there is none, or it belongs to another model.
         """
+        require_tensors(tensors, self.tensors())
         for name, own in self.tensors().items():
             own.copy_(tensors[name])

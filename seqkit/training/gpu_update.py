@@ -64,7 +64,6 @@ class GpuUpdate:
         settings: clip_value, clip_norm, exploded and patience.
 
         Raises:
-            ValueError: the moments are another network's.
             DeviceError: this PyTorch cannot compile kernels for this GPU.
         """
         device = weights.flat_gradient.device
@@ -137,8 +136,6 @@ def _pieces(
         tensors = {"parameter": own, "first": first, "second": moments.get("exp_avg_sq")}
         tensors |= {"steps": moments.get("step"), "average": average, "copy": copy}
         for name, values in tensors.items():
-            if name in ("first", "second") and values is not None and values.shape != own.shape:
-                raise ValueError(f"moments of shape {tuple(values.shape)} for {tuple(own.shape)}")
             piece[name] = 0 if values is None else values.data_ptr()
         piece["gradient"] = int(gradient.storage_offset())
         piece["count"] = own.numel()

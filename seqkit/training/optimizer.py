@@ -10,6 +10,7 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.errors import DeviceError
 from seqkit.training.gpu_update import GpuUpdate
+from seqkit.training.saved_state import require_tensors
 from seqkit.training.weights import TrainingWeights
 
 Kind = TypeVar("Kind", bound=torch.optim.Optimizer)
@@ -143,33 +144,51 @@ class Updater:
         return self.moments() | scaling | left_out
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Go on from what `state` returned; other tensors are passed over.
+        """Go on from what `state` returned; tensors of others are passed over.
 
         Raises:
-            TypeError, ValueError, RuntimeError: it belongs to another model or update rule.
+            ValueError: it belongs to another model or update rule, or is not whole.
         """
         moments: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in tensors.items():
-            if name.startswith("optimizer."):
-                _, index, moment = name.split(".")
-                moments.setdefault(int(index), {})[moment] = tensor
+        for name, tensor in self._own_moments(tensors).items():
+            _, index, moment = name.split(".")
+            moments.setdefault(int(index), {})[moment] = tensor
+        scaling = self._scaling() if self._scaled else {}
+        if not scaling.keys() & tensors.keys():  # it ran in another precision before
+            scaling = {}
+        left_out = {"left_out": self.left_out} if "left_out" in tensors else {}
+        require_tensors(tensors, scaling | left_out)
         blank = self._optimizer.state_dict()
         rates = [group["lr"] for group in self._optimizer.param_groups]
         self._optimizer.load_state_dict({**blank, "state": blank["state"] | moments})
         for group, rate in zip(self._optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
-        if self._scaled and "scale" in tensors:  # not if it ran in another precision before
-            self.scale.copy_(tensors["scale"])
-            self._growth.copy_(tensors["growth"])
-        if "left_out" in tensors:
-            self.left_out.copy_(tensors["left_out"])
+        for name, own in (scaling | left_out).items():
+            own.copy_(tensors[name])
         self._on_gpu = self._gpu_update()
+
+    def _own_moments(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The moments among the tensors of a state, all those of this optimizer.
+
+        There are none where SGD runs with momentum, and ran without, or the other way round.
+
+        Raises:
+            ValueError: one is missing, one too many, or of another shape or dtype.
+        """
+        wanted = self.moments()
+        saved = {name: own for name, own in tensors.items() if name.startswith("optimizer.")}
+        if isinstance(self._optimizer, torch.optim.SGD) and not (saved and wanted):
+            return {}
+        require_tensors(saved, wanted)
+        if others := saved.keys() - wanted.keys():
+            raise ValueError(f"{min(others)} belongs to no weights of this network")
+        return saved
 
 
 def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.optim.Optimizer:
     """AdamW, or SGD with momentum; only the matrices decay.
 
-    On a GPU its moments are there from the beginning, as zeros.
+    The moments are there from the beginning, as zeros.
     """
     device = parameters[0].device
     groups: list[dict[str, Any]] = [
@@ -191,8 +210,7 @@ def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.o
         fused=True,
         capturable=device.type == "cuda",
     )
-    if device.type == "cuda":
-        adam.state.update({p: _moments(p) for p in parameters})
+    adam.state.update({p: _moments(p) for p in parameters})
     return adam
 
 

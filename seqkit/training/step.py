@@ -19,6 +19,7 @@ from seqkit.model.persistent import launch
 from seqkit.ranks import ALONE, Ranks
 from seqkit.training.noise import Noise
 from seqkit.training.optimizer import Updater
+from seqkit.training.saved_state import require_tensors
 from seqkit.training.weights import TrainingWeights
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
@@ -275,19 +276,17 @@ class TrainingStep:
         """Go on from what `state` returned, with the parameters as they now are.
 
         Raises:
-            KeyError, TypeError, ValueError, RuntimeError: it belongs to another model or batch.
+            ValueError: it belongs to another model or batch, or is not whole.
         """
+        size = self._state.h.shape[0], self._lanes.batch_size, self._state.h.shape[2]
+        carried = torch.empty(size, dtype=torch.float32, device="meta")  # of all processes
+        wanted = {"state.h": carried, "state.c": carried, "nats": self._nats}
+        require_tensors(tensors, wanted)
         self._updater.restore(tensors)
         if self.weights.average is not None:
             self.weights.average.restore(tensors)
         lanes = self._lanes.own
         for name, own in (("state.h", self._state.h), ("state.c", self._state.c)):
-            expected = (own.shape[0], self._lanes.batch_size, own.shape[2])
-            if tensors[name].shape != expected:
-                raise ValueError(
-                    f"carried state (L, B, H) is {tuple(tensors[name].shape)}, "
-                    f"this run's {expected}"
-                )
             own[:, : len(lanes)] = tensors[name][:, lanes.start : lanes.stop]
         # What was not reported yet is added up over the processes when it is: it counts once.
         self._nats.copy_(tensors["nats"]) if self._ranks.leads else self._nats.zero_()

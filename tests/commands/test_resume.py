@@ -150,7 +150,7 @@ def test_going_on_by_force_with_other_lanes_is_refused_in_a_line(
     assert run(*given, "train.max_steps=3").code == 0
     more = run(*given, "train.max_steps=5", "resume=force", "train.batch_size=8")
     assert more.code == 4
-    assert "(L, B, H) is (2, 4, 24), this run's (2, 8, 24)" in more.err
+    assert "state.h is (2, 4, 24) in float32, and has to be (2, 8, 24) in float32" in more.err
     changed = run(*given, "train.max_steps=5", "resume=force", "optimizer.kind=sgd")
     assert changed.code == 2
     precise = run(*given, "train.max_steps=5", "resume=force", "train.precision=bf16")

@@ -39,5 +39,5 @@ def test_it_goes_on_from_what_was_kept() -> None:
     other.restore({"more": torch.zeros(1), **average.tensors()})
     for a, b in zip(average.model.parameters(), other.model.parameters(), strict=True):
         assert torch.equal(a, b)
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match=r"average\.0 is missing"):
         other.restore({})

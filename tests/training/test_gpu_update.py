@@ -112,7 +112,7 @@ def test_it_goes_on_from_what_pytorchs_left(kind: str, monkeypatch: pytest.Monke
 def test_other_moments_are_refused(kind: str) -> None:
     own, _ = updater(kind, device="cuda")
     other, _ = updater(kind, device="cuda", hidden=7)
-    with pytest.raises(ValueError, match="moments of shape"):
+    with pytest.raises(ValueError, match=r"optimizer\.\d+\.\w+ is \("):
         own.restore(other.state())
 
 
@@ -186,7 +186,8 @@ def test_the_scale_grows_in_time_and_never_beyond_bounds() -> None:
     own, weights = updater(device="cuda", scaled=True)
     own.set_rate(0.01)
     for scale, grown in ((1024.0, 2048.0), (3e38, 3e38)):
-        state = own.state() | {"scale": torch.tensor(scale), "growth": torch.tensor(1999)}
+        growth = torch.tensor(1999, dtype=torch.int32)
+        state = own.state() | {"scale": torch.tensor(scale), "growth": growth}
         own.restore(state)
         fill(weights, 1, 1.0)
         own.update()

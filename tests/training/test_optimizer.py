@@ -74,7 +74,8 @@ def test_an_update_that_overflows_is_skipped_and_halves_the_scale(kind: str) -> 
     assert float(made.scale) == LARGEST / 2
     assert all(torch.equal(a, b) for a, b in zip(before, weights.parameters, strict=True))
     assert all(bool((moment == 0).all()) for moment in made.moments().values())
-    made.restore({"scale": torch.tensor(1024.0), "growth": torch.tensor(1999), **made.moments()})
+    growth = torch.tensor(1999, dtype=torch.int32)
+    made.restore({"scale": torch.tensor(1024.0), "growth": growth, **made.moments()})
     fill(weights, 1.0)
     made.update()
     assert float(made.scale) == 2048.0
@@ -162,6 +163,29 @@ def test_a_restored_updater_goes_on_to_the_last_bit(kind: str) -> None:
         made.update()
     for own, other in zip(weights.parameters, others.parameters, strict=True):
         assert torch.equal(own, other)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "sgd"])
+def test_moments_of_other_weights_are_refused(kind: str) -> None:
+    (made, _), (other, _) = updater(kind), updater(kind)
+    state = made.state()
+    whole = next(name for name in state if name.startswith("optimizer.0."))
+    small = {name: values.new_zeros(1) for name, values in state.items()}
+    for given in (small, {name: own for name, own in state.items() if name != whole}):
+        with pytest.raises(ValueError, match=f"{whole} is "):
+            other.restore(given)
+
+
+def test_sgd_may_go_on_with_a_momentum_that_it_did_not_have_before() -> None:
+    (with_momentum, weights), (without, _) = updater("sgd"), updater("sgd", momentum=0.0)
+    with_momentum.set_rate(0.1)
+    fill(weights, 0.3)
+    with_momentum.update()
+    without.restore(with_momentum.state())
+    assert not without.state()
+    other, _ = updater("sgd")
+    other.restore(without.state())
+    assert not any(bool(moment.any()) for moment in other.moments().values())
 
 
 CHANGED = "PyTorch has changed its optimizers: see whether _uncompiled in optimizer.py still holds"

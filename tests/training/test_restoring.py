@@ -1,5 +1,7 @@
 """A training goes on from a saved state to the last bit."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -101,5 +103,32 @@ def test_a_restored_training_goes_on_to_the_last_bit_on_a_gpu(precision: str) ->
 @pytest.mark.parametrize("batch", [3, 5])
 def test_a_state_of_another_shape_is_refused(batch: int) -> None:
     values, tensors = trainer(batch=batch).state()
-    with pytest.raises(CheckpointError, match=r"\(L, B, H\)"):
+    with pytest.raises(CheckpointError, match=rf"state\.h is \(2, {batch}, 12\)"):
         trainer(batch=4).restore(values, tensors)
+
+
+def saved() -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """A state with all tensors that there are, after three steps."""
+    made = trainer(average=0.9)
+    for _ in range(3):
+        made.update()
+    return made.state()
+
+
+@pytest.mark.parametrize("name", ["optimizer.1.exp_avg", "average.2", "state.c", "nats"])
+def test_a_tensor_of_the_state_that_is_another_or_missing_is_refused(name: str) -> None:
+    values, tensors = saved()
+    own = tensors.pop(name)
+    others = {f"{name} is missing": None, "in float16, and has to be": own.half()}
+    others[rf"{name} is \(1, 1\) in"] = own.new_zeros(1, 1)
+    for said, other in others.items():
+        given = tensors if other is None else {**tensors, name: other}
+        with pytest.raises(CheckpointError, match=said):
+            trainer(average=0.9).restore(values, given)
+
+
+@pytest.mark.parametrize("name", ["optimizer.99.step", "optimizer.0.max_exp_avg_sq", "optimizer.x"])
+def test_moments_that_no_weights_have_are_refused(name: str) -> None:
+    values, tensors = saved()
+    with pytest.raises(CheckpointError, match=f"{name} belongs to no weights of this network"):
+        trainer(average=0.9).restore(values, tensors | {name: torch.zeros(())})

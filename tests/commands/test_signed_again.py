@@ -1,0 +1,38 @@
+"""Checkpoints that somebody changed and signed again: refused in a line that says why."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqkit.runs.checkpoint import Checkpoint
+from tests.conftest import Run, saved
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.fixture
+def changed(trained: Path, tmp_path: Path) -> Callable[[Callable[[Checkpoint], object]], Path]:
+    """A run whose last checkpoint a function has changed."""
+
+    def call(change: Callable[[Checkpoint], object]) -> Path:
+        folder = tmp_path / "a"
+        shutil.copytree(trained, folder)
+        last = saved(folder)
+        change(last)
+        last.save(folder / "checkpoints" / "last.safetensors")
+        return folder
+
+    return call
+
+
+def test_moments_of_another_shape_end_in_a_line(
+    changed: Callable[[Callable[[Checkpoint], object]], Path], run: Run
+) -> None:
+    small = {f"optimizer.1.{name}": torch.zeros(1) for name in ("exp_avg", "exp_avg_sq")}
+    folder = changed(lambda last: last.training_tensors.update(small))
+    refused = run(f"run_dir={folder}", "resume=auto", "train.max_steps=152")
+    assert (refused.code, refused.err.count("\n")) == (4, 1), refused.err
+    assert "optimizer.1.exp_avg is (1,) in float32, and has to be (" in refused.err
