@@ -110,6 +110,7 @@ def _pieces(
     if codec.kind != "audio":
         return path.stat().st_size, files.blocks(path)
     recording = Reader(path)
+    recording.require_convertible(codec.sample_rate)
     size = -(-recording.frames * codec.sample_rate // recording.sample_rate) * codec.phases
     return size, _symbols(recording, codec, channel)
 

@@ -4,7 +4,7 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 `check` the ranges. `docs/config.md` is the same table in prose, and a test keeps the two together.
 """
 
-from seqkit.config.data import DataConfig
+from seqkit.config.data import HIGHEST_RATE, DataConfig
 from seqkit.config.dynamic import DynamicConfig
 from seqkit.config.model import ARITHMETIC_KEYS, ModelConfig, check_model
 from seqkit.config.root import Config, check, options
@@ -14,6 +14,7 @@ from seqkit.config.training import OptimizerConfig, TrainConfig
 
 __all__ = [
     "ARITHMETIC_KEYS",
+    "HIGHEST_RATE",
     "TEMPERATURE",
     "Config",
     "DataConfig",

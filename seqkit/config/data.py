@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from seqkit.checking import option
 
+HIGHEST_RATE = 384_000
+"""Hertz of sound that is learnt and made; the highest that recorders of sound have."""
+
 
 @dataclass
 class DataConfig:
@@ -51,7 +54,10 @@ class DataConfig:
         0, "keep only so many characters, the most frequent ones; 0 keeps all", minimum=0
     )
     sample_rate: int = option(
-        0, "hertz that sound is resampled to; 0 keeps the files' own", minimum=0, maximum=384000
+        0,
+        "hertz that sound is resampled to; 0 keeps the files' own",
+        minimum=0,
+        maximum=HIGHEST_RATE,
     )
     channel: str = option("mix", "the channel of sound to read, from 0; mix takes their mean")
     channels: int = option(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from seqkit.checking import option
+from seqkit.config.data import HIGHEST_RATE
 
 TEMPERATURE = 0.8
 """Of samples, where neither the command line nor a recipe has one."""
@@ -34,5 +35,5 @@ class SampleConfig:
         0,
         "generate: hertz of the sound that is written to files; 0 takes the model's",
         minimum=0,
-        maximum=384000,
+        maximum=HIGHEST_RATE,
     )

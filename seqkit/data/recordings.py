@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from seqkit.config import DataConfig
+from seqkit.config import HIGHEST_RATE, DataConfig
 from seqkit.data import codecs
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Quantiser
@@ -84,9 +84,14 @@ class Recordings:
         `measured` makes this pass at a sample rate; by default it is made here, file by file.
 
         Raises:
-            DataError: a file cannot be read, or none holds sound.
+            DataError: a file cannot be read, none holds sound, or their rate is too high.
         """
         rate = self.config.sample_rate or self._common_rate()
+        if rate > HIGHEST_RATE:
+            raise DataError(
+                f"{next(iter(self.source.files.values()))}: a sample rate of {rate} Hz, and "
+                f"{HIGHEST_RATE} is the highest that is learnt: give data.sample_rate=48000"
+            )
         gain = 1.0
         if self.config.gain != "none":
             loudness = (measured or self._measured)(rate)
@@ -191,6 +196,7 @@ class Recordings:
     def _frames(self, file: Path, rate: int, channels: int) -> Iterator[Frames]:
         """The samples (n, C) of a file, in blocks, at a rate in hertz."""
         opened = Reader(file)
+        opened.require_convertible(rate)
         blocks = self._counted(opened, channels)
         yield from resampled(blocks, opened.sample_rate, rate, channels)
         if opened.sample_rate != rate:

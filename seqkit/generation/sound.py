@@ -96,6 +96,7 @@ class Sound:
             return np.zeros(0, dtype=np.uint8)
         opened, channels = reader.Reader(prompt.audio), self._codec.channels
         rates = opened.sample_rate, self._codec.sample_rate
+        opened.require_convertible(self._codec.sample_rate)
         blocks = resample.resampled(opened.frames_of(channels), *rates, channels)
         return self._encode(f"prompt_audio={prompt.audio}", np.concatenate(list(blocks)), notice)
 

@@ -97,6 +97,10 @@ def test_sound_comes_back_as_the_wav_of_its_symbols(
     done = run("decompress", *words, f"data.path={tmp_path / 'a'}", f"out={tmp_path / 'a.ogg'}")
     assert done.code == 2
     assert "NAME.wav" in done.err
+    soundfile.write(tmp_path / "slow.wav", np.zeros(100), 1)
+    done = run("compress", *words, f"data.path={tmp_path / 'slow.wav'}", f"out={tmp_path / 'c'}")
+    assert (done.code, "says 1 Hz, which is too little for 4000 Hz" in done.err) == (3, True)
+    assert not (tmp_path / "c").exists()
 
 
 def test_damage_leaves_nothing_behind(run: Run, trained: Path, packed: Path) -> None:

@@ -7,14 +7,18 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqkit.data.codecs import MuLaw
 from seqkit.runs.checkpoint import Checkpoint
 from tests.conftest import Run, saved
 
 pytestmark = pytest.mark.faults
 
 
+Changed = Callable[[Callable[[Checkpoint], object]], Path]
+
+
 @pytest.fixture
-def changed(trained: Path, tmp_path: Path) -> Callable[[Callable[[Checkpoint], object]], Path]:
+def changed(trained: Path, tmp_path: Path) -> Changed:
     """A run whose last checkpoint a function has changed."""
 
     def call(change: Callable[[Checkpoint], object]) -> Path:
@@ -28,11 +32,23 @@ def changed(trained: Path, tmp_path: Path) -> Callable[[Callable[[Checkpoint], o
     return call
 
 
-def test_moments_of_another_shape_end_in_a_line(
-    changed: Callable[[Callable[[Checkpoint], object]], Path], run: Run
-) -> None:
+def test_moments_of_another_shape_end_in_a_line(changed: Changed, run: Run) -> None:
     small = {f"optimizer.1.{name}": torch.zeros(1) for name in ("exp_avg", "exp_avg_sq")}
     folder = changed(lambda last: last.training_tensors.update(small))
     refused = run(f"run_dir={folder}", "resume=auto", "train.max_steps=152")
     assert (refused.code, refused.err.count("\n")) == (4, 1), refused.err
     assert "optimizer.1.exp_avg is (1,) in float32, and has to be (" in refused.err
+
+
+def test_a_codec_with_a_sample_rate_beyond_the_key_s_is_refused(
+    changed: Changed, run: Run, tmp_path: Path
+) -> None:
+    def change(last: Checkpoint) -> None:
+        last.codec = MuLaw(2, 8000)
+        last.codec.sample_rate = 10**12
+
+    folder = changed(change)
+    file = folder / "checkpoints" / "last.safetensors"
+    refused = run("generate", f"checkpoint={file}", f"out={tmp_path / 'x.wav'}")
+    assert (refused.code, refused.err.count("\n")) == (4, 1), refused.err
+    assert "a sample rate is 1 to 384000 Hz, not 1000000000000" in refused.err

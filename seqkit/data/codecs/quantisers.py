@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.checking import check_type
+from seqkit.config import HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.sound import Frames, Wave, mu_law
 from seqkit.errors import ConfigError
@@ -56,8 +57,8 @@ class Quantiser(ABC):
         check_type("gain", gain, float)
         if not 2 <= levels <= MOST_LEVELS:
             raise ValueError(f"a quantiser has 2 to {MOST_LEVELS} levels, not {levels}")
-        if sample_rate < 1:
-            raise ValueError(f"a sample rate is above 0, not {sample_rate}")
+        if not 1 <= sample_rate <= HIGHEST_RATE:
+            raise ValueError(f"a sample rate is 1 to {HIGHEST_RATE} Hz, not {sample_rate}")
         if not (math.isfinite(gain) and gain > 0):
             raise ValueError(f"a gain is finite and above 0, not {gain}")
         if channels not in (1, 2):
@@ -85,9 +86,10 @@ class Quantiser(ABC):
         levels, rate, gain = spec.get("levels"), spec.get("sample_rate"), spec.get("gain")
         if not (isinstance(levels, int) and isinstance(rate, int) and isinstance(gain, float)):
             raise ValueError("a spec of a quantiser has levels, a sample_rate and a gain")
-        return cls.of(
-            levels, rate, gain, spec.get("channels", 1), spec.get("symbols_per_sample", 1)
-        )
+        channels, digits = spec.get("channels", 1), spec.get("symbols_per_sample", 1)
+        if not (isinstance(channels, int) and isinstance(digits, int)):
+            raise ValueError("a spec of a quantiser has whole channels and symbols_per_sample")
+        return cls.of(levels, rate, gain, channels, digits)
 
     @classmethod
     def of(

@@ -27,6 +27,9 @@ FRAMES = 1 << 13
 _OPEN_SIZES = (0x7FFFF000, 0x7FFFFFFF, 0x80000000)
 _OPEN_SIZES_FROM = 0xFFFFFFFF - (1 << 10)  # the largest size, or that less a header
 _LAST_PAGE = 1 << 16  # bytes; no page of an OGG is longer
+# Times that resampling may make a file longer. From 4000 Hz, the least that recorders of sound
+# have, to the highest rate of a model it is 96; 1 Hz in a header makes terabytes of megabytes.
+_MOST_GROWTH = 100
 _UNKNOWN = 1 << 62  # frames; libsndfile reports more where the header does not say
 
 
@@ -69,6 +72,15 @@ class Reader:
         if channel != "mix" and int(channel) >= self.channels:
             raise BadFileError(
                 self.path, f"data.channel={channel}: it has {self.channels} channel(s), from 0"
+            )
+
+    def require_convertible(self, rate: int) -> None:
+        """Raise BadFileError if the file would become far longer at a sample rate in hertz."""
+        if rate > _MOST_GROWTH * self.sample_rate:
+            raise BadFileError(
+                self.path,
+                f"its header says {self.sample_rate} Hz, which is too little for {rate} Hz",
+                f"give it its true sample rate; {-(-rate // _MOST_GROWTH)} Hz is the least",
             )
 
     def blocks(self, channel: str = "mix", most: int = FRAMES) -> Iterator[Wave]:

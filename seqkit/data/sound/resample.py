@@ -18,7 +18,7 @@ from seqkit.data.sound.torchaudio_import import torchaudio
 _ZEROS = 16  # zero crossings of the sinc on each side
 _ROLLOFF = 0.97  # the filter's corner, as a share of the lower Nyquist frequency
 _LARGEST_TABLE = 1 << 24  # entries; rates without a common divisor would need gigabytes
-_ROWS = 1 << 14  # output samples computed at a time without a table
+_TAPS = 1 << 20  # factors of the filter that are computed at a time without a table
 
 
 def resampled(
@@ -144,8 +144,9 @@ def _interpolation(count_in: int, count_out: int) -> Callable[[Tensor], Tensor]:
         count = -(-wave.numel() * count_out // count_in)
         padded = np.pad(wave.numpy(), width + 1).astype(np.float64)
         blocks = [np.zeros(0)]
-        for begin in range(0, count, _ROWS):
-            scaled = np.arange(begin, min(begin + _ROWS, count), dtype=np.int64) * count_in
+        rows = max(_TAPS // offsets.size, 1)
+        for begin in range(0, count, rows):
+            scaled = np.arange(begin, min(begin + rows, count), dtype=np.int64) * count_in
             centre, phase = scaled // count_out, scaled % count_out / count_out
             t = (offsets - phase[:, None]) * scale
             window = np.cos(np.clip(t / _ZEROS, -1, 1) * np.pi / 2) ** 2
