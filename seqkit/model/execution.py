@@ -71,7 +71,7 @@ class Execution:
             values["kernel"] = "stacked" if values.pop("one_call") else "layerwise"
         try:
             return cls(str(values["kernel"]), str(values["precision"]), int(values["lanes"]))
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"not an execution: {dict(record)}") from error
 
 

@@ -1,8 +1,46 @@
 """What a checkpoint keeps of a training, checked before the training goes on with it."""
 
+import dataclasses
 from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from torch import Tensor
+
+from seqkit.checking import check_type
+from seqkit.training.progress import TrainingProgress
+from seqkit.training.time_budget import Spent
+
+Record = TypeVar("Record")
+_MOST = 2.0**53  # steps, symbols, seconds: beyond it a float does not count on
+_LONGEST = 40  # characters of a wrong number in a message
+_ANY_SIGN = ("best_loss",)  # of one that is all but 0, rounding may decide
+
+
+def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, Spent]:
+    """How far a training has come and what time it took, from the values of its state.
+
+    Raises:
+        ConfigError: a value of another type.
+        TypeError: one that is not known here.
+        ValueError: a number that is not finite, below 0, or beyond all that is ever counted.
+    """
+    progress = _read(TrainingProgress, "progress", values.get("progress"))
+    # Before 0.2.0 only the time of the steps themselves was recorded.
+    return progress, _read(Spent, "time", values.get("time", {"seconds": progress.seconds}))
+
+
+def _read(kind: type[Record], name: str, values: Any) -> Record:
+    check_type(name, values, dict)
+    made = kind(**values)
+    for item in dataclasses.fields(made):  # type: ignore[arg-type]
+        value = getattr(made, item.name)
+        check_type(f"{name}.{item.name}", value, item.type)
+        least = -_MOST if item.name in _ANY_SIGN else 0
+        if isinstance(value, int | float) and not least <= value <= _MOST:
+            raise ValueError(
+                f"{name}.{item.name}={str(value)[:_LONGEST]} is no number of a training"
+            )
+    return made
 
 
 def require_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:

@@ -12,16 +12,17 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.errors import CheckpointError, DivergedError
+from seqkit.errors import CheckpointError, ConfigError, DivergedError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.ranks import ALONE, Ranks
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.reports import ReportPace
+from seqkit.training.saved_state import read_numbers
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
-from seqkit.training.time_budget import Spent, TimeBudget
+from seqkit.training.time_budget import TimeBudget
 from seqkit.training.validation import Validation
 from seqkit.training.validator import Validator
 
@@ -286,12 +287,10 @@ class Trainer:
             CheckpointError: the state belongs to another model or batch size.
         """
         try:
+            self.progress, self._time.spent = read_numbers(values)
             self._step.restore(tensors)
-            self.progress = TrainingProgress(**values["progress"])
-            # Before 0.2.0 only the time of the steps themselves was recorded.
-            self._time.spent = Spent(**values.get("time", {"seconds": self.progress.seconds}))
             self._validator.restore()
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
 
 

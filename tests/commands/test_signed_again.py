@@ -40,6 +40,17 @@ def test_moments_of_another_shape_end_in_a_line(changed: Changed, run: Run) -> N
     assert "optimizer.1.exp_avg is (1,) in float32, and has to be (" in refused.err
 
 
+def test_a_number_that_is_none_ends_in_a_line(changed: Changed, run: Run) -> None:
+    def change(last: Checkpoint) -> None:
+        assert last.training is not None
+        last.training["time"]["seconds"] = float("-inf")
+        last.training["execution"]["lanes"] = float("inf")
+
+    refused = run(f"run_dir={changed(change)}", "resume=auto", "train.max_steps=152")
+    assert refused.code == 4, refused.err
+    assert refused.err.endswith("time.seconds=-inf is no number of a training\n")
+
+
 def test_a_codec_with_a_sample_rate_beyond_the_key_s_is_refused(
     changed: Changed, run: Run, tmp_path: Path
 ) -> None:

@@ -132,3 +132,28 @@ def test_moments_that_no_weights_have_are_refused(name: str) -> None:
     values, tensors = saved()
     with pytest.raises(CheckpointError, match=f"{name} belongs to no weights of this network"):
         trainer(average=0.9).restore(values, tensors | {name: torch.zeros(())})
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("progress.symbols", "x"),
+        ("progress.reported_symbols", "x"),
+        ("progress.reported_step", [1]),
+        ("progress.step", -1),
+        ("progress.step", 10**30),
+        ("progress.best_loss", float("nan")),
+        ("time.seconds", float("-inf")),
+        pytest.param("time.seconds", 10**400, id="time.seconds-huge"),
+        ("time.sampled", ""),
+        ("time.closing", None),
+        ("progress", [1]),
+        ("time", None),
+    ],
+)
+def test_a_number_of_the_state_that_is_none_is_refused(place: str, value: object) -> None:
+    values, tensors = saved()
+    record, _, name = place.partition(".")
+    values[record] = values[record] | {name: value} if name else value
+    with pytest.raises(CheckpointError, match=rf"does not fit this run: {place}="):
+        trainer(average=0.9).restore(values, tensors)
