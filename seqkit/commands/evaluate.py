@@ -97,6 +97,7 @@ def _prediction(
         score = _score(config, saved, part, chosen, bar.update, ranks)
     if not ranks.leads:
         return {}
+    scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
     with console.progress("baselines", baselines.passes(corpus.codec) * len(part)) as bar:
         beside = baselines.beside_score(part, corpus, bar.update)
     return {

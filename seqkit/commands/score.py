@@ -99,6 +99,7 @@ def _score(
             model, part, start=codec.start, wanted=wanted, watch=watch, soon=write is not None
         )
         for stretch in scores:
+            scoring.require_numbers(stretch.nats)
             scored.add(stretch)
             if write:
                 for lines in _lines(part, stretch, shown):

@@ -16,6 +16,7 @@ from seqkit import memory
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.device import DTYPES
+from seqkit.errors import CheckpointError
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
 from seqkit.model.char_rnn import CharRNN, count_parameters
@@ -48,6 +49,20 @@ def require_memory(model: ModelConfig, symbols: int, device: torch.device, copie
     advice = "Try device=cpu." if device.type == "cuda" else ""
     needed, free = 4 * copies * count_parameters(model) + call, memory.free_bytes(device)
     memory.require(needed, free, "this evaluation", lambda: advice, device)
+
+
+def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:
+    """Refuse the surprise of symbols if it is no number; `learning` may be the reason, too.
+
+    Raises:
+        CheckpointError: the network's weights are not finite, or overflow.
+    """
+    if not np.isfinite(nats).all():
+        also = ", or dynamic.rate is too large" if learning else ""
+        raise CheckpointError(
+            "the checkpoint's weights give no numbers: they are not finite, or so large that they "
+            f"overflow{also}: use another checkpoint"
+        )
 
 
 @torch.inference_mode()

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from seqkit.evaluation.surprise import Stretch
 from seqkit.report import template
+from seqkit.report.verdict import choices
 from seqkit.symbols import Symbols
 from seqkit.visible import visible
 
@@ -73,7 +74,7 @@ class HeatMap:
             "symbols": self.symbols,
             "bits": f"{bits:.3f}",
             "nats": f"{self.nats / self.symbols:.3f}",
-            "among": f"{2**bits:.3g}",
+            "among": choices(self.nats / self.symbols),
             "hottest": HOTTEST,
             "steps": _STEPS,
             "begin": list(self._shown(self.begin, classes)),

@@ -63,3 +63,30 @@ def test_a_codec_with_a_sample_rate_beyond_the_key_s_is_refused(
     refused = run("generate", f"checkpoint={file}", f"out={tmp_path / 'x.wav'}")
     assert (refused.code, refused.err.count("\n")) == (4, 1), refused.err
     assert "a sample rate is 1 to 384000 Hz, not 1000000000000" in refused.err
+
+
+@pytest.mark.parametrize("value", [float("nan"), 3e38])
+def test_weights_that_give_no_numbers_are_said_to(
+    value: float, changed: Changed, run: Run, tmp_path: Path
+) -> None:
+    def change(last: Checkpoint) -> None:
+        last.weights = {name: torch.full_like(own, value) for name, own in last.weights.items()}
+
+    file, page = changed(change) / "checkpoints" / "last.safetensors", tmp_path / "x.html"
+    for words in (["score", f"out={page}"], ["score"], ["evaluate", "json=true"]):
+        refused = run(*words, f"checkpoint={file}", "device=cpu")
+        assert (refused.code, refused.out) == (4, b""), refused.err
+        assert "the checkpoint's weights give no numbers: they are not finite" in refused.err
+    assert not page.exists()
+
+
+def test_weights_that_are_all_but_too_large_make_a_page(
+    changed: Changed, run: Run, tmp_path: Path
+) -> None:
+    def change(last: Checkpoint) -> None:
+        last.weights["head.weight"] *= 1e36
+
+    file, page = changed(change) / "checkpoints" / "last.safetensors", tmp_path / "x.html"
+    made = run("score", f"checkpoint={file}", f"out={page}", "device=cpu")
+    assert made.code == 0, made.err
+    assert "equally likely ones" in page.read_text()
