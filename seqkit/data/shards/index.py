@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from seqkit import disk
+from seqkit.checking import check_section, check_type
+from seqkit.config import DataConfig
 from seqkit.data.stored import StoredSymbols
 from seqkit.data.stored_files import BLOCK, StoredFile
-from seqkit.errors import DataError
+from seqkit.errors import ConfigError, DataError
 
 INDEX, STARTS = "index.json", "starts.int64"
 JOURNAL = "prepare.jsonl"
@@ -171,7 +173,7 @@ def read_index(folder: Path) -> tuple[Index, str]:
         raise DataError(f"{path}: missing: {REMEDY}") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # thousands of brackets
         raise DataError(f"{path}: damaged: {REMEDY}") from error
     if not isinstance(values, dict) or values.pop("format", None) != _FORMAT:
         raise DataError(f"{path}: damaged: {REMEDY}")
@@ -183,24 +185,33 @@ def read_index(folder: Path) -> tuple[Index, str]:
         raise DataError(f"{path}: altered: it is not as prepare wrote it: {REMEDY}")
     try:
         return _checked(values), digest
-    except (KeyError, TypeError, ValueError) as error:
+    except (ConfigError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: damaged ({error}): {REMEDY}") from error
 
 
 def _checked(values: Mapping[str, Any]) -> Index:
-    """The index with these values. Raises KeyError, TypeError or ValueError."""
+    """The index with these values. Raises ConfigError, KeyError, TypeError or ValueError."""
     known = {item.name for item in dataclasses.fields(Index)}
     kept = {key: value for key, value in values.items() if key in known}
     index = Index(**{**kept, "shards": [Shard(**shard) for shard in values["shards"]]})
+    records: list[Index | Shard] = [index, *index.shards]
+    for record in records:
+        for item in dataclasses.fields(record):
+            check_type(item.name, getattr(record, item.name), item.type)
+    keys = {item.name for item in dataclasses.fields(DataConfig)} & index.settings.keys()
+    check_section(DataConfig(**{key: index.settings[key] for key in keys}), "settings.")
     if index.dtype not in _DTYPES or values["block_bytes"] != BLOCK:
         raise ValueError("an unknown kind of shards")
     if not index.shards or not index.names or len(index.names) != len(index.documents):
         raise ValueError("no shards, or files without documents")
-    if min(index.documents) < 1 or not isinstance(index.starts_sha256, str):
+    if min(index.documents) < 1:
         raise ValueError("files without documents")
+    begins = [at for at in (index.validation_start, index.test_start) if at is not None]
+    if begins != sorted(begins) or any(not 0 <= at < index.symbols for at in begins):
+        raise ValueError(f"parts that begin at {begins}, of {index.symbols} symbols")
     for shard in index.shards:
         blocks = -(-shard.symbols * index.itemsize // BLOCK)
-        if shard.symbols < 1 or len(shard.blocks) != blocks or Path(shard.file).name != shard.file:
+        if shard.symbols < 1 or len(shard.blocks) != blocks or not _SHARD.fullmatch(shard.file):
             raise ValueError(f"shard {shard.file!r}")
     return index
 
