@@ -21,6 +21,7 @@ from seqkit.model.persistent import launch
 from seqkit.training.kernel_times import measured_times
 
 _CALLS = 5  # of every candidate
+_MOST_IDLE = 1024  # lanes, more than any kernel pads to: a checkpoint may name any number
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ def supported(
     For the arguments see `candidates`.
     """
     if _on_gpu(model):
-        fits = execution.lanes >= lanes.widest and execution.lanes % TENSOR_CORE == 0
+        idle = execution.lanes - lanes.widest
+        fits = 0 <= idle < _MOST_IDLE and execution.lanes % TENSOR_CORE == 0
     else:
         fits = execution.lanes == lanes.widest  # idle lanes only cost time on a CPU
     kernels = usable_kernels(model.config, separators=lanes.has_separators)

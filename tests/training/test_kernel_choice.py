@@ -47,6 +47,14 @@ def test_a_choice_names_what_was_measured() -> None:
     assert str(ExecutionChoice(SECOND, TIMES)).startswith(text)
 
 
+def test_a_record_with_a_million_idle_lanes_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, lanes = setting("cpu")
+    monkeypatch.setattr(kernel_choice, "_on_gpu", lambda model: True)
+    for count, kept in ((32, True), (64, True), (1 << 20, False)):
+        execution = Execution("layerwise", "fp32", count)
+        assert supported(execution, model, lanes, ["fp32"]) == kept
+
+
 @pytest.mark.parametrize(
     ("backend", "kernel"),
     [("auto", "layerwise"), ("cudnn", "layerwise"), ("unrolled", "unrolled")],
