@@ -28,15 +28,18 @@ def check_apart(config: Config, run: Path, *, replaced: bool) -> None:
         local = os.path.lexists(path) and not (pipes.is_pipe(path) or remote.is_remote(path))
         if local and _lies_in(Path(path), run):
             raise OutputError(f"data.path={path} lies in {run}, {does}: give another run_dir")
-    if replaced and config.prompt_file is not None and _lies_in(Path(config.prompt_file), run):
-        raise OutputError(f"prompt_file={config.prompt_file} lies in {run}, {does}: copy it first")
+    written = {os.path.realpath(file) for file in RunFiles(run).written} if replaced else set()
+    for key, prompt in (("prompt_file", config.prompt_file), ("prompt_audio", config.prompt_audio)):
+        if prompt is not None and os.path.realpath(prompt) in written:
+            raise OutputError(f"{key}={prompt} is of the run in {run}, {does}: copy it first")
     if config.init_from is None:
         return
     origin = Path(config.init_from)
     places = [origin]
     with contextlib.suppress(CheckpointError):  # the training itself tells
         places.append(find_checkpoint(origin))
-    own = [os.path.realpath(file) for file in RunFiles(run).saved]  # they are moved away, if not
+    # A run that starts again replaces nothing, but moves its checkpoints away.
+    own = [os.path.realpath(file) for file in RunFiles(run).saved]
     if any(
         _lies_in(place, run) if replaced else os.path.realpath(place) in own for place in places
     ):

@@ -30,17 +30,17 @@ _SHOWN = 3  # runs that are named
 _DEEPEST = 2  # folders between a folder and the runs in it: RECIPE/TIME
 
 
-def may_be_ours(file: Path) -> bool:
+def may_be_checkpoint(file: Path) -> bool:
     """Whether what has the name of a checkpoint is one of seqkit's: it begins as one does.
 
     Other programs have files of this name. One that cannot be read, or lost all its content to a
     power failure, may have been one.
     """
+    if not file.is_file():  # a pipe might never open
+        return False
     try:
         with file.open("rb") as stream:
             begin = stream.read(HEAD)
-    except FileNotFoundError:
-        return False
     except OSError:
         return True
     return MARK in begin or not begin.strip(b"\0")
@@ -105,7 +105,7 @@ class RunFiles:
     @property
     def has_checkpoints(self) -> bool:
         """Whether there are any of seqkit's."""
-        return any(map(may_be_ours, self.saved))
+        return any(map(may_be_checkpoint, self.saved))
 
     @property
     def saved(self) -> list[Path]:
@@ -115,7 +115,7 @@ class RunFiles:
     @property
     def has_training_states(self) -> bool:
         """Whether there are checkpoints that a training may go on from."""
-        return any(may_be_ours(self.checkpoint(name)) for name in STATES)
+        return any(may_be_checkpoint(self.checkpoint(name)) for name in STATES)
 
     @property
     def checkpoint_bytes(self) -> int:

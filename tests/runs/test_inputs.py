@@ -125,8 +125,11 @@ def test_a_prompt_is_not_replaced_with_the_run_that_it_lies_in(
     words = [*TINY, f"run_dir={folder}", f"data.path={text_file}", "overwrite=true"]
     refused = run(*words, f"prompt_file={prompt}")
     assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
-    assert f"prompt_file={prompt} lies in {folder}, which overwrite=true replaces" in refused.err
+    assert f"prompt_file={prompt} is of the run in {folder}, which overwrite=true" in refused.err
     assert content(folder) == before
+    mine = folder / "mine.txt"
+    mine.write_text("the")
+    assert run(*words, f"prompt_file={mine}", "train.max_steps=1").code == 0
 
 
 def test_data_above_a_run_are_apart_from_it(run: Run, text: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A folder holds a run if anything in it is seqkit's, and not by names alone."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from seqkit.errors import CheckpointError
 from seqkit.runs.known import require_run
+from seqkit.runs.layout import RunFiles
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,7 @@ def test_what_is_left_of_a_run_is_one(
         {"config.yaml": "a: 1\n"},
         {"config.yaml": "seed: 3\n", "metrics.jsonl": '{"loss": 1}\n{"event": "started"}\n'},
         {"metrics.jsonl": "", "checkpoints/last.safetensors": "another program's"},
+        {"config.yaml": "a: 1\n", "checkpoints": "a file"},
     ],
 )
 def test_another_programs_folder_is_none(files: dict[str, str], tmp_path: Path) -> None:
@@ -39,3 +42,11 @@ def test_another_programs_folder_is_none(files: dict[str, str], tmp_path: Path) 
         (tmp_path / name).write_text(content)
     with pytest.raises(CheckpointError, match="no run in this folder: give the folder of a run"):
         require_run(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_in_the_place_of_a_checkpoint_is_not_waited_for(tmp_path: Path) -> None:
+    files = RunFiles(tmp_path)
+    files.checkpoints.mkdir()
+    os.mkfifo(files.checkpoint("best"))
+    assert not files.has_checkpoints
