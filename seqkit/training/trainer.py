@@ -288,7 +288,9 @@ class Trainer:
         """
         try:
             self.progress, self._time.spent = read_numbers(values)
-            self._step.restore(tensors)
+            # Before 0.2.0 there were no moments before the first step.
+            begun = {} if self.progress.step else self._step.state()
+            self._step.restore(begun | tensors)
             self._validator.restore()
         except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
