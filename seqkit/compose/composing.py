@@ -32,11 +32,8 @@ FREE_TEXT = (
     *("prompt", "prompt_audio", "prompt_file", "run_dir", "runs"),
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
-_PLACES = {*FREE_TEXT} - {
-    "prompt",
-    "data.column",
-    "data.pattern",
-}  # those that name files and folders
+# Those that name files and folders.
+_PLACES = {*FREE_TEXT} - {"prompt", "data.column", "data.pattern"}
 REPEATED = "data.path"
 """One of them, each value of which counts; of the others the last one does."""
 _POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)

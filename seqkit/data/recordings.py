@@ -257,8 +257,9 @@ class Recordings:
 
     def _cancelled(self, file: Path) -> str:
         """What is added of a file in whose mix nothing is heard, if there is in its channels."""
-        mixed = (self.config.channels, self.config.channel) == (1, "mix")
-        if mixed and any(np.abs(frames).max() >= _SILENT for frames in Reader(file).all_channels()):
+        opened = Reader(file)
+        mixed = opened.channels > 1 and (self.config.channels, self.config.channel) == (1, "mix")
+        if mixed and any(np.abs(frames).max() >= _SILENT for frames in opened.all_channels()):
             return ", since its channels cancel: data.channel=0 reads one of them"
         return ""
 

@@ -77,7 +77,7 @@ def _undecodable(
     """What is wrong with a file that was read from byte `begin` to before byte `read`."""
     # error.object is what the decoder had kept and the newest block: it ends where we read to.
     offset = read - len(error.object) + error.start
-    utf8, size = _is_utf8(encoding), file.stat().st_size
+    utf8, size = _is_utf8(encoding), _size(file)
     before = blocks(file, begin=max(begin, offset - LOOKED_AT), end=offset)
     surely = utf8 and _shows_utf8(b"".join(before))
     if utf8 and error.reason == _CUT and read == size and (surely or size - offset > 1):
@@ -94,6 +94,14 @@ def _undecodable(
         )
     reason = f"byte {offset} (0x{error.object[error.start]:02x}) is not {encoding}"
     return BadFileError(file, reason, advice)
+
+
+def _size(file: Path) -> int:
+    """Bytes. Raises BadFileError."""
+    try:
+        return file.stat().st_size
+    except OSError as error:
+        raise BadFileError.of(file, error) from error
 
 
 def check_text(file: Path, encoding: str) -> None:
@@ -195,7 +203,7 @@ def _advice(file: Path, encoding: str, undecoded: bytes = b"") -> str:
     likely = ["cp1252" if reads_as_windows(undecoded) else "latin-1"]
     if not _looks_western(begin + undecoded):
         likely = [name for name in _ENCODINGS if _decodes(begin, name)]
-    named = " or ".join(filter(None, [", ".join(likely[:-1]), likely[-1]]))
+    named = likely[0] if len(likely) == 1 else f"{', '.join(likely)} or another of its language"
     return f"name its encoding, as in data.encoding={named}, or read any file with data.kind=bytes"
 
 

@@ -185,10 +185,10 @@ JAPANESE = "吾輩は猫である。名前はまだ無い。\n" * 20
         (GERMAN, "cp1252", "cp1252"),
         (GERMAN.replace("„", '"').replace("“", '"'), "latin-1", "latin-1"),
         ("Un été à la plage, où il fait si beau.\n", "latin-1", "latin-1"),
-        (RUSSIAN, "cp1251", "cp1251, koi8-r or latin-1"),
-        (RUSSIAN, "koi8-r", "cp1251, koi8-r or latin-1"),
-        (JAPANESE, "shift_jis", "cp1251, koi8-r, shift_jis or latin-1"),
-        (JAPANESE, "euc_jp", "cp1251, koi8-r, euc_jp or latin-1"),
+        (RUSSIAN, "cp1251", "cp1251, koi8-r, latin-1 or another of its language"),
+        (RUSSIAN, "koi8-r", "cp1251, koi8-r, latin-1 or another of its language"),
+        (JAPANESE, "shift_jis", "cp1251, koi8-r, shift_jis, latin-1 or another of its language"),
+        (JAPANESE, "euc_jp", "cp1251, koi8-r, euc_jp, latin-1 or another of its language"),
     ],
 )
 def test_several_encodings_are_named_where_the_bytes_do_not_tell(
