@@ -1,6 +1,7 @@
 """What a checkpoint keeps of a training, checked before the training goes on with it."""
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ Record = TypeVar("Record")
 _MOST = 2.0**53  # steps, symbols, seconds: beyond it a float does not count on
 _LONGEST = 40  # characters of a wrong number in a message
 _ANY_SIGN = ("best_loss",)  # of one that is all but 0, rounding may decide
+_OF_KEYS = ("budget", "scored_within")  # seconds that train.max_minutes gave, however many
 
 
 def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, Spent]:
@@ -36,7 +38,8 @@ def _read(kind: type[Record], name: str, values: Any) -> Record:
         value = getattr(made, item.name)
         check_type(f"{name}.{item.name}", value, item.type)
         least = -_MOST if item.name in _ANY_SIGN else 0
-        if isinstance(value, int | float) and not least <= value <= _MOST:
+        most = sys.float_info.max if item.name in _OF_KEYS else _MOST
+        if isinstance(value, int | float) and not least <= value <= most:
             raise ValueError(
                 f"{name}.{item.name}={str(value)[:_LONGEST]} is no number of a training"
             )

@@ -291,7 +291,7 @@ class Trainer:
             # Before 0.2.0 there were no moments before the first step.
             begun = {} if self.progress.step else self._step.state()
             self._step.restore(begun | tensors)
-            self._validator.restore()
+            self._validator.restore(self.progress)
         except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
 

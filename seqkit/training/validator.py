@@ -55,8 +55,15 @@ class Validator:
         weights, temperature = self._chosen
         return calibrated(self._weights.models()[weights], temperature)
 
-    def restore(self) -> None:
-        """Score from now on what was scored before, if the budget is the same."""
+    def restore(self, progress: TrainingProgress) -> None:
+        """Score from now on what was scored before, if the budget is the same.
+
+        At the best step, take again what its validation chose.
+        """
+        weights, temperature = progress.best_weights, progress.best_temperature
+        at_best = progress.step == progress.best_step
+        if at_best and weights in self._weights.models() and temperature:
+            self._chosen = weights, temperature
         if (scored := self._time.scored) is not None:
             self._validation.score_only(scored)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seqkit.errors import CheckpointError
-from seqkit.training.events import Event, Stepped
+from seqkit.training.events import Event, Stepped, Validated
 from seqkit.training.trainer import Trainer
 from tests.training.test_trainer import trainer
 
@@ -92,6 +92,38 @@ def test_a_training_that_is_stopped_in_a_validation_goes_on_with_it() -> None:
     resumed.restore(values, {name: tensor.clone() for name, tensor in tensors.items()})
     events += [without_clock(event) for event in resumed.run()]
     assert events == expected
+
+
+def test_a_training_restored_at_its_best_step_evaluates_what_was_chosen_there() -> None:
+    made = trainer(average=0.9, calibrate=True)
+    for event in made.run():
+        if isinstance(event, Validated) and event.step:
+            break
+    values, tensors = made.state()
+    assert made.progress.best_step == made.progress.step
+    assert made.progress.best_temperature != 1
+    resumed = trainer(average=0.9, calibrate=True)
+    resumed.model.load_state_dict(made.model.state_dict())
+    resumed.restore(values, {name: tensor.clone() for name, tensor in tensors.items()})
+    chosen = resumed.evaluation_model().state_dict()
+    for name, value in made.evaluation_model().state_dict().items():
+        assert torch.equal(value, chosen[name]), name
+
+
+@pytest.mark.parametrize("weights", ["average", "another's"])
+def test_weights_that_this_training_has_not_are_not_chosen(weights: str) -> None:
+    values, tensors = trainer().state()
+    values["progress"]["best_weights"] = weights
+    values["progress"]["best_temperature"] = 0.8
+    resumed = trainer()
+    resumed.restore(values, tensors)
+    assert resumed.evaluation_model() is resumed.model
+
+
+def test_a_budget_may_be_as_large_as_its_key_lets_it() -> None:
+    values, tensors = trainer().state()
+    values["time"] |= {"budget": 1e300, "scored_within": 1e300}
+    trainer().restore(values, tensors)
 
 
 @pytest.mark.gpu
