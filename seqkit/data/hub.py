@@ -8,7 +8,8 @@ import contextlib
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +25,9 @@ from seqkit.progress_line import counted
 _PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row
 _AGAIN = "give the same command again; the data set is then read from its beginning"
 _ROWS = 100  # read at a time
+_SHOWN = 3  # files that are named
+_SPLIT = re.compile(r"[\w.-]+")  # of data.hf_split, such as train+test or train[:10%]
+_EACH = "data.path=FILE, once for each, reads all"
 _KINDS = {
     ".parquet": "parquet",
     ".jsonl": "json",
@@ -62,7 +66,7 @@ def fetched(
     try:
         with meter.shown(f"looking for {copy.name}", 0):
             stamps = _stamps(Path(name))
-            rows, fingerprint = _asked(name, lambda: _opened(name, data))
+            rows, fingerprint, left_out = _asked(name, lambda: _opened(name, data))
     except (DataError, ConfigError) as error:  # without a network, or without the library
         if not whole:
             raise
@@ -70,6 +74,8 @@ def fetched(
         hint = " (HF_HUB_OFFLINE=1 does not try to)" if waited else ""
         notice(f"{error}{hint}; read from its copy, {copy}")
         return copy
+    if left_out:
+        notice(f"{name}: {left_out}")
     identity = [fingerprint, *stamps]
     if whole and known.get("from") == identity:
         notice(f"{name}: read from its copy, {copy}")
@@ -89,8 +95,8 @@ def fetched(
         if not found:
             raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
     _write(record, {"from": identity, "copy": file_hashes.entry_of(copy, digest.hexdigest())})
-    left_out = f", {empty:,} empty ones left out" if empty else ""
-    notice(f"{name}: {counted(found, 'row')}{left_out}, each a document, kept as {copy}")
+    without = f", {empty:,} empty ones left out" if empty else ""
+    notice(f"{name}: {counted(found, 'row')}{without}, each a document, kept as {copy}")
     return copy
 
 
@@ -123,8 +129,10 @@ def _is_saved(path: Path) -> bool:
     return any((path / file).is_file() for file in ("state.json", "dataset_dict.json"))
 
 
-def _opened(name: str, data: DataConfig) -> tuple[Any, str]:
-    """The column in the rows of a split, which come as they are read, and what changes with it.
+def _opened(name: str, data: DataConfig) -> tuple[Any, str, str]:
+    """The column in the rows of a split, which come as they are read; what changes with it.
+
+    The last is what there is to say of files in a folder that are not read.
 
     Raises:
         ConfigError: the library is not installed, or the data set has no subsets.
@@ -152,18 +160,46 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, str]:
                 f"data.hf_split={split}: {name} has no such split, only {', '.join(splits)}"
             )
         saved = splits[split]
-        return _narrowed(name, saved.to_iterable_dataset(), data.column), str(saved._fingerprint)
+        rows = _narrowed(name, saved.to_iterable_dataset(), data.column)
+        return rows, str(saved._fingerprint), ""
     if path.is_file():
         if path.suffix not in _KINDS:
             raise DataError(f"{name}: no data set: its name ends in none of {', '.join(_KINDS)}")
         builder = datasets.load_dataset_builder(_KINDS[path.suffix], data_files=name)
     else:
         builder = datasets.load_dataset_builder(name, data.hf_subset or None)
+    of_splits = {str(own): files for own, files in (builder.config.data_files or {}).items()}
+    if path.is_dir() and of_splits and not {*_SPLIT.findall(split)} & {*of_splits, "all"}:
+        raise DataError(
+            f"data.hf_split={split}: {name} has no such split, only {', '.join(of_splits)}, by the "
+            f"names of its files: {_EACH}"
+        )
+    left_out = _left_out(path, of_splits, split) if path.is_dir() else ""
     rows = _narrowed(name, builder.as_streaming_dataset(split=split), data.column)
     if isinstance(builder, Parquet):
         builder.config.columns = [data.column]  # the bytes of the others need not come
         rows = builder.as_streaming_dataset(split=split)
-    return rows, builder.cache_dir
+    return rows, builder.cache_dir, left_out
+
+
+def _left_out(folder: Path, of_splits: Mapping[str, Iterable[str]], split: str) -> str:
+    """What to say of the files of rows in a folder that are not of the split; nothing of none.
+
+    The library takes files of one ending, and of these, if a split is in the name of any, only
+    those with one.
+    """
+    asked = {*_SPLIT.findall(split)}
+    read = {file for own, files in of_splits.items() if asked & {own, "all"} for file in files}
+    there = [file for file in sorted(folder.rglob("[!.]*")) if file.suffix in _KINDS]
+    others = [file for file in there if str(file.resolve()) not in read]
+    if not others:
+        return ""
+    shown = ", ".join(file.relative_to(folder).as_posix() for file in others[:_SHOWN])
+    more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    return (
+        f"{len(there) - len(others)} of {len(there)} files of rows are the split {split}, by their "
+        f"names and endings; left out: {shown}{more}; {_EACH}"
+    )
 
 
 def _narrowed(name: str, rows: Any, column: str) -> Any:

@@ -82,6 +82,45 @@ def test_empty_rows_are_left_out_and_told(tmp_path: Path) -> None:
     assert "2 rows, 2 empty ones left out, each a document" in told[-1]
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (
+            ["a-train.jsonl", "b.jsonl", "c.jsonl"],
+            "1 of 3 files of rows are the split train, by their names and endings; left out: "
+            "b.jsonl, c.jsonl; data.path=FILE, once for each, reads all",
+        ),
+        (
+            ["a.jsonl", "b.jsonl", "sub/c.csv"],
+            "2 of 3 files of rows are the split train, by their names and endings; left out: "
+            "sub/c.csv; data.path=FILE, once for each, reads all",
+        ),
+        (["a.jsonl", "b.jsonl"], ""),
+    ],
+)
+def test_files_of_rows_that_are_not_of_the_split_are_told(
+    names: list[str], said: str, tmp_path: Path
+) -> None:
+    for name in names:
+        file = tmp_path / "set" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('{"text": "one"}\n' if name.endswith("jsonl") else "text\none\n")
+    for _ in range(2):  # also where the copy is read
+        told: list[str] = []
+        fetch(tmp_path / "set", tmp_path / "cache", told, column="text")
+        assert [line for line in told if "left out" in line] == (
+            [f"{tmp_path / 'set'}: {said}"] if said else []
+        )
+
+
+def test_a_folder_whose_names_speak_of_other_splits_is_told_why(tmp_path: Path) -> None:
+    for name in ("jan", "dev_blog", "test-drive"):
+        (tmp_path / f"{name}.jsonl").write_text('{"text": "one"}\n')
+    said = r"hf_split=train: .* no such split, only validation, test, by the names of its files"
+    with pytest.raises(DataError, match=said):
+        fetch(tmp_path, tmp_path / "cache", column="text")
+
+
 def test_another_split_is_another_copy(tmp_path: Path) -> None:
     path, cache = store(tmp_path / "set", TEXTS, "splits"), tmp_path / "cache"
     assert documents(fetch(path, cache, split="test")) == ["a test"]
