@@ -15,8 +15,10 @@ from seqkit.errors import ConfigError
 
 LOOKED_AT = 1 << 18
 """Bytes of a file by which its encoding is judged."""
-_ENCODINGS = ("cp1251", "koi8-r", "shift_jis", "euc_jp", "latin-1")
-"""Those that are named where the bytes do not tell."""
+_BY_LANGUAGE = (
+    "by its language: cp1251 or koi8-r (Russian), gb18030 or big5 (Chinese), shift_jis or euc_jp "
+    "(Japanese), euc_kr (Korean), cp1253 (Greek), cp1255 (Hebrew), cp1250 (Polish) …"
+)
 _ASCII = bytes(range(0x80))
 _C1 = re.compile(rb"[\x80-\x9f]")  # control characters in Latin-1
 _CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character of UTF-8
@@ -200,11 +202,10 @@ def _advice(file: Path, encoding: str, undecoded: bytes = b"") -> str:
     utf8 = _decodes(looked_at, "utf-8") or begins_as_utf8(looked_at)
     if utf8 and not _is_utf8(encoding):
         return "it looks like text in UTF-8: give data.encoding=utf-8"
-    likely = ["cp1252" if reads_as_windows(undecoded) else "latin-1"]
+    named = ", as in data.encoding=" + ("cp1252" if reads_as_windows(undecoded) else "latin-1")
     if not _looks_western(begin + undecoded):
-        likely = [name for name in _ENCODINGS if _decodes(begin, name)]
-    named = likely[0] if len(likely) == 1 else f"{', '.join(likely)} or another of its language"
-    return f"name its encoding, as in data.encoding={named}, or read any file with data.kind=bytes"
+        named = f" with data.encoding=NAME, {_BY_LANGUAGE}"
+    return f"name its encoding{named}, or read any file with data.kind=bytes"
 
 
 def _looks_western(text: bytes) -> bool:
