@@ -28,7 +28,7 @@ def check_apart(config: Config, run: Path, *, replaced: bool) -> None:
         local = os.path.lexists(path) and not (pipes.is_pipe(path) or remote.is_remote(path))
         if local and _lies_in(Path(path), run):
             raise OutputError(f"data.path={path} lies in {run}, {does}: give another run_dir")
-    written = {os.path.realpath(file) for file in RunFiles(run).written} if replaced else set()
+    written = {os.path.realpath(file) for file in RunFiles(run).written}
     for key, prompt in (("prompt_file", config.prompt_file), ("prompt_audio", config.prompt_audio)):
         if prompt is not None and os.path.realpath(prompt) in written:
             raise OutputError(f"{key}={prompt} is of the run in {run}, {does}: copy it first")

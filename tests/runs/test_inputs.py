@@ -109,10 +109,15 @@ def test_a_run_that_starts_again_does_not_start_from_what_it_moves_away(
         RunFiles(folder).checkpoint(name).unlink(missing_ok=True)
     before = content(folder)
     words = [*TINY, f"run_dir={folder}", f"data.path={text_file}", "resume=auto"]
-    refused = run(*words, f"init_from={folder}")
-    assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
-    assert f"init_from={folder} lies in {folder}, the run's own folder" in refused.err
-    assert content(folder) == before
+    prompt = next(folder.glob("samples/step_*.txt"))
+    for word, said in [
+        (f"init_from={folder}", "lies in"),
+        (f"prompt_file={prompt}", "is of the run in"),
+    ]:
+        refused = run(*words, word)
+        assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
+        assert f"{word} {said} {folder}, the run's own folder" in refused.err
+        assert content(folder) == before
 
 
 def test_a_prompt_is_not_replaced_with_the_run_that_it_lies_in(
