@@ -37,9 +37,9 @@ import sys
 import seqkit
 from pathlib import Path
 
-seqkit.train("shakespeare", *sys.argv[2:], "run_dir=run", "train.max_steps=8", "length=1",
-    "train.validate_every=0", "data.split=[0.998,0.002,0.0]", "model.dropout=0",
-    "device=cpu", "sample.engine=torch", data=sys.argv[1])
+seqkit.train("shakespeare", *sys.argv[2:], "run_dir=run", "overwrite=true", "length=1",
+    "train.max_steps=8", "train.validate_every=0", "data.split=[0.998,0.002,0.0]",
+    "model.dropout=0", "device=cpu", "sample.engine=torch", data=sys.argv[1])
 status = Path("/proc/self/status").read_text()  # unlike rusage, not the parent's
 print(1024 * int(status.partition("VmHWM:")[2].split()[0]))
 """
