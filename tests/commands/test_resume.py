@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
@@ -133,6 +134,23 @@ def test_a_shape_cannot_be_forced(run: Run, text_file: Path, tmp_path: Path) -> 
     refused = run(*more, "model.hidden_size=20")
     assert (refused.code, "resume=force" in refused.err) == (2, False)
     assert run(*more, "model.dropout=0.4").code == 0
+
+
+def test_an_average_begins_where_a_run_had_none(run: Run, text_file: Path, tmp_path: Path) -> None:
+    given = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}")
+    assert run(*given, "train.max_steps=3", "train.average=0").code == 0
+    forced = (*given, "resume=force", "train.average=0.9")
+    assert run(*forced, "train.max_steps=4").code == 0
+    last = checkpoint.load(tmp_path / "a" / "checkpoints" / "last.safetensors", Catalogue())
+    before = checkpoint.load(tmp_path / "a" / "checkpoints" / "previous.safetensors", Catalogue())
+    share = 0.1 / (1 - 0.9**4)  # of the weights after update number 3, from 0
+    name, own = next(iter(last.weights.items()))
+    expected = before.weights[name].lerp(own, share)
+    found = [own for key, own in last.training_tensors.items() if key.startswith("average.")]
+    assert len(found) == len(last.weights)
+    alike = [average for average in found if average.shape == expected.shape]
+    assert any(torch.allclose(average, expected) for average in alike)
+    assert run(*given, "resume=auto", "train.average=0.9", "train.max_steps=6").code == 0
 
 
 def test_a_finished_run_needs_no_data_to_say_so(run: Run, text_file: Path, tmp_path: Path) -> None:
