@@ -176,7 +176,7 @@ def _set_up(
         )
         if saved is not None:
             trainer.restore(saved.training or {}, saved.training_tensors)
-            if saved.data.get("sha256") != corpus.sha256:
+            if resume.judged_otherwise(config, saved, corpus.sha256):
                 trainer.progress.forget_best()
     return Training(
         config=config,

@@ -93,15 +93,14 @@ def _run(
 ) -> None:
     trainer, folder, ranks = training.trainer, training.folder, training.ranks
     followers = Observers()
+    _begin(training, saver, notice)
     if ranks.leads:
-        _open_folder(training, notice)
         followers.add(_writers(training, saver, followers.tell, notice))
         followers.add(observers)
         followers.add(standing_of(training, notice))
         followers.add([Report(folder, lambda: about_run(training), notice)])
     else:
         followers.add([_Contribution(training)])
-    _renew_best(training, saver, notice)
     followers.tell(_started(training))
 
     def save_and_stop(reason: str) -> str | None:
@@ -166,6 +165,13 @@ def _finish(training: Training, followers: Observers) -> None:
             plugins=training.catalogue.modules,
         )
     )
+
+
+def _begin(training: Training, saver: Saver, notice: Notice) -> None:
+    """Put the run's folder in order for the training that begins."""
+    if training.ranks.leads:
+        _open_folder(training, notice)
+    _renew_best(training, saver, notice)
 
 
 def _open_folder(training: Training, notice: Notice) -> None:
@@ -235,6 +241,10 @@ def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -
         made = [block[:, 0] for block in blocks]
         return np.concatenate([training.prompt.astype(np.int64), *made])
 
+    def keep_best(new: Checkpoint, first: bool) -> None:
+        check = folder.check_own
+        saved_states.keep_best(folder.files, new, first=first, notice=notice, check=check)
+
     judge = judge_of(training.corpus, training.prompt.size)
     return [
         Metrics(folder),
@@ -242,6 +252,7 @@ def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -
             saver,
             lambda: _checkpoint(training),
             lambda: _best(training),
+            keep_best,
             validates=len(training.validation) > 0,
         ),
         Log(folder),

@@ -22,7 +22,7 @@ STATES = ("next", "last", "previous")
 """Checkpoints with the state of their training, the newest first."""
 REPLACED = ".replaced"
 """In a sweep's folder: the runs that its jobs replace, each until its job has begun."""
-_ASIDE = re.compile(r"(best|last|previous|next)\.(damaged|newer)(_\d+)?")
+_ASIDE = re.compile(r"(best|last|previous|next)\.(damaged|newer|older)(_\d+)?")
 _STEP = re.compile(r"step_\d+\.(txt|wav|png)")
 MARK, HEAD = b'"seqkit":', 256
 """What a checkpoint has among its first bytes, of which there are so many at most."""

@@ -72,7 +72,7 @@ class Metrics:
             case Trained():
                 self._folder.record("train", _without(event, "total_steps"))
             case Validated():
-                self._folder.record("validate", _without(event, "improved", "best_loss"))
+                self._folder.record("validate", _without(event, "improved", "best_loss", "first"))
 
 
 class Checkpoints:
@@ -83,29 +83,40 @@ class Checkpoints:
         saver: Saver,
         training_state: Callable[[], Checkpoint],
         evaluated: Callable[[], Checkpoint],
+        keep_best: Callable[[Checkpoint, bool], object],
         *,
         validates: bool,
     ) -> None:
-        """`training_state` has all that resuming needs, `evaluated` the weights of evaluation.
-
-        Without validation the best checkpoint is the last one.
+        """Args:
+        saver: writes them.
+        training_state: all that resuming needs.
+        evaluated: the weights of evaluation.
+        keep_best: keeps the best one so far, if the one that is given, and whether it is the first
+            that was judged in its way, are no reason to replace it.
+        validates: without validation the best checkpoint is the last one.
         """
         self._saver = saver
         self._training_state = training_state
         self._evaluated = evaluated
+        self._keep_best = keep_best
         self._validates = validates
 
     def __call__(self, event: Event) -> None:
         """Save what is due. Raises OutputError, also if what was due before is not written."""
         match event:
             case Validated(improved=True):
-                self._saver.save_best(self._evaluated())
+                self._save_best(event.first)
             case CheckpointDue():
                 self._saver.save(self._training_state())
                 if not self._validates:
-                    self._saver.save_best(self._evaluated())
+                    self._save_best(first=False)
             case Stepped():
                 self._saver.check()
+
+    def _save_best(self, first: bool) -> None:
+        best = self._evaluated()
+        self._keep_best(best, first)
+        self._saver.save_best(best)
 
 
 class Samples:

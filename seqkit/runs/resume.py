@@ -162,6 +162,18 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
     raise ConfigError(f"{differs}. Leave it as it was{forced}")
 
 
+def judged_otherwise(config: Config, saved: Checkpoint, digest: str) -> bool:
+    """Whether losses so far mean nothing to a run that goes on: its validation part is another.
+
+    Args:
+        config: what is asked for.
+        saved: the run's last checkpoint.
+        digest: of the data that the run goes on with.
+    """
+    of_data = {name for name, _ in options() if name.startswith("data.")} - PLACE_KEYS
+    return saved.data.get("sha256") != digest or bool(_changed(config, saved, of_data))
+
+
 def _shapes_weights(name: str) -> bool:
     """Whether tensors of another shape, or another kind, would be needed."""
     return _shapes_network(name) or name == "optimizer.kind"

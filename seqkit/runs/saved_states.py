@@ -96,6 +96,33 @@ def _keep_newer(files: RunFiles, step: int, notice: Callable[[str], None]) -> No
         )
 
 
+def keep_best(
+    files: RunFiles,
+    new: Checkpoint,
+    *,
+    first: bool,
+    notice: Callable[[str], None],
+    check: Callable[[], object],
+) -> None:
+    """Set aside a `best` that is not known to be worse than `new`, which takes its place.
+
+    So it is if `new` is the `first` one that was judged in its way, or is not judged at all, and if
+    the other one is of a later step, to which the training may never come again. `check` may
+    refuse, see `take_next`. Raises OutputError.
+    """
+    before = peek(files.checkpoint("best")) or {}
+    old, step = _step_in(before), _step(new)
+    unjudged = _loss_in(before) is not None and new.metrics.get("best_validation_loss") is None
+    if old in (-1, step) or not (first or unjudged or old > step):
+        return
+    kept = files.aside("best", "older")
+    disk.rename_within(files.checkpoints, "best.safetensors", kept.name, check)
+    notice(
+        f"the best checkpoint so far, of step {old}, cannot be compared with that of step {step}: "
+        f"it is kept as {kept}"
+    )
+
+
 def has_best(files: RunFiles, step: int) -> bool:
     """Whether `best` is there and whole, of the step that was the best or a later one."""
     best = files.checkpoint("best")
@@ -108,6 +135,12 @@ def _step_in(header: Mapping[str, Any]) -> int:
         return int(header["metrics"]["step"])
     except (KeyError, TypeError, ValueError, OverflowError):
         return -1
+
+
+def _loss_in(header: Mapping[str, Any]) -> object:
+    """The best loss that a checkpoint's header names, whatever it is; None without one."""
+    metrics = header.get("metrics")
+    return metrics.get("best_validation_loss") if isinstance(metrics, dict) else None
 
 
 def _step(saved: Checkpoint) -> int:

@@ -155,6 +155,20 @@ def test_force_goes_on_all_the_same_and_remembers(
     assert yaml.safe_load((tmp_path / "a" / "config.yaml").read_text())["optimizer"]["lr"] == 0.5
 
 
+def test_what_is_judged_by_another_part_is_no_better(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    begin(run, text_file, tmp_path / "a", "train.validate_every=1")
+    kept = tmp_path / "a" / "checkpoints" / "best.older"
+    folder = f"run_dir={tmp_path / 'a'}"
+    assert run(folder, "resume=auto", "train.max_steps=5").code == 0
+    assert not kept.exists()
+    best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
+    forced = (folder, "train.max_steps=7", "resume=force", "data.split=1,0,0")
+    assert run(*forced).code == 0
+    assert kept.read_bytes() == best
+
+
 def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> None:
     begin(run, text_file, tmp_path / "a")
     text_file.write_text(SENTENCE * 39 + "Ξ")  # which the vocabulary lacks
@@ -162,7 +176,9 @@ def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> No
     refused = run(folder, "resume=auto", "train.max_steps=5")
     assert (refused.code, "the data itself" in refused.err) == (2, True)
     skipping = (folder, "train.max_steps=5", "resume=force", "data.unknown=skip", "length=5")
+    best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
     assert run(*skipping, f"data.path={text_file}").code == 0
+    assert (tmp_path / "a" / "checkpoints" / "best.older").read_bytes() == best
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())
     assert summary["best_step"] == 5  # the best loss on the other text is none to beat
     shutil.rmtree(tmp_path / "a")

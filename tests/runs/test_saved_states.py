@@ -13,7 +13,7 @@ from seqkit.errors import CheckpointError, UnreadableError
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.saved_states import load_last
+from seqkit.runs.saved_states import keep_best, load_last
 from tests.runs.test_folder import checkpoint
 
 
@@ -48,6 +48,34 @@ def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
         folder.make()
         folder.save_best(checkpoint(4))
     assert load_last(folder.files, Catalogue(), notices.append) is None
+
+
+@pytest.mark.parametrize(
+    ("step", "loss", "first", "keeps"),
+    [
+        (6, 1.5, False, False),  # it was compared
+        (6, 1.5, True, True),  # it was judged by other symbols
+        (4, 1.5, True, False),  # the training came to that step again
+        (6, None, False, True),  # nothing judges the new one
+        (3, 1.5, False, True),  # to that of step 4 the training may never come again
+    ],
+)
+def test_a_best_that_may_be_the_better_one_is_kept(
+    step: int, loss: float | None, first: bool, keeps: bool, tmp_path: Path
+) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    with folder.claimed():
+        folder.make()
+        best, new = checkpoint(4), checkpoint(step)
+        best.metrics["best_validation_loss"] = 1.0
+        new.metrics["best_validation_loss"] = loss
+        folder.save_best(best)
+        before = folder.files.checkpoint("best").read_bytes()
+        keep_best(folder.files, new, first=first, notice=told.append, check=folder.check_own)
+    kept = tmp_path / "run" / "checkpoints" / "best.older"
+    assert kept.exists() == keeps
+    assert len(told) == keeps
+    assert (kept if keeps else folder.files.checkpoint("best")).read_bytes() == before
 
 
 def test_a_kill_between_the_renames_loses_nothing(
