@@ -58,6 +58,11 @@ class Training:
     """The processes that train together; rank 0 alone writes."""
 
     @property
+    def forced(self) -> bool:
+        """Whether the run goes on, and its settings may be others than so far."""
+        return self.config.resume == "force"
+
+    @property
     def device(self) -> torch.device:
         """Where the network is."""
         return self.trainer.model.head.weight.device

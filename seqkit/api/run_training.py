@@ -172,6 +172,8 @@ def _begin(training: Training, saver: Saver, notice: Notice) -> None:
     if training.ranks.leads:
         _open_folder(training, notice)
     _renew_best(training, saver, notice)
+    if training.forced:
+        _save_settings(training, saver)
 
 
 def _open_folder(training: Training, notice: Notice) -> None:
@@ -182,10 +184,23 @@ def _open_folder(training: Training, notice: Notice) -> None:
     replaces = config.overwrite and config.resume == "never"
     if not replaces:
         earlier.keep(folder.files)
-    folder.write_config(config, replace=replaces)
+    if not training.forced:
+        folder.write_config(config, replace=replaces)
     if damaged := folder.reopen(training.trainer.progress.step):
         lines = counted(damaged, "damaged line")
         notice(f"{folder.files.metrics}: {lines} left out")
+
+
+def _save_settings(training: Training, saver: Saver) -> None:
+    """Let the state that is saved, and then the config, have settings that are forced on the run.
+
+    However it ends from then on, the two agree: the run goes on without being forced again.
+    """
+    state = _checkpoint(training)
+    if training.ranks.leads:
+        saver.save(state)
+        saver.wait()
+        training.folder.write_config(training.config)
 
 
 def _renew_best(training: Training, saver: Saver, notice: Notice) -> None:

@@ -155,6 +155,23 @@ def test_force_goes_on_all_the_same_and_remembers(
     assert yaml.safe_load((tmp_path / "a" / "config.yaml").read_text())["optimizer"]["lr"] == 0.5
 
 
+def test_force_that_ends_before_the_next_save_leaves_a_run_that_goes_on(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    begin(run, text_file, tmp_path / "a")
+    folder = f"run_dir={tmp_path / 'a'}"
+    wild = ("optimizer.lr=1e30", "train.clip_norm=0", "train.max_steps=200")
+    forced = run(folder, "resume=force", *wild)
+    assert forced.code == 7, forced.err
+    assert saved(tmp_path / "a").config["optimizer"]["lr"] == 1e30
+    again = run(folder, "resume=auto")
+    assert again.code == 7, again.err
+    tame = run(
+        folder, "resume=force", "optimizer.lr=0.01", "train.clip_norm=1", "train.max_steps=5"
+    )
+    assert tame.code == 0, tame.err
+
+
 def test_what_is_judged_by_another_part_is_no_better(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
