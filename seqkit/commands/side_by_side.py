@@ -18,7 +18,7 @@ from seqkit.runs.claim import Claim
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles
 from seqkit.sweeps import local, replaced, slurm
-from seqkit.sweeps.jobs import Grid, Source
+from seqkit.sweeps.jobs import Grid, Source, check_ends
 from seqkit.sweeps.local import Launcher
 from seqkit.sweeps.running import Sweep
 from seqkit.sweeps.study import Search
@@ -105,7 +105,9 @@ def _source(plan: Plan, folder: Path) -> Source:
             prune=config.search.prune,
             seed=config.fixed_seed,
         )
-    return Grid(plan.jobs(folder))
+    jobs = plan.jobs(folder)
+    check_ends(jobs)
+    return Grid(jobs)
 
 
 def launcher_of(plan: Plan, options: Sequence[str]) -> Launcher:

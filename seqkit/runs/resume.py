@@ -15,7 +15,7 @@ from seqkit.progress_line import duration
 from seqkit.runs.checkpoint import Checkpoint
 
 _GROUPS = ("data", "model", "optimizer", "train")
-_END_KEYS = {
+END_KEYS = {
     f"train.{key}"
     for key in (
         *("max_steps", "max_epochs", "max_minutes", "patience"),
@@ -32,7 +32,7 @@ _ONE_CALL = {"auto", "cudnn", "persistent"}
 def may_have_more(config: Config, saved: Checkpoint) -> bool:
     """Whether a finished run has to be looked at again: its end, or the data's path, is another."""
     before = saved.config.get("data", {}).get("path", [])
-    changed = _changed(config, saved, {*_END_KEYS, "data.pattern"})
+    changed = _changed(config, saved, {*END_KEYS, "data.pattern"})
     return remote.absolute(config.data) != before or bool(changed)
 
 
@@ -149,7 +149,7 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
     fixed = {name for name, _ in options() if name.partition(".")[0] in _GROUPS or name == "seed"}
     if saved.config.get("init_from"):  # it brought its own network, whatever was asked for
         fixed -= {name for name in fixed if _shapes_network(name)}
-    changed = _changed(config, saved, fixed - _END_KEYS - PLACE_KEYS)
+    changed = _changed(config, saved, fixed - END_KEYS - PLACE_KEYS)
     shape = [name for name in changed if _shapes_weights(name)]
     if not same_data:
         changed.append(f"the data itself (the run learns from {saved.data.get('name')})")

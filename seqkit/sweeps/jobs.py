@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from seqkit.compose import Composed
-from seqkit.errors import InterruptedRunError, StoppedError
+from seqkit.config import Config
+from seqkit.errors import CheckpointError, ConfigError, InterruptedRunError, StoppedError
 from seqkit.runs import record, resume
 from seqkit.runs.layout import RunFiles
+from seqkit.runs.own_config import read_config
 
 STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
 """Exit codes of a training that was asked to stop."""
@@ -92,6 +94,38 @@ class Job:
         config = self.composed.config
         anew = config.overwrite and config.resume == "never"
         return not anew and resume.is_same(config, settings)
+
+
+def check_ends(jobs: Sequence[Job]) -> None:
+    """Raise ConfigError where a job would go on with a run that was another job's.
+
+    A run goes on whatever is said of its end. Where that is what tells the jobs apart, the run in a
+    job's folder has to be one that was to end where the job does.
+    """
+    configs = [job.composed.config for job in jobs]
+    ends = [name for name in resume.END_KEYS if len({_value(one, name) for one in configs}) > 1]
+    for job, config in zip(jobs, configs, strict=True) if ends else ():
+        before = _settings(job.files.path)
+        for name in sorted(ends):
+            if before is not None and _value(before, name) != _value(config, name):
+                raise ConfigError(
+                    f"{name}={_value(config, name)}: the run in {job.files.path} has "
+                    f"{name}={_value(before, name)}: give this sweep another run_dir, or "
+                    "overwrite=true to begin it anew"
+                )
+
+
+def _settings(folder: Path) -> Config | None:
+    """Those of the run in a folder; None where there is none, or they cannot be read."""
+    try:
+        return read_config(folder)
+    except (ConfigError, CheckpointError):
+        return None
+
+
+def _value(config: Config, name: str) -> object:
+    holder, _, key = name.partition(".")
+    return getattr(getattr(config, holder), key)
 
 
 class Source(Protocol):

@@ -54,6 +54,23 @@ def test_it_ends_with_a_table_on_stderr_and_the_first_failures_code(
     assert {samples[place : place + 2] for place in (20, 42, 64)} == {"\n\n"}
 
 
+@pytest.mark.parametrize("launcher", [(), ("launcher=local", "jobs=1")])
+def test_a_sweep_takes_no_run_of_one_that_was_to_end_elsewhere(
+    run: Run, texts: list[str], launcher: tuple[str, ...], tmp_path: Path
+) -> None:
+    words = [*sweep(tmp_path / "s", texts[0]), *launcher]
+    assert run(*words, "train.max_steps=2,3").code == 0
+    before = (tmp_path / "s" / "0" / "summary.json").read_bytes()
+    other = run(*words, "train.max_steps=1,2,3")
+    assert other.code == 2
+    assert f"the run in {tmp_path / 's' / '0'} has train.max_steps=2: give this" in other.err
+    assert (tmp_path / "s" / "0" / "summary.json").read_bytes() == before
+    more = run(*words, "train.max_steps=2,3,1")
+    assert more.code == 0, more.err
+    assert [row[3] for row in table(more.err)[:2]] == ["finished before"] * 2
+    assert run(*words, "train.max_steps=1,2", "overwrite=true").code == 0
+
+
 def test_when_quiet_each_failure_is_told_with_its_number(
     run: Run, texts: list[str], tmp_path: Path
 ) -> None:
