@@ -7,12 +7,13 @@ import numpy as np
 
 from seqkit import device
 from seqkit.api.about_run import about_run, summary
+from seqkit.api.begin import advice, begin
 from seqkit.api.likeness import judge_of
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.samples import sample
+from seqkit.api.snapshots import best_of, checkpoint_of
 from seqkit.api.standing import standing_of
 from seqkit.errors import (
-    NOT_BEGUN,
     DataError,
     DeviceError,
     DivergedError,
@@ -20,10 +21,8 @@ from seqkit.errors import (
     StoppedError,
 )
 from seqkit.generation.request import request_of
-from seqkit.model.char_rnn import CharRNN
-from seqkit.progress_line import counted
 from seqkit.report.observer import Report
-from seqkit.runs import earlier, saved_states
+from seqkit.runs import saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import (
     Diverged,
@@ -33,7 +32,6 @@ from seqkit.runs.events import (
     Stopped,
     Validating,
     describe,
-    go_on_with,
 )
 from seqkit.runs.observers import (
     Checkpoints,
@@ -93,7 +91,7 @@ def _run(
 ) -> None:
     trainer, folder, ranks = training.trainer, training.folder, training.ranks
     followers = Observers()
-    _begin(training, saver, notice)
+    begin(training, saver, notice)
     if ranks.leads:
         followers.add(_writers(training, saver, followers.tell, notice))
         followers.add(observers)
@@ -104,7 +102,7 @@ def _run(
     followers.tell(_started(training))
 
     def save_and_stop(reason: str) -> str | None:
-        saved = _checkpoint(training)
+        saved = checkpoint_of(training)
         if ranks.leads:
             saver.save(saved)
             saver.wait()
@@ -167,71 +165,6 @@ def _finish(training: Training, followers: Observers) -> None:
     )
 
 
-def _begin(training: Training, saver: Saver, notice: Notice) -> None:
-    """Put the run's folder in order for the training that begins."""
-    if training.ranks.leads:
-        _open_folder(training, notice)
-    _renew_best(training, saver, notice)
-    if training.forced:
-        _save_settings(training, saver)
-
-
-def _open_folder(training: Training, notice: Notice) -> None:
-    """Make the run's folder, or take back what was recorded there after the last checkpoint."""
-    folder, config = training.folder, training.config
-    folder.make()
-    training.ranks.advise(lambda: advice(training))
-    replaces = config.overwrite and config.resume == "never"
-    if not replaces:
-        earlier.keep(folder.files)
-    if not training.forced:
-        folder.write_config(config, replace=replaces)
-    if damaged := folder.reopen(training.trainer.progress.step):
-        lines = counted(damaged, "damaged line")
-        notice(f"{folder.files.metrics}: {lines} left out")
-
-
-def _save_settings(training: Training, saver: Saver) -> None:
-    """Let the state that is saved, and then the config, have settings that are forced on the run.
-
-    However it ends from then on, the two agree: the run goes on without being forced again.
-    """
-    state = _checkpoint(training)
-    if training.ranks.leads:
-        saver.save(state)
-        saver.wait()
-        training.folder.write_config(training.config)
-
-
-def _renew_best(training: Training, saver: Saver, notice: Notice) -> None:
-    """Have `best` again where a run goes on and that file is lost."""
-    files, progress = training.folder.files, training.trainer.progress
-    validates = len(training.validation) > 0
-    known = progress.best_loss is not None or not validates
-    if not progress.step or not known:
-        return
-    if training.ranks.shared(lambda: saved_states.has_best(files, progress.best_step)):
-        return
-    lost = f"{files.checkpoint('best')} is missing, damaged or an old one"
-    if validates and progress.best_step != progress.step:
-        progress.forget_best()
-        notice(f"{lost}: the next validation chooses it anew")
-    elif training.ranks.leads:
-        saver.save_best(_best(training))
-        notice(f"{lost}: it is saved anew")
-
-
-def advice(training: Training) -> str:
-    """What is left of a training that ended at once, and how to go on."""
-    folder, plugins = training.folder, training.catalogue.modules
-    if not folder.is_begun:
-        return NOT_BEGUN.capitalize()
-    again = go_on_with(folder.path, plugins, training.ranks.place)
-    if folder.files.has_checkpoints:
-        return f"The run's last checkpoint is whole. To go on: {again}"
-    return f"No checkpoint was saved yet. To begin anew: {again}"
-
-
 class _Contribution:
     """What a process that does not write does for those files: the state of its lanes."""
 
@@ -265,8 +198,8 @@ def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -
         Metrics(folder),
         Checkpoints(
             saver,
-            lambda: _checkpoint(training),
-            lambda: _best(training),
+            lambda: checkpoint_of(training),
+            lambda: best_of(training),
             keep_best,
             validates=len(training.validation) > 0,
         ),
@@ -290,37 +223,4 @@ def _started(training: Training) -> Started:
         precision=training.execution.precision,
         run_dir=training.folder.path,
         credit=corpus.credit,
-    )
-
-
-def _checkpoint(training: Training) -> Checkpoint:
-    """The run as it is now, with all that resuming needs."""
-    values, tensors = training.trainer.state()
-    saved = _saved(training, training.trainer.model)
-    return dataclasses.replace(saved, training=values, training_tensors=tensors)
-
-
-def _best(training: Training) -> Checkpoint:
-    """The weights as evaluation sees them, and what generation needs."""
-    return _saved(training, training.trainer.evaluation_model())
-
-
-def _saved(training: Training, model: CharRNN) -> Checkpoint:
-    progress = training.trainer.progress
-    return Checkpoint(
-        model=model.config,
-        codec=training.corpus.codec,
-        weights=dict(model.state_dict()),
-        config=dataclasses.asdict(training.config),
-        data=training.corpus.record(),
-        metrics={
-            "step": progress.step,
-            "symbols": progress.symbols,
-            "train_seconds": progress.seconds,
-            "best_validation_loss": progress.best_loss,
-            "best_step": progress.best_step,
-            "best_weights": progress.best_weights,
-            "best_temperature": progress.best_temperature,
-        },
-        versions=device.versions(),
     )

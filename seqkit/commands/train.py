@@ -4,8 +4,9 @@ import contextlib
 import signal
 
 from seqkit import device, meeting, processes, stdout
+from seqkit.api.begin import advice
 from seqkit.api.prepare_training import Training, opened
-from seqkit.api.run_training import advice, run_training
+from seqkit.api.run_training import run_training
 from seqkit.api.samples import closing_file, closing_sample, draw_closing_sample
 from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts, ended_by_signals

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.api.begin import advice
 from seqkit.api.prepare_training import opened
-from seqkit.api.run_training import advice, run_training
+from seqkit.api.run_training import run_training
 from seqkit.compose import compose
 from seqkit.errors import StoppedError
 from tests.conftest import TINY
