@@ -13,7 +13,7 @@ from seqkit import disk, room
 from seqkit.config import Config
 from seqkit.config_file import to_yaml
 from seqkit.errors import OutputError
-from seqkit.runs import own_config, own_names, saved_states
+from seqkit.runs import known, own_config, own_names, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.claim import Claim, is_claimed
 from seqkit.runs.layout import RunFiles
@@ -58,7 +58,7 @@ class RunFolder:
     @property
     def is_used(self) -> bool:
         """Whether a run, or weights without their run, would be replaced by a new one."""
-        return self.holds_run or (not self._timed and self.files.has_checkpoints)
+        return not self._timed and known.is_used(self.files)
 
     @property
     def finished_at(self) -> int | None:

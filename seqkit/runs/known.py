@@ -20,15 +20,16 @@ def require_run(path: Path) -> None:
     raise CheckpointError(f"run_dir={path}: {instead}")
 
 
+def is_used(files: RunFiles) -> bool:
+    """Whether there is a run's config, or checkpoints, which a training may have written."""
+    return files.has_checkpoints or own_config.is_a_runs(files.config)
+
+
 def _is_run(files: RunFiles) -> bool:
-    """Whether a config, a checkpoint or the metrics are seqkit's. Raises OSError, ValueError."""
+    """Whether there is a run to report on, damaged or not. Raises OSError, ValueError."""
     if not (files.config.is_file() or files.metrics.is_file()):
         return False
-    return (
-        own_config.is_a_runs(files.config)
-        or files.has_checkpoints
-        or metrics.has_events(files.metrics)
-    )
+    return is_used(files) or metrics.has_events(files.metrics)
 
 
 def _instead_of_a_run(path: Path) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from seqkit.data.shards import index
 from seqkit.errors import OutputError
-from seqkit.runs import layout, own_config, owner
+from seqkit.runs import layout, owner
+from seqkit.runs.known import is_used
 from seqkit.runs.layout import RunFiles
 
 _STUDY = b'"op_code":'
@@ -52,7 +53,7 @@ def _run_of(out: Path) -> Path | None:
             for folder in place.parents:
                 name = place.relative_to(folder).parts[0]
                 # Some file systems do not distinguish between capital and small letters.
-                if name.lower() in _own_names() and _is_run(RunFiles(folder)):
+                if name.lower() in _own_names() and is_used(RunFiles(folder)):
                     return folder
     return None
 
@@ -69,7 +70,7 @@ def _sweep_of(out: Path) -> Path | None:
                 runs = [run for run in place.parent.iterdir() if run.name.isdecimal()]
             else:
                 continue
-            if any(_is_run(RunFiles(run)) for run in runs):
+            if any(is_used(RunFiles(run)) for run in runs):
                 return place.parent
     return None
 
@@ -89,11 +90,6 @@ def _of_shards(out: Path) -> str:
 def _places(out: Path) -> tuple[Path, Path]:
     """Where `out` lies, and where it leads to: a link may be replaced, or followed."""
     return Path(os.path.realpath(out.parent), out.name), Path(os.path.realpath(out))
-
-
-def _is_run(files: RunFiles) -> bool:
-    """Whether it is seqkit's: other programs, too, have a folder called checkpoints."""
-    return files.has_checkpoints or own_config.is_a_runs(files.config)
 
 
 def _own_names() -> set[str]:
