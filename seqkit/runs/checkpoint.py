@@ -103,7 +103,16 @@ class Checkpoint:
             check()
 
     def build(self, device: torch.device) -> CharRNN:
-        """The network with its weights, on a device."""
+        """The network with its weights, on a device.
+
+        Raises CheckpointError where they do not fit it, or are not finite.
+        """
+        for name, own in self.weights.items():
+            if not own.isfinite().all():
+                raise CheckpointError(
+                    f"the checkpoint's weights give no numbers: they are not finite: {name}; "
+                    "train anew"
+                )
         model = CharRNN(self.model)
         try:
             model.load_state_dict(self.weights)

@@ -78,6 +78,11 @@ def test_weights_that_give_no_numbers_are_said_to(
         assert (refused.code, refused.out) == (4, b""), refused.err
         assert "the checkpoint's weights give no numbers: they are not finite" in refused.err
     assert not page.exists()
+    if value != value:  # of overflowing weights samples can be drawn
+        for words in (["generate", "length=3"], ["export", f"out={tmp_path / 'x.onnx'}"]):
+            refused = run(*words, f"checkpoint={file}")
+            assert (refused.code, refused.out) == (4, b""), refused.err
+            assert "the checkpoint's weights give no numbers: they are not finite" in refused.err
 
 
 def test_weights_that_are_all_but_too_large_make_a_page(
