@@ -53,11 +53,11 @@ def load_last(
         found, name = waiting, "next"
     elif name == "previous" and found is not None and not damaged:
         notice(f"{files.checkpoint('last')} is missing: going on from previous.safetensors")
-    elif name == "last" and found is not None:
-        _keep_newer(files, _step(found), notice)
     if found is None and damaged:
         others = "".join(f"; nor is {file.name} of use" for file, _ in damaged[1:])
         raise CheckpointError(f"the run cannot go on: {damaged[0][1]}{others}")
+    if found is not None and name in ("next", "last"):
+        _keep_previous(files, name, _step(found), notice)
     for file, reason in damaged:
         notice(f"{reason}; going on from {name}.safetensors")
         disk.rename(file, files.aside(file.stem, "damaged"))
@@ -78,21 +78,28 @@ def _check_readable(file: Path) -> None:
         raise UnreadableError(f"{file}: cannot be read: {disk.describe(error)}") from error
 
 
-def _keep_newer(files: RunFiles, step: int, notice: Callable[[str], None]) -> None:
-    """Set aside a `previous` of a later step than `last`: the next save would replace it.
+def _keep_previous(files: RunFiles, name: str, step: int, notice: Callable[[str], None]) -> None:
+    """Set aside a `previous` that the next save must not replace: it may be worth more than `name`.
 
-    A `best` of a later step goes with it. Alone it is left: a kill between the two saves of a step
-    leaves one, and the training comes to it again.
+    So it is if it is of a later step; a `best` of a later step goes with it. Alone such a `best` is
+    left: a kill between the two saves of a step leaves one, and the training comes to it again. So
+    it is, too, if it cannot be read.
     """
-    newer = {name: _step_in(peek(files.checkpoint(name)) or {}) for name in ("previous", "best")}
-    if newer["previous"] <= step:
+    previous, best = files.checkpoint("previous"), files.checkpoint("best")
+    header = peek(previous)
+    if header is None and previous.is_file():
+        kept = files.aside("previous", "damaged")
+        disk.rename(previous, kept)
+        notice(f"{previous} is damaged, or cannot be read: it is kept as {kept}")
+    newer = {file: _step_in(peek(file) or {}) for file in (previous, best)}
+    if newer[previous] <= step:
         return
-    for name in [name for name in newer if newer[name] > step]:
-        kept = files.aside(name, "newer")
-        disk.rename(files.checkpoint(name), kept)
+    for file in [file for file in newer if newer[file] > step]:
+        kept = files.aside(file.stem, "newer")
+        disk.rename(file, kept)
         notice(
-            f"going on from last.safetensors, of step {step}, though {name}.safetensors is of "
-            f"step {newer[name]}: it is kept as {kept}"
+            f"going on from {name}.safetensors, of step {step}, though {file.name} is of step "
+            f"{newer[file]}: it is kept as {kept}"
         )
 
 

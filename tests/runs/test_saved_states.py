@@ -172,6 +172,34 @@ def test_a_previous_that_is_newer_than_the_last_is_kept(tmp_path: Path) -> None:
     assert kept in folder.files.written  # overwrite=true removes it
 
 
+def test_a_previous_that_is_newer_than_the_next_is_kept(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    save_all(folder, 8, 9)
+    checkpoint(2).save(folder.files.checkpoint("last"))
+    checkpoint(3).save(folder.files.checkpoint("next"))
+    found = load_last(folder.files, Catalogue(), told.append)
+    assert found and found.metrics["step"] == 3
+    assert step_of(folder.files.checkpoints / "previous.newer") == 8
+    assert step_of(folder.files.checkpoint("previous")) == 2
+    assert [line.startswith("going on from next.safetensors, of step 3,") for line in told] == [
+        True
+    ]
+
+
+def test_a_previous_that_cannot_be_read_is_kept(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    save_all(folder, 4, 5)
+    previous = folder.files.checkpoint("previous")
+    content = previous.read_bytes()[:-1]
+    previous.write_bytes(content)
+    found = load_last(folder.files, Catalogue(), told.append)
+    assert found and found.metrics["step"] == 5
+    kept = folder.files.checkpoints / "previous.damaged"
+    assert told == [f"{previous} is damaged, or cannot be read: it is kept as {kept}"]
+    save_all(folder, 6)
+    assert kept.read_bytes() == content
+
+
 def test_what_was_set_aside_stays(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     last = folder.files.checkpoint("last")
