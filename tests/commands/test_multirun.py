@@ -54,6 +54,7 @@ def test_it_ends_with_a_table_on_stderr_and_the_first_failures_code(
     assert {samples[place : place + 2] for place in (20, 42, 64)} == {"\n\n"}
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("launcher", [(), ("launcher=local", "jobs=1")])
 def test_a_sweep_takes_no_run_of_one_that_was_to_end_elsewhere(
     run: Run, texts: list[str], launcher: tuple[str, ...], tmp_path: Path
