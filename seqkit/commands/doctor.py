@@ -126,6 +126,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
         config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
     )
     base = _composed(catalogue, recipe)
+    kind = "audio" if base.data.kind == "audio" else config.data.kind
     minutes = config.train.max_minutes or base.train.max_minutes
     given = {
         item.name: value
@@ -135,7 +136,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     }
     return dataclasses.replace(
         base,
-        data=dataclasses.replace(base.data, **given, kind=config.data.kind),
+        data=dataclasses.replace(base.data, **given, kind=kind),
         train=dataclasses.replace(base.train, max_minutes=minutes),
         device=config.device,
     )

@@ -21,6 +21,8 @@ from seqkit.data.sound import reader
 from seqkit.errors import ConfigError
 from seqkit.plugins import Catalogue
 
+_MOSTLY = 0.9  # of a folder's bytes
+
 
 def holds_sound(path: Path, pattern: str = "") -> bool:
     """Whether data.kind=auto takes this for sound.
@@ -37,6 +39,24 @@ def holds_sound(path: Path, pattern: str = "") -> bool:
     sound = sum(map(files.is_named_as_sound, names))
     texts = any(name.lower().endswith(".txt") for name in names)
     return not texts and 0 < sound >= len(names) - sound
+
+
+def is_mostly_sound(path: Path, pattern: str = "") -> bool:
+    """Whether nine tenths of a folder's bytes, or more, are recordings that can be opened.
+
+    That a README lies beside them keeps data.kind=auto from taking them for sound.
+    """
+    choice = Choice("bytes", pattern)
+    total = sound = 0
+    for file in walk(path, BadFiles(skip=True), Counter()) if path.is_dir() else ():
+        if choice.against_name(files.name_in(path, file)):
+            continue
+        with contextlib.suppress(OSError):  # whoever reads it finds out why
+            size = file.stat().st_size if file.is_file() else 0
+            total += size
+            if size and files.is_named_as_sound(file.name) and reader.is_sound(file):
+                sound += size
+    return 0 < _MOSTLY * total <= sound
 
 
 def seconds_of(paths: Sequence[Path], pattern: str, most: float) -> float:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,8 @@ def fitting_recipe(
     """The recipe for this data where none is given. Arguments and errors are `load_corpus`'s."""
     if folder := opened.folder_of(data):
         return _recipe_for_shards(folder)
+    if (data.kind, data.codec) == ("auto", "auto") and _is_mostly_sound(data):
+        data = replace(data, kind="audio")
     sound, located = find(data, None, catalogue, Folders(disk.cache_dir(), notice, progress))
     return _recipe_for(located.paths, data.pattern) if sound else _FOR_TEXT
 
@@ -117,9 +120,15 @@ def find(
     """Whether data is read as sound, and where it is. Errors are those of `load_corpus`."""
     kind = _kind(data, codec, catalogue)
     located = _locate(data, catalogue, folders)
-    if kind == "auto":
-        return _is_sound(located, data.pattern), located
-    return kind == "audio", located
+    if kind != "auto":
+        return kind == "audio", located
+    sound = _is_sound(located, data.pattern)
+    if not sound and _is_mostly_sound(data):
+        folders.notice(
+            f"{located} is read as text, and is mostly sound: data.kind=audio reads the sound, "
+            "data.kind=text the text"
+        )
+    return sound, located
 
 
 def takes(data: DataConfig, folder: Path, name: str) -> bool:
@@ -183,10 +192,21 @@ def suggested_recipe(data: DataConfig) -> str:
         return f"recipe={recipe}, for {'text' if recipe == _FOR_TEXT else 'sound'}"
     if not files or any(map(pipes.is_pipe, data.path)):
         return "recipe=NAME"
-    sound = data.kind == "audio" or all(map(audio_corpus.holds_sound, files))
-    if not sound:
-        return f"recipe={_FOR_TEXT}, for text"
-    return f"recipe={_recipe_for(files, data.pattern)}, for sound"
+    if data.kind == "audio" or all(map(audio_corpus.holds_sound, files)):
+        return f"recipe={_recipe_for(files, data.pattern)}, for sound"
+    if data.kind == "auto" and _is_mostly_sound(data):
+        recipe = _recipe_for(files, data.pattern)
+        return f"recipe={recipe}, for the sound, or recipe={_FOR_TEXT}, for the text beside it"
+    return f"recipe={_FOR_TEXT}, for text"
+
+
+def _is_mostly_sound(data: DataConfig) -> bool:
+    """Whether `data.path` names sound, and little beside it, whatever data.kind=auto reads."""
+    return bool(data.path) and all(
+        audio_corpus.holds_sound(path, data.pattern)
+        or audio_corpus.is_mostly_sound(path, data.pattern)
+        for path in map(Path, data.path)
+    )
 
 
 def _recipe_for(paths: Sequence[Path], pattern: str) -> str:

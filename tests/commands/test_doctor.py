@@ -116,6 +116,17 @@ def test_sound_is_examined_at_the_rate_of_the_recipe(run: Run, tmp_path: Path) -
     assert composed(found).sample_rate == 8000
 
 
+def test_a_readme_makes_no_text_of_recordings(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "takes").mkdir()
+    soundfile.write(tmp_path / "takes" / "a.wav", NOISE, 8000)
+    (tmp_path / "takes" / "README.txt").write_text("one take\n")
+    found = examined(run, f"data.path={tmp_path / 'takes'}")
+    assert found["kind"] == "audio"
+    words = shlex.split(found["recommendation"]["command"])
+    assert "recipe=my_sound" in words
+    assert composed(found).kind == "audio"
+
+
 @pytest.mark.thorough
 def test_little_sound_is_for_my_sound_and_more_is_not(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", NOISE, 8000)

@@ -237,6 +237,18 @@ def test_the_kind_is_told_by_the_content(tmp_path: Path, folder: Path) -> None:
     assert audio_corpus.holds_sound(folder)
 
 
+def test_nine_tenths_of_the_bytes_make_a_folder_mostly_sound(folder: Path) -> None:
+    assert audio_corpus.is_mostly_sound(folder)
+    assert audio_corpus.is_mostly_sound(folder, "*.wav")
+    assert not audio_corpus.is_mostly_sound(folder, "*.txt")
+    assert not audio_corpus.is_mostly_sound(folder / "c_1.wav")  # no folder
+    recordings = sum(file.stat().st_size for file in folder.rglob("*.wav"))
+    (folder / "notes.txt").write_bytes(b"a" * (recordings // 9))
+    assert audio_corpus.is_mostly_sound(folder)
+    (folder / "text.wav").write_bytes(b"a" * 100)  # none that can be opened
+    assert not audio_corpus.is_mostly_sound(folder)
+
+
 def test_a_given_codec_is_kept(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", noise(), RATE, "FLOAT")
     codec = Linear(64, 4000, 1.5)

@@ -1,6 +1,7 @@
 """A corpus is found, read as what it is, encoded once."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,12 @@ from seqkit.config import DataConfig
 from seqkit.data import file_hashes
 from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
 from seqkit.data.corpus import Corpus
-from seqkit.data.load import load_corpus, recorded_path_problem, suggested_recipe
+from seqkit.data.load import (
+    fitting_recipe,
+    load_corpus,
+    recorded_path_problem,
+    suggested_recipe,
+)
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import Symbols
@@ -162,6 +168,24 @@ def test_a_recipe_is_named_that_fits(text: Path, sound: Path) -> None:
         assert suggested_recipe(data) == "recipe=wav_generation, for sound"
     assert suggested_recipe(DataConfig(path=["-"])) == "recipe=NAME"
     assert suggested_recipe(DataConfig(path=["nowhere"])) == "recipe=NAME"
+
+
+def test_a_readme_beside_recordings_leaves_both_recipes_open(sound: Path) -> None:
+    (sound / "README.txt").write_text("three clips\n")
+    data, notices = DataConfig(path=[str(sound)]), list[str]()
+    said = "recipe=my_sound, for the sound, or recipe=shakespeare, for the text beside it"
+    assert suggested_recipe(data) == said
+    found = fitting_recipe(data, catalogue=Catalogue(), notice=notices.append)
+    assert (found, notices) == ("my_sound", [])
+    asked = replace(data, kind="text")
+    assert suggested_recipe(asked) == "recipe=shakespeare, for text"
+    assert fitting_recipe(asked, catalogue=Catalogue(), notice=notices.append) == "shakespeare"
+    corpus = load_corpus(data, catalogue=Catalogue(), notice=notices.append)
+    assert corpus.codec.name == "characters"  # as ever
+    assert notices[0].startswith(f"{sound} is read as text, and is mostly sound: data.kind=audio")
+    notices.clear()
+    load_corpus(asked, catalogue=Catalogue(), notice=notices.append)
+    assert notices == ["1 file of text taken; 3 left out: 3 sound"]
 
 
 def test_a_name_counts_what_is_read(text: Path, sound: Path, tmp_path: Path) -> None:
