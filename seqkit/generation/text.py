@@ -149,6 +149,8 @@ class Text:
         content: str | bytes = prompt.text or ""
         if prompt.file is not None:
             content = self._read(prompt.file, notice, progress)
+            if not content:
+                notice(f"prompt_file={prompt.file} is empty: nothing is continued")
         elif self._codec.kind == "bytes":
             content = to_bytes(prompt.text or "")
         return self._encode("prompt", content, prompt.unknown, notice)

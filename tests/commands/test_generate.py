@@ -47,6 +47,15 @@ def test_a_prompt_is_literal_and_comes_first(run: Run, trained: Path, tmp_path: 
         assert len(result.out) == 14
 
 
+def test_an_empty_prompt_file_is_told(run: Run, trained: Path, tmp_path: Path) -> None:
+    prompt = tmp_path / "prompt.txt"
+    prompt.touch()
+    words = ("generate", f"checkpoint={trained}", "length=5", "seed=1")
+    made = run(*words, f"prompt_file={prompt}")
+    assert (made.code, made.out) == (0, run(*words).out)
+    assert made.err == f"prompt_file={prompt} is empty: nothing is continued\n"
+
+
 def test_unknown_characters_of_a_prompt(run: Run, trained: Path) -> None:
     refused = run("generate", f"checkpoint={trained}", "prompt=thé rain")
     assert refused.code == 2
