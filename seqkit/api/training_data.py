@@ -12,7 +12,7 @@ from seqkit.console import Progress
 from seqkit.data import copies, pipes, remote, silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.files import check_no_lists
+from seqkit.data.files import check_literal
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
 from seqkit.doctor import sound_faults, text_faults
@@ -54,7 +54,7 @@ def read(
         DataError: the data cannot be read.
         ConfigError: keys that do not fit the checkpoint, or other data than the run's.
     """
-    check_no_lists(config.data.path)  # while the paths are those that were given
+    check_literal(config.data.path)  # while the paths are those that were given
     fine_tuned = origin if saved is None else None
     if fine_tuned:
         asked, config.data = config.data, fine_tuned.as_read(config.data)

@@ -3,7 +3,9 @@
 Nothing is left out in silence: what was taken is counted, and what was not by its reason.
 """
 
+import itertools
 import os
+import shlex
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +21,7 @@ from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
 _BLOCK = 1 << 22  # bytes
+_GLOB = frozenset("*?[")
 _TABLES = "Parquet or Arrow"
 _HINTS = {  # where nothing is taken, by the reason for which files are left out
     _TABLES: "data.kind=hf data.column=NAME learns from a column of these",
@@ -255,10 +258,18 @@ def is_folder(path: Path) -> bool:
         raise BadFileError.of(path, error) from error
 
 
-def check_no_lists(paths: Sequence[str]) -> None:
-    """Raise DataError for several paths in one, which a name with a comma might be, too."""
+def check_literal(paths: Sequence[str]) -> None:
+    """Raise DataError for a list of paths, or a glob, in one; a name may hold such characters."""
     for given in paths:
+        if os.path.lexists(given):
+            continue
         parts = [part.strip() for part in given.split(",")]
-        if len(parts) > 1 and not os.path.lexists(given) and all(map(os.path.lexists, parts)):
+        if len(parts) > 1 and all(map(os.path.lexists, parts)):
             several = " ".join(f"data.path={part}" for part in parts)
             raise DataError(f"data.path={given}: no such file: for several, give {several}")
+        names = Path(given).parts
+        fixed = [*itertools.takewhile(lambda name: not _GLOB.intersection(name), names)]
+        folder, pattern = Path(*fixed), "/".join(names[len(fixed) :])
+        if len(parts) == 1 and pattern and folder.is_dir():
+            keys = f"data.path={shlex.quote(str(folder))} data.pattern={shlex.quote(pattern)}"
+            raise DataError(f"data.path={given}: no such file: give {keys}")

@@ -15,7 +15,7 @@ from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
-from seqkit.data.files import Search, check_no_lists, head
+from seqkit.data.files import Search, check_literal, head
 from seqkit.data.meter import Meter
 from seqkit.data.shards import opened
 from seqkit.data.shards.index import read_index
@@ -274,7 +274,7 @@ def _is_sound(located: Located, pattern: str) -> bool:
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
-        check_no_lists(data.path)
+        check_literal(data.path)
         path, *others = map(Path, data.path)
         return Located(path, path.name or str(path), others=tuple(others))
     if data.dataset:

@@ -157,6 +157,22 @@ def test_paths_in_one_are_several(text: Path, sound: Path) -> None:
         load(Path(f"{text},none"))
 
 
+def test_a_glob_is_a_pattern_of_a_folder(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = text.parent
+    for glob, pattern in (("*.txt", "'*.txt'"), ("s?ng.*", "'s?ng.*'"), ("*/a.txt", "'*/a.txt'")):
+        with pytest.raises(DataError, match="no such file: give ") as refused:
+            load(folder / glob)
+        assert str(refused.value).endswith(f"data.path={folder} data.pattern={pattern}")
+    (folder / "a [1].txt").write_text(WORDS)
+    assert load(folder / "a [1].txt").name == "a [1].txt"
+    for none in (folder / "none" / "*.txt", folder / "*.txt,*.md"):
+        with pytest.raises(DataError, match=r"cannot be read: no such file or directory$"):
+            load(none)
+    monkeypatch.chdir(folder)
+    with pytest.raises(DataError, match=r"give data\.path=\. data\.pattern='\*\.txt'$"):
+        load(Path("*.txt"))
+
+
 def test_a_recipe_is_named_that_fits(text: Path, sound: Path) -> None:
     for paths, recipe in (([text], "shakespeare"), ([sound], "my_sound"), ([], "NAME")):
         data = DataConfig(path=[*map(str, paths)])
