@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 
 from seqkit.config import HIGHEST_RATE, DataConfig
 from seqkit.data import codecs
-from seqkit.data.bad_files import BadFileError, BadFiles
+from seqkit.data.bad_files import BadFileError, BadFiles, first_of
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus_cache import Encoded, Source
 from seqkit.data.sound import Frames
@@ -67,7 +67,7 @@ class Recordings:
     source: Source
     block: int = FRAMES
     bad: BadFiles = field(init=False)
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, list[Path]] = field(default_factory=lambda: defaultdict(list))
     converted: Counter[str] = field(default_factory=Counter)
     clipped: int = 0
     signal: float = 0.0
@@ -121,7 +121,7 @@ class Recordings:
             raise DataError(self.nothing_left())
         return Encoded(
             starts,
-            skipped=len(self.bad.errors) + self.left_out.total(),
+            skipped=self.skipped,
             unreadable_files=len(self.bad.errors),
             notes=tuple(self.notes(len(starts))),
             whole_documents=len(starts) > 1,
@@ -129,6 +129,11 @@ class Recordings:
             test_start=part_starts.get(2),
             snr=self.snr,
         )
+
+    @property
+    def skipped(self) -> int:
+        """How many files are left out."""
+        return len(self.bad.errors) + sum(map(len, self.left_out.values()))
 
     @property
     def snr(self) -> float | None:
@@ -139,7 +144,7 @@ class Recordings:
         """What was found on the way, as JSON values; `include` takes it in elsewhere."""
         return {
             "bad": [[str(error.file), error.reason] for error in self.bad.errors],
-            "left_out": dict(self.left_out),
+            "left_out": {why: [*map(str, files)] for why, files in self.left_out.items()},
             "converted": dict(self.converted),
             "clipped": self.clipped,
             "signal": self.signal,
@@ -149,7 +154,8 @@ class Recordings:
     def include(self, findings: Mapping[str, Any]) -> None:
         """Take in what was found in other files."""
         self.bad.errors += [BadFileError(Path(file), why) for file, why in findings["bad"]]
-        self.left_out.update(findings["left_out"])
+        for why, files in findings["left_out"].items():
+            self.left_out[why] += map(Path, files)
         self.converted.update(findings["converted"])
         self.clipped += findings["clipped"]
         self.signal += findings["signal"]
@@ -241,10 +247,10 @@ class Recordings:
             count = 0
         else:
             if count < _SHORTEST * codec.symbol_rate:
-                self.left_out[f"shorter than {_SHORTEST * 1000:g} ms"] += 1
+                self.left_out[f"shorter than {_SHORTEST * 1000:g} ms"].append(file)
                 count = 0
             elif peak < _SILENT:
-                self.left_out[f"silent{self._cancelled(file)}"] += 1
+                self.left_out[f"silent{self._cancelled(file)}"].append(file)
                 count = 0
         if count:
             self.clipped += clipped
@@ -271,7 +277,7 @@ class Recordings:
             if count == 1:
                 return str(self.bad.errors[0])
             return f"none of {count} files of sound can be read: {self.bad.errors[0]}"
-        why = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
+        why = ", ".join(f"{len(files)} {what}" for what, files in self.left_out.items())
         silence = "" if why else f"silence{self._cancelled(first)}"
         return (
             f"{first}: nothing is left of the sound: {why or silence}: a recording needs at "
@@ -283,7 +289,7 @@ class Recordings:
         total = len(self.source.files)
         told = [f"{documents} of {counted(total, 'file')} of sound read"]
         told += [f"{count} {what}" for what, count in self.converted.items()]
-        told += [f"{count} left out ({what})" for what, count in self.left_out.items()]
+        told += [f"{len(f)} left out ({why}): {first_of(f)}" for why, f in self.left_out.items()]
         if self.clipped:
             told.append(f"{counted(self.clipped, 'sample')} over 1 clipped")
         if self.bad.errors:

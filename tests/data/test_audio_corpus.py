@@ -1,6 +1,7 @@
 """Recordings become symbols: whole, in place, and with every fault and change reported."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,22 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     ):
         assert said in told
     assert load(folder, tmp_path / "cache", sample_rate=RATE).notes == corpus.notes  # cached
+
+
+def test_the_first_of_what_is_left_out_are_named(folder: Path, tmp_path: Path) -> None:
+    for number in range(5):
+        soundfile.write(folder / f"silent_{number}.wav", np.zeros(RATE), RATE)
+    soundfile.write(folder / "short.wav", noise(0.01), RATE)
+    for _ in range(2):  # the second time from the cache
+        (told,) = load(folder, tmp_path / "cache").notes
+        silent, short = re.search(r"; 5 left out \(silent\): (.*?);", told), folder / "short.wav"
+        assert f"; 1 left out (shorter than 20 ms): {short};" in told
+        assert silent
+        assert silent[1].endswith(" and 2 more")
+        named = silent[1].removesuffix(" and 2 more").split(", ")
+        assert len({*map(Path, named)} & {*folder.glob("silent_*.wav")}) == 3
+        if folder.name == "clips":
+            folder = folder.rename(folder.with_name("moved"))
 
 
 @pytest.mark.parametrize("quantiser", ["mu_law", "linear"])

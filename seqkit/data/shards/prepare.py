@@ -147,7 +147,7 @@ def _index(
     total = sum(counts.values())
     unreadable = len(found.bad.errors) + len(search.bad.errors)
     if isinstance(found, Recordings):
-        skipped, notes = unreadable + found.left_out.total(), [*found.notes(total)]
+        skipped, notes = len(search.bad.errors) + found.skipped, [*found.notes(total)]
     else:
         skipped, notes = found.seen.skipped, [*found.notes()]
         if codec.kind == "text":
