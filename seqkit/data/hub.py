@@ -9,13 +9,13 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.data import file_hashes, stores
+from seqkit.data import csv_tables, file_hashes, stores
 from seqkit.data.meter import Meter
 from seqkit.data.rows import line_of
 from seqkit.data.stamps import stamp
@@ -212,7 +212,17 @@ def _narrowed(name: str, rows: Any, column: str) -> Any:
 
 def _check_column(name: str, column: str, found: Iterable[str]) -> None:
     if column not in found:
-        raise DataError(f"data.column={column}: {name} has no such column, only {', '.join(found)}")
+        place, only = _place(name, [*found]), ", ".join(found)
+        raise DataError(f"data.column={column}: {place} has no such column, only {only}")
+
+
+def _place(name: str, columns: Sequence[str]) -> str:
+    """The file with these columns, where the CSV files of a folder differ; else the name."""
+    files = sorted(Path(name).rglob("[!.]*.csv"))
+    with contextlib.suppress(OSError):
+        those = [*csv_tables.with_columns(files, columns)]
+        return str(those[0]) if 0 < len(those) < len(files) else name
+    return name
 
 
 def _texts(name: str, rows: Any, column: str) -> Iterator[list[str | None]]:

@@ -2,16 +2,17 @@
 
 import codecs
 import contextlib
-import csv
 import itertools
 import json
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import and_
 from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
+from seqkit.data import csv_tables
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.files import blocks, head
 from seqkit.data.text_reading import (
@@ -23,7 +24,7 @@ from seqkit.data.text_reading import (
 
 _FILES, _LINES = 20, 20
 """How many files are looked at, and how many lines of each table."""
-_LONG_NAME = 60  # characters, more than the name of a column has
+_SHOWN = 5  # columns
 _MARKUP = {"RTF": ("{\\rtf",), "HTML": ("<!doctype html", "<html")}
 """How documents with markup begin."""
 
@@ -118,28 +119,52 @@ def _as_table(files: Collection[Path], config: DataConfig) -> str:
     if config.of_rows or len(config.path) != 1 or not files:
         return ""
     endings = {file.suffix for file in files}  # the library goes by them, too
+    path, begins = config.path[0], {f: _beginning(f) for f in itertools.islice(files, _FILES)}
     if endings <= {".jsonl", ".json"}:
-        told, part, read = "the data are JSON objects", "field", _fields
-    elif endings == {".csv"}:
-        told, part, read = "each line is a row of a table", "column", _columns
-    else:
-        return ""
-    begins = [_beginning(file) for file in itertools.islice(files, _FILES)]
-    found = [read(begin) for begin in begins]
-    if part == "column" and all(
-        len(_columns(begin, ";")) > max(1, len(names))
-        for begin, names in zip(begins, found, strict=True)
-    ):
+        fields = [_fields(begin) for begin in begins.values()]
+        return _advice("the data are JSON objects", "field", path, fields)
+    return _as_csv(begins, path) if endings == {".csv"} else ""
+
+
+def _as_csv(begins: Mapping[Path, str], path: str) -> str:
+    """Where all files are CSV, by their beginnings, how to learn from a column, or why not."""
+    tables = {file: csv_tables.first_rows(begin) for file, begin in begins.items()}
+    with_semicolons = [
+        _width(csv_tables.first_rows(begins[file], ";")) > max(1, _width(rows))
+        for file, rows in tables.items()
+    ]
+    if all(with_semicolons):
         return (
             "each line is a row of a table with ; between its columns: to learn the text of one, "
             "save it with commas, or as lines of JSON, for data.kind=hf"
         )
+    if any(with_semicolons) or not all(tables.values()):
+        return ""
+    for file, (first, *rows) in tables.items():
+        if rows and len(first) > 1 and any(map(csv_tables.is_value, first)):
+            return (
+                f"each line is a row of a table, and the first row of {file} looks like values, "
+                f"not like the names of columns: to learn the text of one, put a line of "
+                f"{len(first)} names in front and give data.kind=hf "
+                f"data.path={shlex.quote(path)} data.column=NAME"
+            )
+    columns = [_columns(rows) for rows in tables.values()]
+    for file, common in zip(tables, itertools.accumulate(map(set, columns), and_), strict=True):
+        if not common and all(columns):
+            one = next(iter(tables))
+            told = f"{one} has {_shown(tables[one])}; {file} has {_shown(tables[file])}"
+            return _advice(f"no column is in all files: {told}", "column", str(one), columns[:1])
+    return _advice("each line is a row of a table", "column", path, columns)
+
+
+def _advice(told: str, part: str, path: str, found: Sequence[Counter[str]]) -> str:
+    """How to learn from the column that is called text, or is the longest, of all tables."""
     sizes = sum(found, Counter[str]())
     names = set.intersection(*map(set, found))
     if not names:
         return ""
     column = "text" if "text" in names else max(sorted(names), key=sizes.__getitem__)
-    keys = f"data.path={shlex.quote(config.path[0])} data.column={shlex.quote(column)}"
+    keys = f"data.path={shlex.quote(path)} data.column={shlex.quote(column)}"
     return f"{told}: to learn the text of one {part}, give data.kind=hf {keys}"
 
 
@@ -198,20 +223,21 @@ def _first_items(text: str) -> list[Any]:
     return items
 
 
-def _columns(text: str, delimiter: str = ",") -> Counter[str]:
-    """How long the columns of CSV are; nothing where it is none, or has no names in front."""
-    try:
-        names, *rows = csv.reader(_first_lines(text), strict=True, delimiter=delimiter)
-    except (ValueError, csv.Error):
-        return Counter()
-    if not all(map(_is_name, names)) or any(len(row) != len(names) for row in rows):
-        return Counter()
-    return _sizes([dict(zip(names, row, strict=True)) for row in rows])
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    return len(rows[0]) if len(rows) > 1 else 0
 
 
-def _is_name(name: str) -> bool:
-    """Whether a column may be called so: not what looks like a sentence."""
-    return 0 < len(name) < _LONG_NAME and not name.endswith((".", "!", "?"))
+def _shown(rows: Sequence[Sequence[str]]) -> str:
+    names = rows[0]
+    return ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> Counter[str]:
+    """How long the columns of CSV are; nothing where it has no names in front."""
+    names, *values = rows
+    if not all(map(csv_tables.is_name, names)):
+        return Counter()
+    return _sizes([dict(zip(names, row, strict=True)) for row in values])
 
 
 def _sizes(rows: Sequence[dict[str, str]]) -> Counter[str]:

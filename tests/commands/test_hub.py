@@ -44,6 +44,24 @@ def test_a_run_keeps_the_name_of_its_data(
     assert (refused.code, "is not in the cache, and is fetched only if" in refused.err) == (3, True)
 
 
+def test_the_file_of_csv_that_lacks_a_column_is_named(tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    for name, columns in (("a", "id,text"), ("b", "number,body")):
+        (tmp_path / "set" / f"{name}.csv").write_text(f"{columns}\n" + "1,some words\n" * 100)
+
+    def refused(column: str) -> str:
+        words = ("prepare", "data.kind=hf", "data.path=set", f"data.column={column}", "out=shards")
+        done = process(*words, cwd=tmp_path)  # the library leaves the files open in it
+        assert done.returncode == 3
+        return done.stderr
+
+    said = "set/b.csv has no such column, only number, body\n"
+    assert refused("text").endswith(f"seqkit: error: data.column=text: {said}")
+    (tmp_path / "set" / "a.csv").unlink()
+    said = "set has no such column, only number, body\n"
+    assert refused("text").endswith(f"seqkit: error: data.column=text: {said}")
+
+
 def test_rows_learn_what_as_many_files_learn(
     run: Run, words: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -132,8 +132,15 @@ TABLE = 'id,"said by"\n' + '1,"a long, long text"\n' * 3
         ("a.jsonl", LINES * 99 + '{"text": "cut', "data.column=text"),  # after what is looked at
         ("a.csv", TABLE, "each line is a row of a table: to learn the text of one column, give"),
         ("a.csv", TABLE, "data.column='said by'"),
-        ("a.csv", '1,"a long text!"\n' * 9, ""),  # no names in front
-        ("a.csv", f"1,{'a long text ' * 9}\n" * 9, ""),
+        ("a.csv", '1,"a long text!"\n' * 9, "looks like values"),  # no names in front
+        ("a.csv", f"1,{'a long text ' * 9}\n" * 9, "put a line of 2 names in front"),
+        ("a.csv", "0.762,tea,a house\n" * 9, "the first row of "),
+        ("a.csv", "0.762,tea,a house\n" * 9, "data.column=NAME"),
+        ("a.csv", "id,said\n" + '1,"two\n\nlines"\n' * 3, "data.column=said"),
+        ("a.csv", "id,said\n" + '1,"many\nlines"\n' * 4000, "data.column=said"),  # is cut
+        ("a.csv", 'id,said\n1,"two"lines\n', ""),  # no CSV
+        ("a.csv", "1\n2\n3\n", ""),
+        ("a.csv", ",said\n1,tea\n", ""),  # as libraries write a column without a name
         ("a.txt", LINES, ""),  # no data set by its name
         ("a.jsonl", LINES + "no JSON\n", "data.column=text"),
         ("a.jsonl", "no JSON\n" + LINES, ""),
@@ -171,6 +178,20 @@ def test_a_table_with_semicolons_is_to_be_saved_otherwise(text: str, tmp_path: P
     file.write_text("id,text; more\n1,a; b\n")
     (told,) = text_hints.of([file], config)
     assert "data.column='text; more'" in told
+
+
+def test_tables_without_a_common_column_are_named_with_theirs(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.csv", "b.csv")]
+    files[0].write_text("id,text\n1,some words\n")
+    files[1].write_text("text,body\nmore,some words\n")
+    config = DataConfig(path=[str(tmp_path)])
+    (told,) = text_hints.of(files, config)
+    assert told.endswith(f"data.path={tmp_path} data.column=text")
+    files[1].write_text("number,body,a,b,c,d\n1,some words,a,b,c,d\n")
+    (told,) = text_hints.of(files, config)
+    each = f"{files[0]} has id, text; {files[1]} has number, body, a, b, c …"
+    assert told.startswith(f"no column is in all files: {each}: to learn the text of one column,")
+    assert told.endswith(f"data.kind=hf data.path={files[0]} data.column=text")
 
 
 def test_a_table_among_texts_is_a_text(tmp_path: Path) -> None:
