@@ -62,6 +62,8 @@ def load_corpus(
         corpus = opened.load(data, folder, catalogue=catalogue, codec=codec, check=check)
         if trained is not None and corpus.codec.kind == "audio":
             audio_corpus.check_gain(data, trained)
+        for note in corpus.notes:
+            notice(note)
         return corpus
     cache = disk.cache_dir()
     sound, located = find(data, codec, catalogue, Folders(cache, notice, progress, samples))

@@ -1,6 +1,6 @@
 """A folder of shards as a corpus."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from seqkit import disk
@@ -13,6 +13,7 @@ from seqkit.data.shards.index import INDEX, REMEDY, Index, is_shards, read_index
 from seqkit.data.shards.settings import as_prepared
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
+from seqkit.progress_line import counted
 from seqkit.symbols import symbol_dtype
 
 
@@ -96,7 +97,22 @@ def _corpus(index: Index, sha256: str, codec: Codec, whole: Part) -> Corpus:
         snr=index.snr,
         licence=index.licence,
         citation=index.citation,
+        notes=tuple(_notes(index, codec)),
     )
+
+
+def _notes(index: Index, codec: Codec) -> Iterator[str]:
+    """What the index keeps of what was told when the shards were prepared, in a line."""
+    told = [counted(len(index.names), "file")]
+    if index.document_count != len(index.names):
+        told.append(f"{index.document_count:,} documents")
+    files = index.skipped if codec.kind == "audio" else index.unreadable_files
+    if files:
+        told.append(f"{counted(files, 'file')} left out")
+    if index.skipped and codec.kind != "audio":
+        told.append(f"{counted(index.skipped, 'character')} left out")
+    if len(told) > 1 or len(index.names) > 1:
+        yield f"prepared from {index.name}: {', '.join(told)}"
 
 
 def _described(own: Codec, other: Codec) -> str:

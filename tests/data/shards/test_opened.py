@@ -1,16 +1,19 @@
 """Shards are read as other data is, and checked where they are read."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 import torch
 
+from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.data import rows
+from seqkit.data import remote, rows
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
@@ -292,6 +295,35 @@ def test_shards_within_a_folder_are_no_files_of_it(texts: Path, prepared: Prepar
     corpus = load_corpus(config, catalogue=Catalogue(), notice=notices.append)
     assert len(corpus.whole.starts) == 4
     assert "1 holding shards" in notices[-1]
+
+
+def test_what_the_index_keeps_of_the_preparation_is_told(
+    texts: Path, tmp_path: Path, prepared: Prepare
+) -> None:
+    def told(*, source: Path = texts, **keys: object) -> list[str]:
+        notices = list[str]()
+        prepared(overwrite=True, path=[str(source)], **keys)
+        config = DataConfig(path=[str(tmp_path / "shards")])
+        load_corpus(config, catalogue=Catalogue(), notice=notices.append)
+        return notices
+
+    assert told() == ["prepared from texts: 4 files"]
+    assert told(source=texts / "0.txt") == []
+    (texts / "latin.txt").write_bytes(b"caf\xe9")
+    keys: dict[str, Any] = {"on_bad_file": "skip", "max_vocabulary": 280, "unknown": "skip"}
+    (said,) = told(**keys)
+    pattern = r"prepared from texts: 4 files, 1 file left out, \d+ characters left out"
+    assert re.fullmatch(pattern, said)
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text('{"text": "tea"}\n' * 3)
+    data = remote.here(DataConfig(kind="hf", path=[str(lines)]), disk.cache_dir(), print)
+    (said,) = told(source=Path(data.path[0]), kind="hf")
+    assert said == "prepared from rows.jsonl: 1 file, 3 documents"
+    sounds = tmp_path / "sounds"
+    sounds.mkdir()
+    for name, level in (("a", 0.5), ("b", 0.5), ("silent", 0.0)):
+        soundfile.write(sounds / f"{name}.wav", level * np.sin(np.arange(4000)), 8000)
+    assert told(source=sounds) == ["prepared from sounds: 2 files, 1 file left out"]
 
 
 def test_a_digest_stands_for_all_data(texts: Path, tmp_path: Path, prepared: Prepare) -> None:
