@@ -15,7 +15,7 @@ from seqkit.data import pipes
 from seqkit.errors import ConfigError, DataError, OutputError
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.sweeps import replaced
-from seqkit.sweeps.jobs import STOPPED, Job, check_ends
+from seqkit.sweeps.jobs import STOPPED, Job
 
 _READ_ONCE = ("data.path", "prompt_file")  # keys that may name a stream
 Execute = Callable[[Composed, Sequence[str]], int]
@@ -60,7 +60,8 @@ def _one_by_one(
 ) -> int:
     """Run the jobs in this process; their samples go to stdout."""
     jobs = plan.jobs(folder)
-    check_ends(jobs)
+    for job in jobs:
+        job.check_run()
     failure = 0
     for number, job in enumerate(jobs):
         if number and _prints_text(jobs[number - 1]):

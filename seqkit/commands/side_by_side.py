@@ -18,7 +18,7 @@ from seqkit.runs.claim import Claim
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles
 from seqkit.sweeps import local, replaced, slurm
-from seqkit.sweeps.jobs import Grid, Source, check_ends
+from seqkit.sweeps.jobs import Grid, Source
 from seqkit.sweeps.local import Launcher
 from seqkit.sweeps.running import Sweep
 from seqkit.sweeps.study import Search
@@ -106,7 +106,8 @@ def _source(plan: Plan, folder: Path) -> Source:
             seed=config.fixed_seed,
         )
     jobs = plan.jobs(folder)
-    check_ends(jobs)
+    for job in jobs:
+        job.check_run()
     return Grid(jobs)
 
 

@@ -10,7 +10,7 @@ from seqkit.config import Config
 from seqkit.errors import ConfigError
 from seqkit.runs.record import DATA_KEYS
 from seqkit.sweeps import local, study
-from seqkit.sweeps.jobs import Job
+from seqkit.sweeps.jobs import Job, told_apart_by_their_ends
 
 _OF_OPTUNA = ("search.trials", "search.prune")
 _DATA_ITSELF = ("data.dataset", "data.path", "data.pattern")
@@ -51,8 +51,9 @@ class Plan:
         """The jobs of all lines, each with a numbered folder in this one."""
         common = set.intersection(*map(set, self.lines))
         own = [" ".join(word for word in words if word not in common) for words in self.lines]
+        ends = told_apart_by_their_ends([one.config for one in self.composed])
         return [
-            Job.at(folder / str(number), composed, words, own[number])
+            Job.at(folder / str(number), composed, words, own[number], ends)
             for number, (composed, words) in enumerate(zip(self.composed, self.lines, strict=True))
         ]
 

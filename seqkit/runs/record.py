@@ -1,5 +1,6 @@
 """What lies in a run's folder, as far as it can be read: a run may be going, killed or damaged."""
 
+import contextlib
 import json
 import math
 import re
@@ -142,6 +143,16 @@ def read(path: Path, state: State | None = None) -> Record:
         data=extra.get("data.wav"),
         problems=problems,
     )
+
+
+def settings_of(files: RunFiles) -> Config | None:
+    """The settings of a run, those of a checkpoint where config.yaml is lost; None without any."""
+    _, found = _settings(files.config, [])
+    for file in files.saved if found is None else ():
+        with contextlib.suppress(ConfigError, KeyError):
+            header = checkpoint.peek(file) or {}
+            return from_yaml(json.dumps(header["config"]).encode(), str(file))
+    return found
 
 
 def _state(path: Path, about: Mapping[str, Any], finished: bool) -> State:

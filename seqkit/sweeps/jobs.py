@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import seqkit
 from seqkit.compose import Composed
 from seqkit.config import Config
-from seqkit.errors import CheckpointError, ConfigError, InterruptedRunError, StoppedError
+from seqkit.errors import ConfigError, InterruptedRunError, StoppedError
 from seqkit.runs import record, resume
 from seqkit.runs.layout import RunFiles
-from seqkit.runs.own_config import read_config
 
 STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
 """Exit codes of a training that was asked to stop."""
@@ -34,6 +34,7 @@ class Job:
     composed: its config and catalogue; `run_dir` is its own folder.
     words: its own command line, without that folder.
     own: those of its words that tell it from the other jobs.
+    ends: the keys that say when its run ends, where they tell it from the other jobs.
     environment: variables that its process gets in addition to those of this one.
     code: its exit code, 0 as long as it did not fail.
     """
@@ -42,15 +43,23 @@ class Job:
     words: Sequence[str]
     own: str
     files: RunFiles
+    ends: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     outcome: str = "not started"
     code: int = 0
 
     @classmethod
-    def at(cls, folder: Path, composed: Composed, words: Sequence[str], own: str) -> "Job":
+    def at(
+        cls,
+        folder: Path,
+        composed: Composed,
+        words: Sequence[str],
+        own: str,
+        ends: Sequence[str] = (),
+    ) -> "Job":
         """A job with this folder for its run."""
         config = dataclasses.replace(composed.config, run_dir=str(folder))
-        return cls(composed._replace(config=config), words, own, RunFiles(folder))
+        return cls(composed._replace(config=config), words, own, RunFiles(folder), ends)
 
     @property
     def name(self) -> str:
@@ -89,6 +98,29 @@ class Job:
             return False
         return self._keeps(dataclasses.asdict(left.settings))
 
+    def check_run(self) -> None:
+        """Raise ConfigError where the run in its folder was another job's, in another sweep.
+
+        A training would go on with it, as one that is resumed need not say again what it began
+        with, nor end where it was to end.
+        """
+        config, before = self.composed.config, record.settings_of(self.files)
+        if before is None:
+            return
+        pairs = [(name, _value(config, name), _value(before, name)) for name in self.ends]
+        if before.init_from and not config.init_from:
+            pairs.append(("init_from", None, before.init_from))
+        if before.data.path and not (config.data.path or _of_a_data_set(before)):
+            pairs.append(("data.path", None, " and ".join(before.data.path)))
+        for name, asked, own in pairs:
+            if asked != own:
+                given = "" if asked is None else f"{name}={asked}: "
+                raise ConfigError(
+                    f"{given}the run in {self.files.path} has {name}={own}: give that in this "
+                    "place, or another run_dir, or overwrite=true in place of resume=auto to begin "
+                    "the sweep anew"
+                )
+
     def _keeps(self, settings: Mapping[str, Any]) -> bool:
         """Whether the run in its folder, made with these settings, is the one asked for."""
         config = self.composed.config
@@ -96,31 +128,17 @@ class Job:
         return not anew and resume.is_same(config, settings)
 
 
-def check_ends(jobs: Sequence[Job]) -> None:
-    """Raise ConfigError where a job would go on with a run that was another job's.
-
-    A run goes on whatever is said of its end. Where that is what tells the jobs apart, the run in a
-    job's folder has to be one that was to end where the job does.
-    """
-    configs = [job.composed.config for job in jobs]
-    ends = [name for name in resume.END_KEYS if len({_value(one, name) for one in configs}) > 1]
-    for job, config in zip(jobs, configs, strict=True) if ends else ():
-        before = _settings(job.files.path)
-        for name in sorted(ends):
-            if before is not None and _value(before, name) != _value(config, name):
-                raise ConfigError(
-                    f"{name}={_value(config, name)}: the run in {job.files.path} has "
-                    f"{name}={_value(before, name)}: give this sweep another run_dir, or "
-                    "overwrite=true to begin it anew"
-                )
+def _of_a_data_set(config: Config) -> bool:
+    """Whether a run reads the sample that stood in for a data set, as where none was asked for."""
+    own = Path(seqkit.__file__).parent
+    return all(Path(path).is_relative_to(own) for path in config.data.path)
 
 
-def _settings(folder: Path) -> Config | None:
-    """Those of the run in a folder; None where there is none, or they cannot be read."""
-    try:
-        return read_config(folder)
-    except (ConfigError, CheckpointError):
-        return None
+def told_apart_by_their_ends(configs: Sequence[Config]) -> list[str]:
+    """The keys that say when a run ends and that have several values among those of a sweep."""
+    return [
+        name for name in sorted(resume.END_KEYS) if len({str(_value(c, name)) for c in configs}) > 1
+    ]
 
 
 def _value(config: Config, name: str) -> object:

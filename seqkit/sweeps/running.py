@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from seqkit.console import Bar, Console
-from seqkit.errors import OutputError, SeqkitError
+from seqkit.errors import ConfigError, OutputError, SeqkitError
 from seqkit.progress_line import Reading, counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
@@ -105,6 +105,8 @@ class Sweep:
         if PRUNES in job.environment and job.was_pruned:
             self._close(job, PRUNED, 0)
             return
+        if not RunFolder(job.files.path).is_claimed and not self._may_go_on(job):
+            return
         going = _Going(job, None)
         if RunFolder(job.files.path).is_claimed:
             self._say(job, "another process trains in its folder: it is waited for")
@@ -114,6 +116,16 @@ class Sweep:
             self._say(job, f"begins: {job.own}" if job.own else "begins")
         job.outcome = "still going"  # it is waited for, unless a third signal comes
         self._going[slot] = going
+
+    def _may_go_on(self, job: Job) -> bool:
+        """Whether the run in a job's folder is its own: one of a killed sweep may have begun it."""
+        try:
+            job.check_run()
+        except ConfigError as error:
+            self._console.failure(f"[{job.name}] failed: {error}")
+            self._close(job, f"failed, exit code {error.exit_code}", error.exit_code)
+            return False
+        return True
 
     def _look(self) -> None:
         for slot, going in [*self._going.items()]:

@@ -64,12 +64,31 @@ def test_a_sweep_takes_no_run_of_one_that_was_to_end_elsewhere(
     before = (tmp_path / "s" / "0" / "summary.json").read_bytes()
     other = run(*words, "train.max_steps=1,2,3")
     assert other.code == 2
-    assert f"the run in {tmp_path / 's' / '0'} has train.max_steps=2: give this" in other.err
+    said = f"train.max_steps=1: the run in {tmp_path / 's' / '0'} has train.max_steps=2: give that"
+    assert said in other.err
+    (tmp_path / "s" / "0" / "config.yaml").unlink()
+    other = run(*words, "train.max_steps=1,2,3")
+    assert (other.code, said in other.err) == (2, True)
     assert (tmp_path / "s" / "0" / "summary.json").read_bytes() == before
     more = run(*words, "train.max_steps=2,3,1")
     assert more.code == 0, more.err
     assert [row[3] for row in table(more.err)[:2]] == ["finished before"] * 2
     assert run(*words, "train.max_steps=1,2", "overwrite=true").code == 0
+
+
+def test_a_sweep_takes_no_run_of_other_weights_data_or_settings(
+    run: Run, trained: Path, texts: list[str], tmp_path: Path
+) -> None:
+    tuned = [*sweep(tmp_path / "s", texts[0], "seed=1,2"), f"init_from={trained}"]
+    assert run(*tuned).code == 0
+    assert run(*tuned).code == 0
+    anew = run(*tuned[:-1])
+    assert (anew.code, f"has init_from={trained}: give that" in anew.err) == (2, True)
+    other = run(*[word for word in tuned if not word.startswith("data.path=")])
+    assert (other.code, f"has {texts[0]}: give that" in other.err) == (2, True)
+    forced = run(*tuned, "optimizer.lr=0.5", "resume=force")
+    assert forced.code == 2
+    assert {row[3] for row in table(forced.err)} == {"failed, exit code 2"}
 
 
 def test_when_quiet_each_failure_is_told_with_its_number(

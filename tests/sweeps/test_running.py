@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.compose import compose
+from seqkit.config_file import to_yaml
 from seqkit.console import Console
 from seqkit.errors import OutputError
 from seqkit.runs.claim import Claim
@@ -125,6 +126,25 @@ def test_a_job_whose_folder_is_taken_while_it_is_set_up_waits_and_begins_again(
     told = capsys.readouterr().err
     assert "[0] another process trains in its folder: it is waited for" in told
     assert "failed" not in told
+
+
+def test_a_job_takes_no_run_of_another_sweep_that_it_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [compose(["recipe=shakespeare", f"train.max_steps={n}"], []) for n in (3, 4)]
+    job = Job.at(tmp_path / "0", given[0], [], "-", ["train.max_steps"])
+    job.files.path.mkdir()
+    other = Claim(job.files.lock)
+    other.take()
+
+    def ends() -> None:
+        job.files.config.write_text(to_yaml(given[1].config))
+        other.release()
+
+    threading.Timer(0.3, ends).start()
+    Sweep(Grid([job]), Failing(), Console(), lambda: None).run()
+    assert (job.code, job.outcome) == (2, "failed, exit code 2")
+    assert "has train.max_steps=4: give that" in capsys.readouterr().err
 
 
 def test_a_job_that_is_not_waited_for_is_not_called_unstarted(tmp_path: Path) -> None:
