@@ -77,7 +77,7 @@ class TimeBudget:
         self._optimizer = optimizer
         self._limit = limit
         self._clock = clock
-        self._ticked = clock()
+        self._ticked: float | None = None  # before the start nothing counts
         self._begun = 0.0  # seconds spent when the last step began
         # In one of the last two steps the process may have been suspended: the shorter one counts.
         self._last, self._expected = math.inf, 0.0  # seconds of the last step, and of the next
@@ -93,9 +93,10 @@ class TimeBudget:
 
     def tick(self) -> None:
         """Count the time since the last tick."""
-        now = self._clock()
-        self.spent.seconds += now - self._ticked
-        self._ticked = now
+        if self._ticked is not None:
+            now = self._clock()
+            self.spent.seconds += now - self._ticked
+            self._ticked = now
 
     @property
     def save_due(self) -> bool:

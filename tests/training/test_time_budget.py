@@ -116,6 +116,8 @@ def test_a_stop_is_not_counted_and_what_was_before_it_is() -> None:
     machine.now += 30  # to set it up
     second.model.load_state_dict(first.model.state_dict())
     second.restore(values, kept)
+    second.state()  # what is saved before the first step
+    assert second.elapsed == pytest.approx(took)
     took += machine.run(second, lambda passed: 0.3)  # on a faster machine
     assert took == pytest.approx(MINUTE, rel=0.02)
     check_rates(machine.rates)
@@ -153,6 +155,7 @@ def test_no_step_begins_that_is_expected_to_end_too_late(
 ) -> None:
     now, made = 0.0, 0
     budget = TimeBudget(1.0, OptimizerConfig(), None, lambda: now)
+    budget.start()
     while not budget.is_up:
         budget.learning_rate(made)
         now += later if made else first
@@ -166,6 +169,7 @@ def test_no_step_begins_that_is_expected_to_end_too_late(
 def test_no_step_is_made_only_to_be_followed_by_another_long_sample() -> None:
     now = 30.0
     budget = TimeBudget(1.0, OptimizerConfig(), None, lambda: now)
+    budget.start()
     budget.spent.seconds = 30.0
     now += 20.0
     budget.validated(30.0)
@@ -175,6 +179,7 @@ def test_no_step_is_made_only_to_be_followed_by_another_long_sample() -> None:
 def test_a_step_in_which_the_process_was_suspended_does_not_end_it() -> None:
     now = 0.0
     budget = TimeBudget(1.0, OptimizerConfig(), None, lambda: now)
+    budget.start()
     for step, took in enumerate((1.0, 0.1, 0.1, 35.0)):
         budget.learning_rate(step)
         now += took
