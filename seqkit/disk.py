@@ -267,6 +267,15 @@ def rename_within(
             os.close(handle)
 
 
+def keep_as(source: Path, target: Path) -> None:
+    """Give a file, which is to be replaced, another name that nothing has. Raises OutputError.
+
+    Until then it has both names, unless the file system has no hard links.
+    """
+    with _failures(target):
+        _rename_to_new(source, target)
+
+
 def remove(path: Path) -> None:
     """Remove a file, if it is there. Raises OutputError."""
     with _failures(path):

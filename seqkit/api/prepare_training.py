@@ -54,13 +54,10 @@ class Training:
     catalogue: Catalogue
     memory_advice: Callable[[], str]
     """What to try when memory does not suffice."""
+    forced: bool
+    """Whether the run goes on with settings that shape what it learns and that it did not have."""
     ranks: Ranks
     """The processes that train together; rank 0 alone writes."""
-
-    @property
-    def forced(self) -> bool:
-        """Whether the run goes on, and its settings may be others than so far."""
-        return self.config.resume == "force"
 
     @property
     def device(self) -> torch.device:
@@ -111,6 +108,7 @@ def opened(
     same_command.check_settings(config, ranks)
     with claimed(config, catalogue, notice, ranks) as (folder, saved):
         if saved is not None and is_finished(config, folder, saved):
+            resume.require_same(config, saved)
             notice(f"{folder.path}: {resume.finished(config, folder.finished_at)}")
             yield None
             return
@@ -119,6 +117,7 @@ def opened(
         with device.settings_of_training(chosen, config.train.deterministic):
             training = _set_up(config, chosen, folder, saved, catalogue, notice, progress, ranks)
             if saved is not None and training.trainer.finished and folder.finished_at is not None:
+                resume.require_same(config, saved)
                 notice(f"{folder.path}: {resume.finished(config, training.trainer.progress.step)}")
                 yield None
             else:
@@ -180,9 +179,9 @@ def _set_up(
             ranks=ranks,
         )
         if saved is not None:
-            trainer.restore(saved.training or {}, saved.training_tensors)
-            if resume.judged_otherwise(config, saved, corpus.sha256):
-                trainer.progress.forget_best()
+            _restore(trainer, saved, config, corpus)
+    same_data = saved is None or saved.data.get("sha256") == corpus.sha256
+    differs = saved and resume.check_settings(config, saved, same_data=same_data)
     return Training(
         config=config,
         folder=folder,
@@ -194,8 +193,18 @@ def _set_up(
         execution=execution,
         catalogue=catalogue,
         memory_advice=advice,
+        forced=bool(differs),
         ranks=ranks,
     )
+
+
+def _restore(trainer: Trainer, saved: Checkpoint, config: Config, corpus: Corpus) -> None:
+    """Let a trainer go on from a run's last checkpoint."""
+    averaged = bool(saved.config.get("train", {}).get("average"))
+    trainer.restore(saved.training or {}, saved.training_tensors, averaged=averaged)
+    asked = dataclasses.asdict(config)
+    if not resume.have_same_parts(saved.config, saved.data, asked, corpus.record()):
+        trainer.progress.forget_best()
 
 
 def _check_sampling(

@@ -189,9 +189,9 @@ def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -
         made = [block[:, 0] for block in blocks]
         return np.concatenate([training.prompt.astype(np.int64), *made])
 
-    def keep_best(new: Checkpoint, first: bool) -> None:
-        check = folder.check_own
-        saved_states.keep_best(folder.files, new, first=first, notice=notice, check=check)
+    def keep_best(new: Checkpoint) -> None:
+        folder.check_own()
+        saved_states.keep_best(folder.files, new, notice)
 
     judge = judge_of(training.corpus, training.prompt.size)
     return [

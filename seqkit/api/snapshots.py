@@ -32,6 +32,7 @@ def _saved(training: Training, model: CharRNN) -> Checkpoint:
             "step": progress.step,
             "symbols": progress.symbols,
             "train_seconds": progress.seconds,
+            "scored": progress.scored,
             "best_validation_loss": progress.best_loss,
             "best_step": progress.best_step,
             "best_weights": progress.best_weights,

@@ -7,6 +7,7 @@ digest's own 64 characters zeroed, stands beside it. Reading one imports and exe
 import dataclasses
 import io
 import json
+import math
 import stat
 import struct
 from collections.abc import Callable
@@ -107,12 +108,6 @@ class Checkpoint:
 
         Raises CheckpointError where they do not fit it, or are not finite.
         """
-        for name, own in self.weights.items():
-            if not own.isfinite().all():
-                raise CheckpointError(
-                    f"the checkpoint's weights give no numbers: they are not finite: {name}; "
-                    "train anew"
-                )
         model = CharRNN(self.model)
         try:
             model.load_state_dict(self.weights)
@@ -120,6 +115,12 @@ class Checkpoint:
             raise CheckpointError(
                 f"the checkpoint's weights do not fit its own model: {error}"
             ) from error
+        for name, own in model.named_parameters():
+            if not all(math.isfinite(end) for end in torch.stack(own.detach().aminmax()).tolist()):
+                raise CheckpointError(
+                    f"the checkpoint's weights give no numbers: they are not finite ({name}): use "
+                    "another checkpoint"
+                )
         return model.to(device)
 
 

@@ -72,7 +72,7 @@ class Metrics:
             case Trained():
                 self._folder.record("train", _without(event, "total_steps"))
             case Validated():
-                self._folder.record("validate", _without(event, "improved", "best_loss", "first"))
+                self._folder.record("validate", _without(event, "improved", "best_loss"))
 
 
 class Checkpoints:
@@ -83,7 +83,7 @@ class Checkpoints:
         saver: Saver,
         training_state: Callable[[], Checkpoint],
         evaluated: Callable[[], Checkpoint],
-        keep_best: Callable[[Checkpoint, bool], object],
+        keep_best: Callable[[Checkpoint], object],
         *,
         validates: bool,
     ) -> None:
@@ -91,8 +91,7 @@ class Checkpoints:
         saver: writes them.
         training_state: all that resuming needs.
         evaluated: the weights of evaluation.
-        keep_best: keeps the best one so far, if the one that is given, and whether it is the first
-            that was judged in its way, are no reason to replace it.
+        keep_best: told what is to become the best one, see `saved_states.keep_best`.
         validates: without validation the best checkpoint is the last one.
         """
         self._saver = saver
@@ -105,17 +104,17 @@ class Checkpoints:
         """Save what is due. Raises OutputError, also if what was due before is not written."""
         match event:
             case Validated(improved=True):
-                self._save_best(event.first)
+                self._save_best()
             case CheckpointDue():
                 self._saver.save(self._training_state())
                 if not self._validates:
-                    self._save_best(first=False)
+                    self._save_best()
             case Stepped():
                 self._saver.check()
 
-    def _save_best(self, first: bool) -> None:
+    def _save_best(self) -> None:
         best = self._evaluated()
-        self._keep_best(best, first)
+        self._keep_best(best)
         self._saver.save_best(best)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from seqkit import disk
 from seqkit.checking import default_of
-from seqkit.config import ARITHMETIC_KEYS, Config, options
+from seqkit.config import ARITHMETIC_KEYS, Config, DataConfig, options
 from seqkit.data import pipes, remote
 from seqkit.errors import ConfigError, DataError
 from seqkit.progress_line import duration
@@ -162,16 +162,35 @@ def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True)
     raise ConfigError(f"{differs}. Leave it as it was{forced}")
 
 
-def judged_otherwise(config: Config, saved: Checkpoint, digest: str) -> bool:
-    """Whether losses so far mean nothing to a run that goes on: its validation part is another.
+def require_same(config: Config, saved: Checkpoint) -> None:
+    """Raise ConfigError where settings are forced on a finished run, which learns no more."""
+    if differs := check_settings(config, saved):
+        raise ConfigError(f"{differs}; {finished(config, saved.metrics.get('step'))}")
 
-    Args:
-        config: what is asked for.
-        saved: the run's last checkpoint.
-        digest: of the data that the run goes on with.
+
+def have_same_parts(
+    config: Mapping[str, Any],
+    data: Mapping[str, Any],
+    other_config: Mapping[str, Any],
+    other_data: Mapping[str, Any],
+) -> bool:
+    """Whether two trainings, by the config and data that their checkpoints have, split data alike.
+
+    Else losses on their validation parts cannot be compared.
     """
-    of_data = {name for name, _ in options() if name.startswith("data.")} - PLACE_KEYS
-    return saved.data.get("sha256") != digest or bool(_changed(config, saved, of_data))
+    same = data.get("sha256") == other_data.get("sha256")
+    return same and _reading(config) == _reading(other_config)
+
+
+def _reading(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys by which data is read, where they have not their defaults."""
+    unset = dataclasses.asdict(DataConfig())
+    given = config.get("data", {}).items()
+    return {
+        key: value
+        for key, value in given
+        if f"data.{key}" not in PLACE_KEYS and value != unset.get(key)
+    }
 
 
 def _shapes_weights(name: str) -> bool:

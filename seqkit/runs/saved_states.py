@@ -1,5 +1,6 @@
 """The saved states of a run: which one it goes on from."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,14 @@ from typing import Any
 from seqkit import disk
 from seqkit.errors import CheckpointError, UnreadableError
 from seqkit.plugins import Catalogue
-from seqkit.runs import checkpoint
+from seqkit.renamed_keys import upgrade
+from seqkit.runs import checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint, is_whole, peek
 from seqkit.runs.layout import RunFiles
 
 _BLOCK = 1 << 20  # bytes
+_NO_HEADER = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
+"""What a header of another shape than a checkpoint's leads to."""
 
 
 def load_last(
@@ -26,7 +30,8 @@ def load_last(
         UnreadableError: one of them, or `best`, cannot be read now, though it may be whole: nothing
             is changed.
     """
-    _check_readable(files.checkpoint("best"))  # or it would be made anew, perhaps a worse one
+    for name in ("best", "previous"):  # which may be replaced, perhaps by worse ones
+        _check_readable(files.checkpoint(name))
     damaged: list[tuple[Path, CheckpointError]] = []
 
     def whole(name: str) -> Checkpoint | None:
@@ -56,11 +61,11 @@ def load_last(
     if found is None and damaged:
         others = "".join(f"; nor is {file.name} of use" for file, _ in damaged[1:])
         raise CheckpointError(f"the run cannot go on: {damaged[0][1]}{others}")
-    if found is not None and name in ("next", "last"):
-        _keep_previous(files, name, _step(found), notice)
     for file, reason in damaged:
         notice(f"{reason}; going on from {name}.safetensors")
         disk.rename(file, files.aside(file.stem, "damaged"))
+    if found is not None and name != "previous":
+        _keep_previous(files, name, _step(found), notice)
     if takes_next:  # the run may be finished, and never save again
         take_next(files)
     return found
@@ -79,18 +84,18 @@ def _check_readable(file: Path) -> None:
 
 
 def _keep_previous(files: RunFiles, name: str, step: int, notice: Callable[[str], None]) -> None:
-    """Set aside a `previous` that the next save must not replace: it may be worth more than `name`.
+    """Set aside what the next save, or validation, must not replace by what comes after `name`.
 
-    So it is if it is of a later step; a `best` of a later step goes with it. Alone such a `best` is
-    left: a kill between the two saves of a step leaves one, and the training comes to it again. So
-    it is, too, if it cannot be read.
+    These are a `previous` that is damaged, and one of a later step, together with a `best` of a
+    later step. Alone such a `best` is left: a kill between the two saves of a step leaves one, and
+    the training comes to that step again.
     """
     previous, best = files.checkpoint("previous"), files.checkpoint("best")
     header = peek(previous)
     if header is None and previous.is_file():
         kept = files.aside("previous", "damaged")
         disk.rename(previous, kept)
-        notice(f"{previous} is damaged, or cannot be read: it is kept as {kept}")
+        notice(f"{previous} is damaged: it is kept as {kept}")
     newer = {file: _step_in(peek(file) or {}) for file in (previous, best)}
     if newer[previous] <= step:
         return
@@ -103,31 +108,39 @@ def _keep_previous(files: RunFiles, name: str, step: int, notice: Callable[[str]
         )
 
 
-def keep_best(
-    files: RunFiles,
-    new: Checkpoint,
-    *,
-    first: bool,
-    notice: Callable[[str], None],
-    check: Callable[[], object],
-) -> None:
-    """Set aside a `best` that is not known to be worse than `new`, which takes its place.
+def keep_best(files: RunFiles, new: Checkpoint, notice: Callable[[str], None]) -> None:
+    """Keep the `best` that `new` is to replace, unless `new` is known to be the better one.
 
-    So it is if `new` is the `first` one that was judged in its way, or is not judged at all, and if
-    the other one is of a later step, to which the training may never come again. `check` may
-    refuse, see `take_next`. Raises OutputError.
+    It is not if their losses cannot be compared, nor if the one there has the smaller loss, or is
+    of a later step: a kill between the two saves of a step leaves one that the training does not
+    know of, and to which it may never come again. Raises OutputError.
     """
-    before = peek(files.checkpoint("best")) or {}
-    old, step = _step_in(before), _step(new)
-    unjudged = _loss_in(before) is not None and new.metrics.get("best_validation_loss") is None
-    if old in (-1, step) or not (first or unjudged or old > step):
-        return
+    best = files.checkpoint("best")
+    old, step = peek(best) or {}, _step(new)
+    before = _step_in(old)
+    with contextlib.suppress(*_NO_HEADER):
+        if before < 0 or (before <= step and _is_better(new, old)):
+            return
     kept = files.aside("best", "older")
-    disk.rename_within(files.checkpoints, "best.safetensors", kept.name, check)
+    disk.keep_as(best, kept)
     notice(
-        f"the best checkpoint so far, of step {old}, cannot be compared with that of step {step}: "
+        f"the best checkpoint so far, of step {before}, may be better than that of step {step}: "
         f"it is kept as {kept}"
     )
+
+
+def _is_better(new: Checkpoint, old: Mapping[str, Any]) -> bool:
+    """Whether a checkpoint is as good as another one of its run, given by its header, or better.
+
+    Raises one of _NO_HEADER.
+    """
+    scored = old["metrics"].get("scored")  # None before 0.2.0: all of the part
+    if scored not in (None, new.metrics.get("scored")) or not resume.have_same_parts(
+        upgrade(old["config"]), old["data"], new.config, new.data
+    ):
+        return False
+    loss, before = (at.get("best_validation_loss") for at in (new.metrics, old["metrics"]))
+    return loss is None or before is None or bool(loss <= before)
 
 
 def has_best(files: RunFiles, step: int) -> bool:
@@ -140,14 +153,8 @@ def _step_in(header: Mapping[str, Any]) -> int:
     """The step that a checkpoint's header names; -1 where it names none."""
     try:
         return int(header["metrics"]["step"])
-    except (KeyError, TypeError, ValueError, OverflowError):
+    except _NO_HEADER:
         return -1
-
-
-def _loss_in(header: Mapping[str, Any]) -> object:
-    """The best loss that a checkpoint's header names, whatever it is; None without one."""
-    metrics = header.get("metrics")
-    return metrics.get("best_validation_loss") if isinstance(metrics, dict) else None
 
 
 def _step(saved: Checkpoint) -> int:

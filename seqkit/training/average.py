@@ -6,13 +6,6 @@ from torch import Tensor
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.saved_state import require_tensors
 
-_PREFIX = "average."
-
-
-def is_of_average(name: str) -> bool:
-    """Whether a tensor of a training's state is one of `WeightAverage.tensors`."""
-    return name.startswith(_PREFIX)
-
 
 class WeightAverage:
     """An exponential average, corrected for its beginning as in Adam (Kingma and Ba, 2015).
@@ -45,7 +38,7 @@ class WeightAverage:
 
     def tensors(self) -> dict[str, Tensor]:
         """All that an update changes."""
-        return {f"{_PREFIX}{index}": values for index, values in enumerate(self.averages)}
+        return {f"average.{index}": values for index, values in enumerate(self.averages)}
 
     @torch.no_grad()
     def restore(self, tensors: dict[str, Tensor]) -> None:

@@ -31,7 +31,7 @@ class Validated:
     It is that of the better weights, raw or average, at the temperature found for them;
     `raw_loss` and `average_loss` (None without an average) are at temperature 1. It is the mean
     over `scored` symbols, of which the part has `total`: train.max_minutes may leave no time for
-    all. `first` if no earlier one can be compared with it.
+    all.
     """
 
     step: int
@@ -46,7 +46,6 @@ class Validated:
     average_loss: float | None = None
     scored: int = 0
     total: int = 0
-    first: bool = False
 
 
 @dataclass(frozen=True)

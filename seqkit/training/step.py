@@ -17,7 +17,6 @@ from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.model.persistent import launch
 from seqkit.ranks import ALONE, Ranks
-from seqkit.training.average import is_of_average
 from seqkit.training.noise import Noise
 from seqkit.training.optimizer import Updater
 from seqkit.training.saved_state import require_tensors
@@ -284,8 +283,8 @@ class TrainingStep:
         wanted = {"state.h": carried, "state.c": carried, "nats": self._nats}
         require_tensors(tensors, wanted)
         self._updater.restore(tensors)
-        if self.weights.average is not None and any(map(is_of_average, tensors)):
-            self.weights.average.restore(tensors)  # else it begins with the weights as they are
+        if self.weights.average is not None:
+            self.weights.average.restore(tensors)
         lanes = self._lanes.own
         for name, own in (("state.h", self._state.h), ("state.c", self._state.c)):
             own[:, : len(lanes)] = tensors[name][:, lanes.start : lanes.stop]

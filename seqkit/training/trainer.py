@@ -135,7 +135,7 @@ class Trainer:
         """
         progress, self._validator.agree = self.progress, agree
         self._time.start()
-        if progress.validating:
+        if progress.validating and self._validates:
             yield from self._validate(watch)
             yield Stepped(progress.step)
         while not self.finished:
@@ -280,8 +280,12 @@ class Trainer:
         }
         return values, self._step.state()
 
-    def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    def restore(
+        self, values: dict[str, Any], tensors: dict[str, Tensor], *, averaged: bool = True
+    ) -> None:
         """Go on from what `state` returned; the weights are restored by the caller.
+
+        Without `averaged` that training had no average of the weights: one begins with them.
 
         Raises:
             CheckpointError: the state belongs to another model or batch size.
@@ -290,6 +294,8 @@ class Trainer:
             self.progress, self._time.spent = read_numbers(values)
             # Before 0.2.0 there were no moments before the first step.
             begun = {} if self.progress.step else self._step.state()
+            if not averaged and (average := self._step.weights.average) is not None:
+                begun = begun | average.tensors()
             self._step.restore(begun | tensors)
             self._validator.restore(self.progress)
         except (ConfigError, TypeError, ValueError) as error:

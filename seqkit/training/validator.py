@@ -114,7 +114,6 @@ class Validator:
                 "try a smaller optimizer.lr or train.clip_norm"
             )
         self._chosen = found.weights, found.temperature
-        first = progress.best_loss is None
         improved = progress.validated(found.loss, *self._chosen)
         return Validated(
             step=progress.step,
@@ -129,7 +128,6 @@ class Validator:
             best_loss=min(found.loss, progress.best_loss or found.loss),
             scored=scored,
             total=len(self._validation),
-            first=first,
         )
 
     def _seconds_each(self) -> float:

@@ -10,7 +10,27 @@ from seqkit.api.prepare_training import opened
 from seqkit.api.run_training import run_training
 from seqkit.compose import compose
 from seqkit.errors import StoppedError
+from seqkit.runs.own_config import read_config
 from tests.conftest import TINY
+
+
+@pytest.mark.parametrize(
+    ("words", "forced"),
+    [
+        (("resume=force", "optimizer.lr=0.5"), True),
+        (("resume=force",), False),  # the state that is there agrees
+        (("resume=auto",), False),
+    ],
+)
+def test_settings_are_forced_where_they_differ(
+    words: tuple[str, ...], forced: bool, trained: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    given = [f"run_dir={tmp_path / 'run'}", *words, "train.max_steps=9999"]
+    composed = compose(given, [], read_config)
+    with opened(*composed, lambda text: None) as training:
+        assert training
+        assert training.forced is forced
 
 
 def test_the_run_that_a_training_is_to_replace_is_not_taken_for_its_own(

@@ -10,7 +10,7 @@ import torch
 
 from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
-from tests.conftest import SENTENCE, TINY, Run, same, start, wait_for_steps
+from tests.conftest import SENTENCE, TINY, Run, same, saved, start, wait_for_steps
 
 pytestmark = pytest.mark.faults
 
@@ -233,6 +233,30 @@ def test_other_weights_to_start_from_are_not_passed_over(
     refused = run(*words, "train.max_steps=4", f"init_from={trained}")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "began with new weights: leave init_from out to go on with it" in refused.err
+
+
+def test_settings_that_are_forced_on_a_finished_run_are_not_passed_over(
+    run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=2"]
+    assert run(*words).code == 0
+    refused = run(*words, "resume=force", "optimizer.lr=0.5")
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert ": optimizer.lr; this run is finished, at step 2; a larger train" in refused.err
+
+
+def test_a_run_stopped_in_a_validation_goes_on_without_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(SENTENCE * 3000)
+    words = ["data.split=0.1,0.9,0", "train.max_steps=2", "model.hidden_size=64"]
+    with start(tmp_path / "a", tmp_path / "a.txt", *words) as training:
+        wait_for_steps(tmp_path / "a", 2)
+        training.send_signal(signal.SIGTERM)
+        _, err = training.communicate(timeout=600)
+    assert training.returncode == 75, err
+    assert (saved(tmp_path / "a").training or {})["progress"]["validating"]
+    forced = ("resume=force", "data.split=1,0,0", "train.max_steps=3")
+    done = run(f"run_dir={tmp_path / 'a'}", *forced, "length=5")
+    assert done.code == 0, done.err
 
 
 def test_a_signal_in_a_validation_is_heard_at_once(run: Run, tmp_path: Path) -> None:

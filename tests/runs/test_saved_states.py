@@ -11,6 +11,7 @@ import pytest
 from seqkit import disk
 from seqkit.errors import CheckpointError, UnreadableError
 from seqkit.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.saved_states import keep_best, load_last
@@ -50,32 +51,63 @@ def test_the_best_holds_no_training_state(tmp_path: Path) -> None:
     assert load_last(folder.files, Catalogue(), notices.append) is None
 
 
+def judged(
+    step: int, scored: int | None, sha256: str, split: list[float], loss: float | None = 1.5
+) -> Checkpoint:
+    """The checkpoint of a step whose loss is that of so many symbols of some data."""
+    made = checkpoint(step)
+    made.metrics["scored"], made.metrics["best_validation_loss"] = scored, loss
+    made.data = {"sha256": sha256}
+    made.config = {"data": {"split": split, "path": [str(step)]}}
+    return made
+
+
+SPLIT = [0.8, 0.1, 0.1]
+
+
 @pytest.mark.parametrize(
-    ("step", "loss", "first", "keeps"),
+    ("new", "keeps"),
     [
-        (6, 1.5, False, False),  # it was compared
-        (6, 1.5, True, True),  # it was judged by other symbols
-        (4, 1.5, True, False),  # the training came to that step again
-        (6, None, False, True),  # nothing judges the new one
-        (3, 1.5, False, True),  # to that of step 4 the training may never come again
+        (judged(6, 100, "a", SPLIT), False),
+        (judged(4, 100, "a", SPLIT), False),  # the training came to that step again
+        (judged(3, 100, "a", SPLIT), True),  # to step 4 it may never come again
+        (judged(4, 100, "a", SPLIT, 1.6), True),  # and with another learning rate
+        (judged(6, 100, "a", SPLIT, 1.6), True),
+        (judged(6, 100, "a", SPLIT, 1.4), False),
+        (judged(6, 99, "a", SPLIT), True),
+        (judged(4, 100, "b", SPLIT), True),
+        (judged(6, 100, "a", [0.9, 0.1, 0.0]), True),
+        (judged(6, None, "a", [1.0, 0.0, 0.0], None), True),  # nothing judges it
     ],
 )
 def test_a_best_that_may_be_the_better_one_is_kept(
-    step: int, loss: float | None, first: bool, keeps: bool, tmp_path: Path
+    new: Checkpoint, keeps: bool, tmp_path: Path
 ) -> None:
     folder, told = RunFolder(tmp_path / "run"), list[str]()
     with folder.claimed():
         folder.make()
-        best, new = checkpoint(4), checkpoint(step)
-        best.metrics["best_validation_loss"] = 1.0
-        new.metrics["best_validation_loss"] = loss
-        folder.save_best(best)
-        before = folder.files.checkpoint("best").read_bytes()
-        keep_best(folder.files, new, first=first, notice=told.append, check=folder.check_own)
-    kept = tmp_path / "run" / "checkpoints" / "best.older"
+        folder.save_best(judged(4, 100, "a", SPLIT))
+        best = folder.files.checkpoint("best")
+        kept = best.with_suffix(".older")
+        before = best.read_bytes()
+        keep_best(folder.files, new, told.append)
+        assert best.read_bytes() == before  # until the new one is there
+        folder.save_best(new)
     assert kept.exists() == keeps
     assert len(told) == keeps
-    assert (kept if keeps else folder.files.checkpoint("best")).read_bytes() == before
+    if keeps:
+        assert kept.read_bytes() == before
+
+
+def test_a_best_of_another_program_is_no_reason_to_fail(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    with folder.claimed():
+        folder.make()
+        old = checkpoint(4)
+        old.data = {"sha256": []}
+        folder.save_best(old)
+        keep_best(folder.files, judged(6, 100, "a", SPLIT), told.append)
+    assert len(told) == 1
 
 
 def test_a_kill_between_the_renames_loses_nothing(
@@ -186,7 +218,20 @@ def test_a_previous_that_is_newer_than_the_next_is_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_a_previous_that_cannot_be_read_is_kept(tmp_path: Path) -> None:
+def test_two_damaged_ones_beside_a_next_are_kept(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    save_all(folder, 1, 2)
+    checkpoint(3).save(folder.files.checkpoint("next"))
+    for name in ("last", "previous"):
+        file = folder.files.checkpoint(name)
+        file.write_bytes(file.read_bytes()[:-1])
+    found = load_last(folder.files, Catalogue(), told.append)
+    assert found and found.metrics["step"] == 3
+    names = {file.name for file in folder.files.checkpoints.iterdir()}
+    assert names == {"last.safetensors", "last.damaged", "previous.damaged"}
+
+
+def test_a_previous_that_is_damaged_is_kept(tmp_path: Path) -> None:
     folder, told = RunFolder(tmp_path / "run"), list[str]()
     save_all(folder, 4, 5)
     previous = folder.files.checkpoint("previous")
@@ -195,7 +240,7 @@ def test_a_previous_that_cannot_be_read_is_kept(tmp_path: Path) -> None:
     found = load_last(folder.files, Catalogue(), told.append)
     assert found and found.metrics["step"] == 5
     kept = folder.files.checkpoints / "previous.damaged"
-    assert told == [f"{previous} is damaged, or cannot be read: it is kept as {kept}"]
+    assert told == [f"{previous} is damaged: it is kept as {kept}"]
     save_all(folder, 6)
     assert kept.read_bytes() == content
 
@@ -267,26 +312,27 @@ def test_an_old_next_is_not_newer_than_previous_where_last_is_bad(tmp_path: Path
     assert [line.endswith("; going on from previous.safetensors") for line in told] == [True]
 
 
-def test_a_best_that_cannot_be_read_now_is_not_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["best", "previous"])
+def test_what_cannot_be_read_now_is_not_replaced(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = RunFolder(tmp_path / "run")
     save_all(folder, 1, 2)
-    best = folder.files.checkpoint("best")
-    checkpoint(2).save(best)
-    before = {file: file.read_bytes() for file in folder.files.checkpoints.iterdir()}
+    checkpoint(2).save(folder.files.checkpoint("best"))
+    file = folder.files.checkpoint(name)
+    before = {own: own.read_bytes() for own in folder.files.checkpoints.iterdir()}
     real = Path.open
 
     def broken(path: Path, *given: Any) -> Any:
-        if path == best:
+        if path == file:
             raise OSError(errno.EIO, "Input/output error")
         return real(path, *given)
 
     monkeypatch.setattr(Path, "open", broken)
-    with pytest.raises(UnreadableError, match=r"best.safetensors: cannot be read: input/output"):
+    with pytest.raises(UnreadableError, match=rf"{name}\.safetensors: cannot be read"):
         load_last(folder.files, Catalogue(), print)
     monkeypatch.undo()
-    assert {file: file.read_bytes() for file in folder.files.checkpoints.iterdir()} == before
+    assert {own: own.read_bytes() for own in folder.files.checkpoints.iterdir()} == before
 
 
 def test_a_best_that_is_newer_than_the_last_is_kept_with_previous(tmp_path: Path) -> None:

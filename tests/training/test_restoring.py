@@ -169,6 +169,14 @@ def test_a_state_of_before_the_first_step_needs_no_moments() -> None:
     }
 
 
+def test_an_average_is_missed_only_where_there_was_one() -> None:
+    values, tensors = saved()
+    own = {name: values for name, values in tensors.items() if not name.startswith("average.")}
+    with pytest.raises(CheckpointError, match=r"average\.0 is missing"):
+        trainer(average=0.9).restore(values, own)
+    trainer(average=0.9).restore(values, own, averaged=False)
+
+
 @pytest.mark.parametrize("name", ["optimizer.99.step", "optimizer.0.max_exp_avg_sq", "optimizer.x"])
 def test_moments_that_no_weights_have_are_refused(name: str) -> None:
     values, tensors = saved()
