@@ -1,5 +1,6 @@
 """What the beginning of CSV tells of its rows and columns."""
 
+import contextlib
 import csv
 import io
 from collections.abc import Iterator, Sequence
@@ -44,8 +45,14 @@ def is_value(cell: str) -> bool:
 
 
 def with_columns(files: Sequence[Path], names: Sequence[str]) -> Iterator[Path]:
-    """Those of some files of CSV that have these columns. Raises OSError."""
+    """Those of some files of CSV that have these columns; not those whose first row is no CSV.
+
+    Raises OSError.
+    """
     for file in files:
-        with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+        with (
+            file.open(encoding="utf-8-sig", errors="replace", newline="") as lines,
+            contextlib.suppress(csv.Error),  # of a cell beyond 128 KB, say
+        ):
             if next(csv.reader(lines), []) == [*names]:
                 yield file
