@@ -3,11 +3,13 @@
 import contextlib
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _ROWS = 20  # that are looked at
 _LONG_NAME = 60  # characters, more than the name of a column has
+_FRACTION = re.compile(r"-?\d*\.\d+")
 
 
 def first_rows(text: str, delimiter: str = ",") -> list[list[str]]:
@@ -32,16 +34,20 @@ def first_rows(text: str, delimiter: str = ",") -> list[list[str]]:
 
 def is_name(cell: str) -> bool:
     """Whether a column may be called so: not what looks like a value or a sentence."""
-    return bool(cell) and not is_value(cell) and not cell.endswith((".", "!", "?"))
+    looks_like_value = _is_number(cell) or len(cell) >= _LONG_NAME
+    return bool(cell) and not looks_like_value and not cell.endswith((".", "!", "?"))
 
 
-def is_value(cell: str) -> bool:
-    """Whether a cell in the first row is hardly a name: a number, or a long text."""
-    try:
-        float(cell)
-    except ValueError:
-        return len(cell) >= _LONG_NAME
-    return True
+def begins_with_values(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row holds no names for certain: one number with a fraction, over numbers.
+
+    Several such may well be names: quantiles, wavelengths, months. So may years, and questions.
+    """
+    first, *others = rows
+    columns = [column for column, cell in enumerate(first) if _FRACTION.fullmatch(cell.strip())]
+    if len(columns) != 1 or not others:
+        return False
+    return all(_is_number(row[columns[0]]) for row in others)
 
 
 def with_columns(files: Sequence[Path], names: Sequence[str]) -> Iterator[Path]:
@@ -56,3 +62,11 @@ def with_columns(files: Sequence[Path], names: Sequence[str]) -> Iterator[Path]:
         ):
             if next(csv.reader(lines), []) == [*names]:
                 yield file
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

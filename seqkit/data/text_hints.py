@@ -140,12 +140,12 @@ def _as_csv(begins: Mapping[Path, str], path: str) -> str:
         )
     if any(with_semicolons) or not all(tables.values()):
         return ""
-    for file, (first, *rows) in tables.items():
-        if rows and len(first) > 1 and any(map(csv_tables.is_value, first)):
+    for file, rows in tables.items():
+        if len(rows[0]) > 1 and csv_tables.begins_with_values(rows):
             return (
                 f"each line is a row of a table, and the first row of {file} looks like values, "
                 f"not like the names of columns: to learn the text of one, put a line of "
-                f"{len(first)} names in front and give data.kind=hf "
+                f"{len(rows[0])} names in front and give data.kind=hf "
                 f"data.path={shlex.quote(path)} data.column=NAME"
             )
     columns = [_columns(rows) for rows in tables.values()]

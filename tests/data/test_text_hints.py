@@ -132,10 +132,17 @@ TABLE = 'id,"said by"\n' + '1,"a long, long text"\n' * 3
         ("a.jsonl", LINES * 99 + '{"text": "cut', "data.column=text"),  # after what is looked at
         ("a.csv", TABLE, "each line is a row of a table: to learn the text of one column, give"),
         ("a.csv", TABLE, "data.column='said by'"),
-        ("a.csv", '1,"a long text!"\n' * 9, "looks like values"),  # no names in front
-        ("a.csv", f"1,{'a long text ' * 9}\n" * 9, "put a line of 2 names in front"),
+        ("a.csv", '1,"a long text!"\n' * 9, ""),  # no names in front
+        ("a.csv", f"1,{'a long text ' * 9}\n" * 9, ""),
         ("a.csv", "0.762,tea,a house\n" * 9, "the first row of "),
-        ("a.csv", "0.762,tea,a house\n" * 9, "data.column=NAME"),
+        ("a.csv", "0.762,great film\n0.1,bad film\n", "put a line of 2 names in front"),
+        ("a.csv", "-1.5,great film\n2,bad film\n", "data.column=NAME"),
+        ("a.csv", "0.762,great film\nunknown,bad film\n", ""),
+        ("a.csv", "5,great film,yes\n3,bad,no\n", ""),
+        ("a.csv", "country,2019,2020\nFrance,12,13\n", ""),  # names that look like values
+        ("a.csv", "country,0.05,0.95\nFrance,1.2,1.3\n", ""),
+        ("a.csv", f"{'How do you like the tea? ' * 3},Why\nvery,so\n", ""),
+        ("a.csv", "text,inf\nsome words,0.5\n", ""),
         ("a.csv", "id,said\n" + '1,"two\n\nlines"\n' * 3, "data.column=said"),
         ("a.csv", "id,said\n" + '1,"many\nlines"\n' * 4000, "data.column=said"),  # is cut
         ("a.csv", 'id,said\n1,"two"lines\n', ""),  # no CSV
