@@ -33,9 +33,7 @@ def holds_sound(path: Path, pattern: str = "") -> bool:
     if not path.is_dir():
         suffix = path.suffix.lower()
         return suffix in reader.SUFFIXES or (suffix != ".txt" and reader.is_sound(path))
-    choice = Choice("bytes", pattern)
-    found = walk(path, BadFiles(skip=True), Counter())
-    names = [file.name for file in found if not choice.against_name(files.name_in(path, file))]
+    names = [file.name for file in _below(path, pattern)]
     sound = sum(map(files.is_named_as_sound, names))
     texts = any(name.lower().endswith(".txt") for name in names)
     return not texts and 0 < sound >= len(names) - sound
@@ -44,19 +42,24 @@ def holds_sound(path: Path, pattern: str = "") -> bool:
 def is_mostly_sound(path: Path, pattern: str = "") -> bool:
     """Whether nine tenths of a folder's bytes, or more, are recordings that can be opened.
 
-    That a README lies beside them keeps data.kind=auto from taking them for sound.
+    That a README lies beside them keeps data.kind=auto from taking them for sound. As this is asked
+    at every start, no more files are opened than decide it, and none where names and sizes do.
     """
-    choice = Choice("bytes", pattern)
-    total = sound = 0
-    for file in walk(path, BadFiles(skip=True), Counter()) if path.is_dir() else ():
-        if choice.against_name(files.name_in(path, file)):
-            continue
-        with contextlib.suppress(OSError):  # whoever reads it finds out why
-            size = file.stat().st_size if file.is_file() else 0
-            total += size
-            if size and files.is_named_as_sound(file.name) and reader.is_sound(file):
-                sound += size
-    return 0 < _MOSTLY * total <= sound
+    found = _below(path, pattern) if path.is_dir() else []
+    named = [file for file in found if files.is_named_as_sound(file.name)]
+    if not named:
+        return False
+    sizes = {file: _size(file) for file in found}
+    wanted = _MOSTLY * sum(sizes.values())
+    opened, possible = 0, sum(sizes[file] for file in named)
+    for file in named:
+        if not opened < wanted <= possible:
+            break
+        if sizes[file] and reader.is_sound(file):
+            opened += sizes[file]
+        else:
+            possible -= sizes[file]
+    return 0 < wanted <= opened
 
 
 def seconds_of(paths: Sequence[Path], pattern: str, most: float) -> float:
@@ -224,3 +227,17 @@ def check_gain(config: DataConfig, trained: Mapping[str, Any]) -> None:
         raise ConfigError(
             f"data.gain={config.gain}: the checkpoint was trained with {gain}; leave the key out"
         )
+
+
+def _below(folder: Path, pattern: str) -> list[Path]:
+    """The files in a folder whose names a pattern matches."""
+    choice = Choice("bytes", pattern)
+    found = walk(folder, BadFiles(skip=True), Counter())
+    return [file for file in found if not choice.against_name(files.name_in(folder, file))]
+
+
+def _size(file: Path) -> int:
+    """In bytes; none of what is no file, or cannot be read, as whoever reads it finds out."""
+    with contextlib.suppress(OSError):
+        return file.stat().st_size if file.is_file() else 0
+    return 0

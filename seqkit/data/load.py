@@ -125,7 +125,8 @@ def find(
     if kind != "auto":
         return kind == "audio", located
     sound = _is_sound(located, data.pattern)
-    if not sound and _is_mostly_sound(data):
+    mostly = partial(audio_corpus.is_mostly_sound, pattern=data.pattern)
+    if not sound and data.path and all(map(mostly, located.paths)):
         folders.notice(
             f"{located} is read as text, and is mostly sound: data.kind=audio reads the sound, "
             "data.kind=text the text"

@@ -14,7 +14,7 @@ from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
-from seqkit.data.sound import Wave, mu_law, resample
+from seqkit.data.sound import Wave, mu_law, reader, resample
 from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 
@@ -264,6 +264,31 @@ def test_nine_tenths_of_the_bytes_make_a_folder_mostly_sound(folder: Path) -> No
     assert audio_corpus.is_mostly_sound(folder)
     (folder / "text.wav").write_bytes(b"a" * 100)  # none that can be opened
     assert not audio_corpus.is_mostly_sound(folder)
+
+
+def test_no_more_files_are_opened_than_tell_that_a_folder_is_mostly_sound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        soundfile.write(tmp_path / f"{number:02}.wav", noise(), RATE)
+    opened, is_sound = list[Path](), reader.is_sound
+
+    def opening(file: Path) -> bool:
+        opened.append(file)
+        return is_sound(file)
+
+    monkeypatch.setattr(reader, "is_sound", opening)
+    assert audio_corpus.is_mostly_sound(tmp_path)
+    assert len(opened) < 20
+    for number in range(9):
+        (tmp_path / f"{number:02}.wav").write_bytes(b"no sound" * 600)
+    opened.clear()
+    assert not audio_corpus.is_mostly_sound(tmp_path)
+    assert 0 < len(opened) < 10
+    (tmp_path / "notes.txt").write_bytes(b"a" * 20_000)
+    opened.clear()
+    assert not audio_corpus.is_mostly_sound(tmp_path)
+    assert not opened
 
 
 def test_a_given_codec_is_kept(tmp_path: Path) -> None:

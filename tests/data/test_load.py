@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import file_hashes
+from seqkit.data import audio_corpus, file_hashes
 from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import (
@@ -202,6 +202,20 @@ def test_a_readme_beside_recordings_leaves_both_recipes_open(sound: Path) -> Non
     notices.clear()
     load_corpus(asked, catalogue=Catalogue(), notice=notices.append)
     assert notices == ["1 file of text taken; 3 left out: 3 sound"]
+
+
+def test_whether_a_folder_holds_sound_is_found_once(
+    text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, holds_sound = list[Path](), audio_corpus.holds_sound
+
+    def asking(path: Path, pattern: str) -> bool:
+        asked.append(path)
+        return holds_sound(path, pattern)
+
+    monkeypatch.setattr(audio_corpus, "holds_sound", asking)
+    load(text.parent)
+    assert asked == [text.parent]
 
 
 def test_a_name_counts_what_is_read(text: Path, sound: Path, tmp_path: Path) -> None:
