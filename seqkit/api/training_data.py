@@ -54,7 +54,7 @@ def read(
         DataError: the data cannot be read.
         ConfigError: keys that do not fit the checkpoint, or other data than the run's.
     """
-    check_literal(config.data.path)  # while the paths are those that were given
+    check_literal(config.data)  # while the paths are those that were given
     fine_tuned = origin if saved is None else None
     if fine_tuned:
         asked, config.data = config.data, fine_tuned.as_read(config.data)

@@ -101,7 +101,7 @@ def _runs(config: Config) -> None:
 def _data_path(config: Config) -> None:
     if config.data.of_rows:  # what a name stands for, the library finds out
         return
-    files.check_literal(config.data.path)
+    files.check_literal(config.data)
     pipes.check_kept(config.data.path, disk.cache_dir())
     for path in config.data.path:
         if not (pipes.is_pipe(path) or remote.is_remote(path)):

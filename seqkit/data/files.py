@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from seqkit.config import DataConfig
 from seqkit.data import content
 from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
 from seqkit.data.folder_walk import holds_run, is_broken_link, walk
@@ -258,9 +259,9 @@ def is_folder(path: Path) -> bool:
         raise BadFileError.of(path, error) from error
 
 
-def check_literal(paths: Sequence[str]) -> None:
+def check_literal(data: DataConfig) -> None:
     """Raise DataError for a list of paths, or a glob, in one; a name may hold such characters."""
-    for given in paths:
+    for given in data.path:
         if os.path.lexists(given):
             continue
         parts = [part.strip() for part in given.split(",")]
@@ -270,6 +271,8 @@ def check_literal(paths: Sequence[str]) -> None:
         names = Path(given).parts
         fixed = [*itertools.takewhile(lambda name: not _GLOB.intersection(name), names)]
         folder, pattern = Path(*fixed), "/".join(names[len(fixed) :])
-        if len(parts) == 1 and pattern and folder.is_dir():
-            keys = f"data.path={shlex.quote(str(folder))} data.pattern={shlex.quote(pattern)}"
+        if pattern and "," not in pattern and folder.is_dir():
+            keys = f"data.path={shlex.quote(str(folder))}"
+            if not data.of_rows:
+                keys += f" data.pattern={shlex.quote(pattern)}"
             raise DataError(f"data.path={given}: no such file: give {keys}")

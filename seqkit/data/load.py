@@ -277,7 +277,7 @@ def _is_sound(located: Located, pattern: str) -> bool:
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
-        check_literal(data.path)
+        check_literal(data)
         path, *others = map(Path, data.path)
         return Located(path, path.name or str(path), others=tuple(others))
     if data.dataset:

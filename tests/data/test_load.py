@@ -163,6 +163,12 @@ def test_a_glob_is_a_pattern_of_a_folder(text: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(DataError, match="no such file: give ") as refused:
             load(folder / glob)
         assert str(refused.value).endswith(f"data.path={folder} data.pattern={pattern}")
+    with pytest.raises(DataError, match="no such file: give ") as refused:
+        load(folder / "*.csv", kind="hf")
+    assert str(refused.value).endswith(f"data.path={folder}")  # rows take no pattern
+    (folder / "a, b").mkdir()
+    with pytest.raises(DataError, match=r"/a, b' data\.pattern='\*\.txt'$"):
+        load(folder / "a, b" / "*.txt")
     (folder / "a [1].txt").write_text(WORDS)
     assert load(folder / "a [1].txt").name == "a [1].txt"
     for none in (folder / "none" / "*.txt", folder / "*.txt,*.md"):
