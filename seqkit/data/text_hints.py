@@ -7,7 +7,6 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from operator import and_
 from pathlib import Path
 from typing import Any
 
@@ -149,23 +148,28 @@ def _as_csv(begins: Mapping[Path, str], path: str) -> str:
                 f"data.path={shlex.quote(path)} data.column=NAME"
             )
     columns = [_columns(rows) for rows in tables.values()]
-    for file, common in zip(tables, itertools.accumulate(map(set, columns), and_), strict=True):
-        if not common and all(columns):
-            one = next(iter(tables))
-            told = f"{one} has {_shown(tables[one])}; {file} has {_shown(tables[file])}"
-            return _advice(f"no column is in all files: {told}", "column", str(one), columns[:1])
+    if all(columns) and not set.intersection(*map(set, columns)):
+        one, column = next(iter(tables)), _column(columns[:1])
+        other = next(file for file, has in zip(tables, columns, strict=True) if column not in has)
+        told = f"{one} has {_shown(tables[one])}; {other} has {_shown(tables[other])}"
+        return _advice(f"no column is in all files: {told}", "column", str(one), columns[:1])
     return _advice("each line is a row of a table", "column", path, columns)
 
 
 def _advice(told: str, part: str, path: str, found: Sequence[Counter[str]]) -> str:
-    """How to learn from the column that is called text, or is the longest, of all tables."""
-    sizes = sum(found, Counter[str]())
-    names = set.intersection(*map(set, found))
-    if not names:
+    """How to learn from the column of text of all tables."""
+    column = _column(found)
+    if not column:
         return ""
-    column = "text" if "text" in names else max(sorted(names), key=sizes.__getitem__)
     keys = f"data.path={shlex.quote(path)} data.column={shlex.quote(column)}"
     return f"{told}: to learn the text of one {part}, give data.kind=hf {keys}"
+
+
+def _column(found: Sequence[Counter[str]]) -> str:
+    """The column in all tables that is called text, or is the longest; empty if there is none."""
+    sizes = sum(found, Counter[str]())
+    names = set.intersection(*map(set, found))
+    return "text" if "text" in names else max(sorted(names), key=sizes.__getitem__, default="")
 
 
 def _as_markup(files: Collection[Path], config: DataConfig) -> str:

@@ -201,6 +201,15 @@ def test_tables_without_a_common_column_are_named_with_theirs(tmp_path: Path) ->
     assert told.endswith(f"data.kind=hf data.path={files[0]} data.column=text")
 
 
+def test_the_table_that_is_named_lacks_the_column_that_is_advised(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
+    for file, columns in zip(files, ("x,y", "y,z", "x,z"), strict=True):
+        file.write_text(f"{columns}\nsome words,1\n")
+    (told,) = text_hints.of(files, DataConfig(path=[str(tmp_path)]))
+    assert f"{files[0]} has x, y; {files[1]} has y, z: to learn" in told
+    assert told.endswith(f"data.path={files[0]} data.column=x")
+
+
 def test_a_table_among_texts_is_a_text(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text(LINES)
