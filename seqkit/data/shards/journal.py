@@ -30,6 +30,7 @@ from seqkit.data.shards.tasks import Written
 from seqkit.errors import DataError, OutputError
 
 _NAME, _NEXT = JOURNAL, "next"
+_FIRST_FORMAT = 1  # of findings, of journals that name none
 _SHARD = re.compile(r"\d{6,}\.(bin|sizes)")
 
 
@@ -41,27 +42,33 @@ class Journal:
     written: the shards by their numbers.
     """
 
-    def __init__(self, folder: Path, identity: str, *, overwrite: bool) -> None:
+    def __init__(self, folder: Path, identity: str, findings: int, *, overwrite: bool) -> None:
         """Take up what is there, if it has this identity; with `overwrite`, else remove it.
 
+        `findings` is the format of what is found in the files of each shard.
+
         Raises:
-            OutputError: what is there is another preparation.
+            OutputError: what is there is another preparation, or its findings of another format.
         """
         self._folder, self._path = folder, folder / _NAME
-        self._identity = identity
+        self._first = {"identity": identity, "format": findings}
         self.place = _place_in(folder)
         self.settings: dict[str, Any] = {}
         self.written: dict[int, Written] = {}
         first, *lines = [*_lines(self._path)] or [None]
         if first is None:
             return
-        if first.get("identity") != identity:
+        same_format = first.get("format", _FIRST_FORMAT) == findings
+        if first.get("identity") != identity or not same_format:
             if overwrite:
                 self._forget()
                 return
+            other = "other files, or with other settings"
+            if first.get("identity") == identity:
+                other = "these files by another version of seqkit"
             raise OutputError(
-                f"{folder} holds what is done of preparing other files, or with other settings: "
-                "give another out, or overwrite=true"
+                f"{folder} holds what is done of preparing {other}: give another out, or "
+                "overwrite=true"
             )
         self.settings = first
         for line in lines:
@@ -77,7 +84,7 @@ class Journal:
         if self.place != self._folder:  # first: by it the next start finds the place again
             disk.make_folder(self.place)
         disk.remove(self.place / INDEX)  # of another preparation
-        self.settings = {"identity": self._identity, **settings}
+        self.settings = {**self._first, **settings}
         with disk.reopen(self._path) as file:
             file.seek(0)
             file.truncate()  # a kill may have left a part of a line

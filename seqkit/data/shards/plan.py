@@ -18,7 +18,6 @@ from seqkit.errors import DataError
 
 SHARD = 1 << 26
 """Bytes of the source that make a shard; a file of sound is not cut."""
-_FORMAT = 2  # of what the journal keeps of each shard
 _CUT = ("utf-8", "ascii")  # encodings in which any byte tells whether a character begins there
 Cut = Literal["characters", "lines"]
 _CONTINUES, _BEGINS = 0x80, 0xC0  # bytes of UTF-8 within a character
@@ -113,7 +112,7 @@ def identity(files: Mapping[str, Path], settings: Mapping[str, Any]) -> str:
         # The path of what came out of a stream tells its content: it may have been read again.
         kept = pipes.is_kept(str(file), disk.cache_dir())
         stamps[name] = [str(file), size, *([] if kept else [changed, _glimpse(file, size)])]
-    values = {"files": stamps, "settings": settings, "shard": SHARD, "format": _FORMAT}
+    values = {"files": stamps, "settings": settings, "shard": SHARD}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 

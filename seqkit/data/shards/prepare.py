@@ -32,6 +32,8 @@ from seqkit.errors import ConfigError, DataError
 from seqkit.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
+_OF_SOUND, _OF_TEXT = 2, 1  # formats of the findings that a journal keeps
+
 
 def prepare(
     data: DataConfig,
@@ -78,7 +80,8 @@ def prepare(
     job = Job(data, located, len(files) > 1, out)
     crew = Crew(processes, source.meter)
     with journal.claimed(out, overwrite=overwrite):
-        done = Journal(out, identity(source.files, asked_for(data)), overwrite=overwrite)
+        asked = identity(source.files, asked_for(data))
+        done = Journal(out, asked, _OF_SOUND if sound else _OF_TEXT, overwrite=overwrite)
         index, notes = done.finished(), list[str]()
         if index is None:
             if not done.settings:

@@ -16,6 +16,7 @@ from seqkit.config import DataConfig
 from seqkit.console import Bar, unseen
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.files import Choice, Search
+from seqkit.data.shards import plan
 from seqkit.data.shards.index import read_index
 from seqkit.data.shards.prepare import prepare
 from seqkit.errors import ConfigError, DataError, OutputError
@@ -191,6 +192,41 @@ def test_a_preparation_does_not_go_on_with_a_file_that_was_replaced(
     replaced(file, file.read_bytes()[::-1])
     with pytest.raises(OutputError, match="holds what is done of preparing other files"):
         prepared(path=[str(letters)])
+
+
+def of_the_first_format(folder: Path) -> None:
+    """Let a journal be as those that named no format."""
+    first, *lines = (folder / "prepare.jsonl").read_text().splitlines(keepends=True)
+    settings = json.loads(first)
+    del settings["format"]
+    (folder / "prepare.jsonl").write_text(json.dumps(settings) + "\n" + "".join(lines))
+
+
+def test_what_an_earlier_version_found_in_sound_is_refused(
+    sounds: Path, prepared: Prepare, small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small(40)
+    with monkeypatch.context() as full:
+        fill_disk(full, files=".000001.bin.*")
+        with pytest.raises(OutputError, match="no space left"):
+            prepared(path=[str(sounds)])
+    of_the_first_format(tmp_path / "shards")
+    with pytest.raises(OutputError, match="is done of preparing these files by another version of"):
+        prepared(path=[str(sounds)])
+    assert prepared(path=[str(sounds)], overwrite=True).skipped == 1
+
+
+def test_what_an_earlier_version_found_in_text_is_kept(
+    letters: Path, prepared: Prepare, half_done: None, tmp_path: Path
+) -> None:
+    of_the_first_format(tmp_path / "shards")
+    first = tmp_path / "shards" / "000000.bin"
+    written = first.stat().st_mtime_ns
+    prepared(path=[str(letters)])
+    assert first.stat().st_mtime_ns == written
+    values = {"files": {}, "settings": {"kind": "text"}, "shard": plan.SHARD}
+    known = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    assert plan.identity({}, {"kind": "text"}) == known
 
 
 def test_a_backup_by_hard_links_changes_nothing(
