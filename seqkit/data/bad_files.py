@@ -1,6 +1,5 @@
 """Files that cannot be read: each is an error that names it, or is left out and told."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from seqkit.errors import DataError
 
 SOUND_HINT = "recipe=my_sound learns from sound, recipe=wav_generation from 20 minutes or more"
 TEXT_HINT = "recipe=shakespeare learns from text"
-_NAMED = 3  # files
 
 
 class BadFileError(DataError):
@@ -65,9 +63,3 @@ class BadFiles:
             f"{error.file} ({error.reason.removeprefix('cannot be read: ')})"
             for error in self.errors
         )
-
-
-def first_of(files: Sequence[Path]) -> str:
-    """The first three files by name, and how many more there are."""
-    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-    return ", ".join(map(str, files[:_NAMED])) + more

@@ -22,6 +22,7 @@ from seqkit.data.sound import reader
 from seqkit.errors import DataError
 
 _BLOCK = 1 << 22  # bytes
+_NAMED = 3  # files
 _GLOB = frozenset("*?[")
 _TABLES = "Parquet or Arrow"
 _HINTS = {  # where nothing is taken, by the reason for which files are left out
@@ -231,6 +232,12 @@ def blocks(
 def name_in(folder: Path, file: Path) -> str:
     """A file's path within a folder, with / between folders."""
     return file.relative_to(folder).as_posix()
+
+
+def first_of(files: Sequence[Path]) -> str:
+    """The first three files by name, and how many more there are."""
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    return ", ".join(map(str, files[:_NAMED])) + more
 
 
 def is_named_as_sound(name: str) -> bool:

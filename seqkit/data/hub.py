@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.data import csv_tables, file_hashes, stores
+from seqkit.data.files import first_of
 from seqkit.data.meter import Meter
 from seqkit.data.rows import line_of
 from seqkit.data.stamps import stamp
@@ -25,7 +26,6 @@ from seqkit.progress_line import counted
 _PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row
 _AGAIN = "give the same command again; the data set is then read from its beginning"
 _ROWS = 100  # read at a time
-_SHOWN = 3  # files that are named
 _SPLIT = re.compile(r"[\w.-]+")  # of data.hf_split, such as train+test or train[:10%]
 _EACH = "data.path=FILE, once for each, reads all"
 _KINDS = {
@@ -194,11 +194,10 @@ def _left_out(folder: Path, of_splits: Mapping[str, Iterable[str]], split: str) 
     others = [file for file in there if str(file.resolve()) not in read]
     if not others:
         return ""
-    shown = ", ".join(file.relative_to(folder).as_posix() for file in others[:_SHOWN])
-    more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    shown = first_of([file.relative_to(folder) for file in others])
     return (
         f"{len(there) - len(others)} of {len(there)} files of rows are the split {split}, by their "
-        f"names and endings; left out: {shown}{more}; {_EACH}"
+        f"names and endings; left out: {shown}; {_EACH}"
     )
 
 

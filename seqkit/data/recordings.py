@@ -12,9 +12,10 @@ import numpy as np
 
 from seqkit.config import HIGHEST_RATE, DataConfig
 from seqkit.data import codecs
-from seqkit.data.bad_files import BadFileError, BadFiles, first_of
+from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus_cache import Encoded, Source
+from seqkit.data.files import first_of
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import FRAMES, Reader
 from seqkit.data.sound.resample import resampled

@@ -101,6 +101,11 @@ def test_empty_rows_are_left_out_and_told(tmp_path: Path) -> None:
             "2 of 3 files of rows are the split train, by their names and endings; left out: "
             "sub/c.csv; data.path=FILE, once for each, reads all",
         ),
+        (
+            [*(f"{letter}.jsonl" for letter in "abcde"), *(f"{n}.csv" for n in range(1, 5))],
+            "5 of 9 files of rows are the split train, by their names and endings; left out: "
+            "1.csv, 2.csv, 3.csv and 1 more; data.path=FILE, once for each, reads all",
+        ),
         (["a.jsonl", "b.jsonl"], ""),
     ],
 )
