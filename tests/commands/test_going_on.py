@@ -172,6 +172,7 @@ def test_force_that_ends_before_the_next_save_leaves_a_run_that_goes_on(
     assert tame.code == 0, tame.err
 
 
+@pytest.mark.thorough
 def test_what_is_judged_by_another_part_is_no_better(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ def test_a_run_keeps_the_name_of_its_data(
     assert (refused.code, "is not in the cache, and is fetched only if" in refused.err) == (3, True)
 
 
+@pytest.mark.thorough
 def test_the_file_of_csv_that_lacks_a_column_is_named(tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     for name, columns in (("a", "id,text"), ("b", "number,body")):

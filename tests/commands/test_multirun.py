@@ -76,6 +76,7 @@ def test_a_sweep_takes_no_run_of_one_that_was_to_end_elsewhere(
     assert run(*words, "train.max_steps=1,2", "overwrite=true").code == 0
 
 
+@pytest.mark.thorough
 def test_a_sweep_takes_no_run_of_other_weights_data_or_settings(
     run: Run, trained: Path, texts: list[str], tmp_path: Path
 ) -> None:

@@ -136,6 +136,7 @@ def test_a_shape_cannot_be_forced(run: Run, text_file: Path, tmp_path: Path) -> 
     assert run(*more, "model.dropout=0.4").code == 0
 
 
+@pytest.mark.thorough
 def test_an_average_begins_where_a_run_had_none(run: Run, text_file: Path, tmp_path: Path) -> None:
     given = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}")
     assert run(*given, "train.max_steps=3", "train.average=0").code == 0
