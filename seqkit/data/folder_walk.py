@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from seqkit.config_file import LARGEST, has_all_groups
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.shards.index import are_unfinished, is_shards
 
@@ -62,8 +63,11 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
 
 def holds_run(folder: Path) -> bool:
     """Whether a folder is what a training leaves, which is nobody's data."""
+    config = folder / "config.yaml"
     with contextlib.suppress(OSError):
-        return (folder / "config.yaml").is_file() and (folder / "checkpoints").is_dir()
+        if config.is_file() and (folder / "checkpoints").is_dir():
+            with config.open("rb") as stream:
+                return has_all_groups(stream.read(LARGEST))
     return False
 
 

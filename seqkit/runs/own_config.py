@@ -1,16 +1,13 @@
 """The config of the run in a folder, with which the run goes on."""
 
-import re
 import stat
 from pathlib import Path
 
 from seqkit import disk
 from seqkit.config import Config
-from seqkit.config_file import LARGEST, from_yaml
+from seqkit.config_file import LARGEST, from_yaml, has_all_groups
 from seqkit.errors import CheckpointError, ConfigError
 from seqkit.runs.layout import RunFiles, names_of, runs_below
-
-_ALWAYS = (b"recipe", b"data", b"model", b"optimizer", b"train")  # what a run always writes
 
 
 def read_config(folder: Path) -> Config:
@@ -42,7 +39,7 @@ def is_a_runs(file: Path) -> bool:
         from_yaml(content, str(file))
     except (FileNotFoundError, ConfigError, CheckpointError):
         return False
-    return all(re.search(rb"^%b:" % name, content, re.MULTILINE) for name in _ALWAYS)
+    return has_all_groups(content)
 
 
 def _read(file: Path) -> bytes:

@@ -11,6 +11,8 @@ import pytest
 
 from seqkit.commands import side_by_side
 from seqkit.compose import compose
+from seqkit.config import Config
+from seqkit.config_file import to_yaml
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.files import Choice, Search
 from seqkit.errors import DataError
@@ -93,12 +95,23 @@ def test_two_stars_stand_for_any_number_of_folders(
 
 
 def test_runs_are_no_data(tree: Path) -> None:
-    fill(tree / "runs" / "a", {"config.yaml": b"recipe: x\n", "checkpoints/last.txt": b"weights"})
+    config = to_yaml(Config()).encode()
+    fill(tree / "runs" / "a", {"config.yaml": config, "checkpoints/last.txt": b"weights"})
     fill(tree / "runs", {"notes.txt": b"mine"})
     chosen = search()
     assert "runs/notes.txt" in (names := list(chosen.named([tree])))
     assert not [name for name in names if name.startswith("runs/a")]
     assert chosen.left_out["holding a run"] == 1
+
+
+def test_a_folder_like_a_run_of_another_program_is_data(tree: Path) -> None:
+    own = {"config.yaml": b"title: My blog\n", "checkpoints/epoch.txt": b"3", "story.txt": b"once"}
+    fill(tree / "app", own)
+    chosen = search()
+    names = list(chosen.named([tree]))
+    assert {f"app/{name}" for name in own} <= {*names}
+    assert "holding a run" not in chosen.left_out
+    assert sorted(search().named([tree / "app"])) == sorted(own)
 
 
 @pytest.mark.parametrize("kind", ["text", "bytes"])
