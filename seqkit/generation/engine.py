@@ -19,7 +19,8 @@ Blocks = Iterator[Integers]
 StepFunction = Callable[[Integers, Any], tuple[Floats, Any]]
 """One step: symbols (S,) and state in, logits (S, V) of what follows and state out."""
 
-_FIRST = 8  # symbols of the first block
+_FIRST = 8  # symbols of the first block, where streams are few
+_DRAWN = 1 << 17  # symbols of it in all streams: it ends soon, and so can be shown and stopped
 _MOMENT = 0.2  # seconds that a block may take, so that people see text appear
 _BLOCK = 1024  # symbols of a block, at most
 
@@ -98,14 +99,14 @@ def generate_blocks(
     """
     first = draw(logits, uniforms_of(sampling.seed, len(logits), 0, 1)[0], sampling)
     yield first[None]
-    blocks = _blocks(length)
+    blocks = _blocks(length, len(logits))
     draws = (uniforms_of(sampling.seed, len(logits), *block) for block in blocks)
     yield from engine.sample(first, state, draws, sampling)
 
 
-def _blocks(length: int) -> Iterator[tuple[int, int]]:
+def _blocks(length: int, streams: int) -> Iterator[tuple[int, int]]:
     """Position and size of the blocks after the first symbol, adapted to the engine's speed."""
-    position, size = 1, _FIRST
+    position, size = 1, max(1, min(_FIRST, _DRAWN // streams))
     asked = time.monotonic()
     while position < length:
         yield position, min(size, length - position)
