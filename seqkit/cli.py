@@ -186,6 +186,8 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     named.refuse_other_key(command, config)
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
+    if command in ("train", "prepare") and "data.column" in keys:
+        named.refuse_column(config)
     if command == "train" and "model.embedding_size" in keys and config.model.input != "embedding":
         console.notice("model.embedding_size is read with model.input=embedding alone")
     with ended_by_signals(NOT_BEGUN), console.progress(_STARTING):

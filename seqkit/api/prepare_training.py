@@ -276,7 +276,7 @@ def _network(
         return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     size = config.model.vocabulary_size or model.vocabulary_size
     if model != dataclasses.replace(config.model, vocabulary_size=size):
-        notice("the model is that of the checkpoint, not what model.* asks for")
+        notice("the model is that of the checkpoint, whatever the recipe and model.* say")
     return dataclasses.replace(origin, model=model).build(chosen)
 
 

@@ -84,6 +84,15 @@ def _init_from(config: Config) -> None:
         layout.find_checkpoint(Path(config.init_from), "init_from")
 
 
+def refuse_column(config: Config) -> None:
+    """Raise ConfigError for data.column= where no column is read, but all that files hold."""
+    if not config.data.of_rows:
+        raise ConfigError(
+            f"data.column={config.data.column}: with data.kind={config.data.kind} files are read "
+            "as they are: give data.kind=hf, too"
+        )
+
+
 def _out(config: Config) -> None:
     if config.streams == 1:  # else it is not known yet whether so many have a place in memory
         outputs.result_file(config)

@@ -14,7 +14,7 @@ from seqkit.console import Progress, to_bytes, unseen
 from seqkit.data import pipes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.data.meter import Meter
-from seqkit.data.sound import writer
+from seqkit.data.sound import reader, writer
 from seqkit.errors import ConfigError, DataError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
@@ -168,6 +168,10 @@ class Text:
             reason = disk.describe(error)
             raise DataError(f"prompt_file={path}: cannot be read: {reason}") from error
         except UnicodeDecodeError as error:
+            if path.is_file() and reader.is_sound(path):
+                raise DataError(
+                    f"prompt_file={path} is sound, and this checkpoint writes text"
+                ) from error
             raise DataError(
                 f"prompt_file={path}: byte {error.start} is not utf-8, in which prompts are read, "
                 "whatever data.encoding was: save the prompt as UTF-8"

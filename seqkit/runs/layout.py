@@ -231,6 +231,8 @@ def find_checkpoint(place: Path, key: str = "checkpoint") -> Path:
             + "".join(f", {run}" for run in runs[1:_SHOWN])
             + (" …" if len(runs) > _SHOWN else "")
         )
+    if is_run(place):
+        raise CheckpointError(f"{place}: this run has no checkpoint yet")
     raise CheckpointError(
         f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file"
     )

@@ -131,3 +131,14 @@ def test_an_embedding_that_is_not_there_has_no_size(
     result = run(*TINY, *words, *more)
     assert result.code == 0
     assert ("model.embedding_size is read with model.input=embedding alone" in result.err) == told
+
+
+@pytest.mark.parametrize("command", ["train", "prepare"])
+def test_a_column_is_asked_of_rows_alone(
+    command: str, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    own = TINY if command == "train" else [f"out={tmp_path / 's'}"]
+    refused = run(command, *own, f"data.path={text_file}", "data.column=text")
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert "data.column=text: with data.kind=" in refused.err
+    assert "are read as they are: give data.kind=hf, too" in refused.err

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 
 from seqkit.console import Bar
 from seqkit.data.codecs import Bytes, Characters
@@ -60,6 +61,9 @@ def test_prompts(tmp_path: Path) -> None:
         read(Prompt(file=tmp_path))
     file.write_bytes(b"a\xff")
     with pytest.raises(DataError, match=r"byte 1 is not utf-8.*as UTF-8"):
+        read(Prompt(file=file))
+    soundfile.write(file, np.sin(np.arange(800)), 8000, format="WAV")
+    with pytest.raises(DataError, match="is sound, and this checkpoint writes text"):
         read(Prompt(file=file))
     assert told == ["prompt: the model never saw 'z' (1): left out"]
 

@@ -35,6 +35,10 @@ def test_of_a_folder_of_runs_the_newest_are_named(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     with pytest.raises(CheckpointError, match="no checkpoint in this folder"):
         find_checkpoint(tmp_path / "none")
+    (tmp_path / "begun" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "begun" / "config.yaml").touch()
+    with pytest.raises(CheckpointError, match="this run has no checkpoint yet"):
+        find_checkpoint(tmp_path / "begun")
     assert find_checkpoint(runs[0]) == RunFiles(runs[0]).checkpoint("best")
 
 
