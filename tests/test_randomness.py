@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.randomness import dropout_keys, dropout_masks, uniforms
+from seqkit.randomness import dropout_keys, dropout_masks, uniforms, uniforms_of_streams
 
 CPU = torch.device("cpu")
 
@@ -28,6 +28,20 @@ def test_draws_are_philox_4x64_10() -> None:
 def test_a_draw_depends_on_its_position_alone(position: int, count: int) -> None:
     whole = uniforms(7, 3, 0, 30)
     assert (uniforms(7, 3, position, count) == whole[position : position + count]).all()
+
+
+@pytest.mark.parametrize(
+    ("seed", "position", "count"),
+    [(5, 0, 1), (2**63 - 7, 3, 9), (0, 10**12, 128), (7, 5, 2), (1, 2, 130)],
+)
+@pytest.mark.parametrize("streams", [1, 63, 64, 300])
+def test_draws_of_many_streams_are_those_of_each(
+    streams: int, seed: int, position: int, count: int
+) -> None:
+    found = uniforms_of_streams(seed, streams, position, count)
+    assert found.shape == (count, streams)
+    each = [uniforms(seed, stream, position, count) for stream in range(streams)]
+    assert (found == np.stack(each, axis=1)).all()
 
 
 def test_streams_and_seeds_differ() -> None:

@@ -21,10 +21,11 @@ from seqkit.generation.engine import Engine
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.sampling import sampling_of, uniforms_of
+from seqkit.generation.sampling import sampling_of
 from seqkit.kernels.timing import Build
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
+from seqkit.randomness import uniforms_of_streams
 
 SHAPES = ("generate_text", "generate_audio")
 
@@ -93,7 +94,7 @@ def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Buil
         positions = itertools.count(1, steps)
 
         def generate() -> None:
-            draws = uniforms_of(config.fixed_seed, config.streams, next(positions), steps)
+            draws = uniforms_of_streams(config.fixed_seed, config.streams, next(positions), steps)
             for _ in engine.sample(first, state, [draws], sampling):
                 pass
 

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seqkit.generation.sampling import Sampling, draw, uniforms_of
+from seqkit.generation.sampling import Sampling, draw
 from seqkit.model.network import State
+from seqkit.randomness import uniforms_of_streams
 from seqkit.symbols import Floats, Integers
 
 Blocks = Iterator[Integers]
@@ -97,10 +98,10 @@ def generate_blocks(
         logits: (S, V), of the first symbol to draw.
         state: after the prompt.
     """
-    first = draw(logits, uniforms_of(sampling.seed, len(logits), 0, 1)[0], sampling)
+    first = draw(logits, uniforms_of_streams(sampling.seed, len(logits), 0, 1)[0], sampling)
     yield first[None]
     blocks = _blocks(length, len(logits))
-    draws = (uniforms_of(sampling.seed, len(logits), *block) for block in blocks)
+    draws = (uniforms_of_streams(sampling.seed, len(logits), *block) for block in blocks)
     yield from engine.sample(first, state, draws, sampling)
 
 

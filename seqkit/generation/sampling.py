@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.config import TEMPERATURE, Config
-from seqkit.randomness import uniforms
 from seqkit.symbols import Floats
 
 _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no float32
@@ -69,8 +68,3 @@ def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> npt.NDArray[np.
     below = cumulative <= uniform[:, None] * cumulative[:, -1:]
     drawn: npt.NDArray[np.int64] = np.count_nonzero(below, axis=-1)
     return drawn
-
-
-def uniforms_of(seed: int, streams: int, position: int, count: int) -> Floats:
-    """The uniform numbers (count, S) of all streams from a position on."""
-    return np.stack([uniforms(seed, stream, position, count) for stream in range(streams)], axis=1)
