@@ -1,6 +1,6 @@
 """What a sweep tells at its end: a table of its jobs, and the line that goes on with it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seqkit.command_line import command_line
@@ -32,6 +32,8 @@ def show_table(jobs: Sequence[Job], console: Console) -> None:
         console.notice(line)
     if len(shares) > 1:
         console.notice(_NOT_ALIKE)
+    for said in _changed_data(jobs, found):
+        console.notice(said)
 
 
 def show_going_on(again: Sequence[str], folder: Path, console: Console) -> None:
@@ -44,6 +46,22 @@ def show_going_on(again: Sequence[str], folder: Path, console: Console) -> None:
 def _found(job: Job) -> Record | None:
     """What a job left; None if it failed, since what is in its folder may be another run's."""
     return None if job.outcome.startswith("failed") else record.read(job.files.path)
+
+
+def _changed_data(jobs: Sequence[Job], found: Sequence[Record | None]) -> Iterator[str]:
+    """What is said of data that changed while the runs on it were made."""
+    first: dict[tuple[str, ...], tuple[str, str]] = {}
+    for job, left in zip(jobs, found, strict=True):
+        data = job.composed.config.data
+        if left is None or not (digest := left.text("data", "sha256")):
+            continue
+        name, before = first.setdefault((data.dataset, *data.path), (job.name, digest))
+        if digest != before:
+            yield (
+                f"run {job.name} learned from other data than run {name}, as "
+                f"{' and '.join(data.path) or data.dataset} changed meanwhile: their losses cannot "
+                "be compared"
+            )
 
 
 def _loss_and_time(left: Record | None, *, shown: bool) -> tuple[str, str]:

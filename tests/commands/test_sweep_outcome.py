@@ -37,3 +37,22 @@ def test_losses_on_different_shares_are_told_apart(
     rows = [row for row in said.splitlines() if row[:1].isdigit()]
     assert [re.split("  +", row)[1] for row in rows] == losses
     assert ("cannot be compared" in said) == ("on" in losses[0])
+
+
+def test_data_that_changed_between_two_runs_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = []
+    for number, digest in enumerate(("a", "a", "b", "b")):
+        words = ["recipe=shakespeare", f"data.path={'x.txt' if number < 3 else 'y.txt'}"]
+        job = Job.at(tmp_path / str(number), compose.compose(words, []), [], f"seed={number}")
+        job.outcome = "finished"
+        job.files.path.mkdir()
+        job.files.summary.write_text(json.dumps({"data": {"sha256": digest}}))
+        jobs.append(job)
+    show_table(jobs, Console())
+    told = [line for line in capsys.readouterr().err.splitlines() if "changed" in line]
+    assert told == [
+        "run 2 learned from other data than run 0, as x.txt changed meanwhile: their losses cannot "
+        "be compared"
+    ]
