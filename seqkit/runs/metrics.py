@@ -46,8 +46,8 @@ class Metrics:
     """The curves of a run, each possibly empty.
 
     train: `loss` (nats a symbol), `learning_rate`, `gradient_norm`, `symbols_per_second`.
-    validation: the losses on as much of the validation part as the last one: more minutes score
-        more.
+    validation: the losses that can be compared with the last one: on the same validation part, and
+        as much of it.
     share: of the validation part, which the last loss is of.
     times: the seconds until a step, of the steps alone.
     step, seconds: of the last line.
@@ -82,7 +82,7 @@ def read(file: Path) -> Metrics:
         elif line[0] in _EVENTS:
             (train if line[0] == "train" else validation).append(line[1])
     known, times = train + validation, _curve(train + validation, "seconds")
-    comparable = [line for line in validation if _scored(line) == _scored(validation[-1])]
+    comparable = [line for line in validation if _judged_by(line) == _judged_by(validation[-1])]
     return Metrics(
         train={name: _curve(train, name) for name in _TRAIN},
         validation=_curve(comparable, "loss"),
@@ -100,9 +100,13 @@ def has_events(file: Path) -> bool:
     return any(line is not None and line[0] in _EVENTS for line in map(_parsed, _lines(file)))
 
 
-def _scored(line: dict[str, float]) -> float | None:
-    """How many symbols a loss is the mean over, if not all: only those of the same compare."""
-    return line["scored"] if _share(line) < 1 else None
+def _judged_by(line: dict[str, float]) -> tuple[float, float | None]:
+    """What losses that can be compared have in common.
+
+    That is the step since which they can, before 0.2.0 always 0, and the number of symbols that
+    they are the mean over, if that is not all.
+    """
+    return line.get("since", 0.0), line["scored"] if _share(line) < 1 else None
 
 
 def _share(line: dict[str, float]) -> float:

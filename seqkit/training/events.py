@@ -31,7 +31,7 @@ class Validated:
     It is that of the better weights, raw or average, at the temperature found for them;
     `raw_loss` and `average_loss` (None without an average) are at temperature 1. It is the mean
     over `scored` symbols, of which the part has `total`: train.max_minutes may leave no time for
-    all.
+    all. Losses with the same `since`, a step, can be compared.
     """
 
     step: int
@@ -46,6 +46,7 @@ class Validated:
     average_loss: float | None = None
     scored: int = 0
     total: int = 0
+    since: int = 0
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ class TrainingProgress:
     best_weights: str | None = None
     best_temperature: float | None = None
     without_improvement: int = 0
+    since: int = 0
+    """The step from which on losses can be compared: there the best one was forgotten."""
     scored: int | None = None
     """Symbols scored by each validation, set when one begins; None before the first, and in runs of
     0.1.0, which scored all."""
@@ -57,5 +59,5 @@ class TrainingProgress:
 
     def forget_best(self) -> None:
         """Judge by other data from now on: the best loss so far means nothing to it."""
-        self.best_loss, self.best_step = None, 0
+        self.best_loss, self.best_step, self.since = None, 0, self.step
         self.without_improvement = 0

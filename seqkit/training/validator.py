@@ -128,6 +128,7 @@ class Validator:
             best_loss=min(found.loss, progress.best_loss or found.loss),
             scored=scored,
             total=len(self._validation),
+            since=progress.since,
         )
 
     def _seconds_each(self) -> float:

@@ -77,7 +77,7 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     }
     assert set(validate[0]) == {
         *("event", "step", "seconds", "loss", "bits_per_symbol"),
-        *("weights", "temperature", "raw_loss", "average_loss", "scored", "total"),
+        *("weights", "temperature", "raw_loss", "average_loss", "scored", "total", "since"),
     }
     assert [event["step"] for event in validate] == [50, 100, 150]
     summary = json.loads((trained / "summary.json").read_text())

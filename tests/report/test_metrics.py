@@ -1,5 +1,6 @@
 """Of a damaged metrics.jsonl everything that is whole is read."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,14 @@ def test_losses_over_other_symbols_than_the_last_are_left_out(tmp_path: Path) ->
     found = read(file)
     assert found.validation.values.tolist() == [2.0, 1.9]
     assert (found.share, found.step) == (0.5, 30)
+
+
+def test_losses_on_another_validation_part_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    lines = [(10, 1.0, {}), (20, 2.0, {"since": 10}), (30, 1.9, {"since": 10})]
+    values = [{"event": "validate", "step": at, "loss": loss, **more} for at, loss, more in lines]
+    file.write_text("".join(json.dumps(line) + "\n" for line in values))
+    assert read(file).validation.values.tolist() == [2.0, 1.9]
 
 
 def test_no_file_is_no_curve(tmp_path: Path) -> None:
