@@ -25,7 +25,7 @@ from seqkit.compose import compose
 from seqkit.errors import SeqkitError
 from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.saved_states import load_last
+from seqkit.runs.saved_states import find_last
 from seqkit.runs.saver import Saver
 
 _LONGER = 1.5  # times as long as a save are the steps among which it is made
@@ -78,7 +78,7 @@ def _measured(training: Training, rounds: int) -> str:
             added.append(_seconds(among_steps, training) - alone)
             saver.wait()
     file = training.folder.files.checkpoint("last")
-    assert load_last(training.folder.files, Catalogue(), _tell) is not None
+    assert find_last(training.folder.files, Catalogue(), _tell) is not None
     wait, copy, lost = map(statistics.median, (waits, copies, added))
     return (
         f"{file.stat().st_size / 1e6:.1f} MB: written after {save:.3f} s; no step can run for "

@@ -23,6 +23,8 @@ def _open_folder(training: Training, notice: Notice) -> None:
     folder, config = training.folder, training.config
     folder.make()
     training.ranks.advise(lambda: advice(training))
+    if training.found is not None:
+        saved_states.settle(folder.files, training.found, notice)
     replaces = config.overwrite and config.resume == "never"
     if not replaces:
         earlier.keep(folder.files)

@@ -16,16 +16,17 @@ from seqkit.report import next_command
 from seqkit.runs import earlier, inputs, record, resume, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
+from seqkit.runs.saved_states import Found
 
 
 @contextlib.contextmanager
 def claimed(
     config: Config, catalogue: Catalogue, notice: Callable[[str], None], ranks: Ranks
-) -> Iterator[tuple[RunFolder, Checkpoint | None]]:
+) -> Iterator[tuple[RunFolder, Found | None]]:
     """Keep others out of the run's folder until the block ends.
 
     Rank 0 keeps the folder; the other processes read the checkpoint that it found. Yields the
-    checkpoint with which `config` is to go on; None where the run starts.
+    state with which `config` is to go on; None where the run starts.
 
     Raises:
         ConfigError, CheckpointError, OutputError: the folder, or what is in it, does not allow it.
@@ -41,7 +42,8 @@ def claimed(
                 _check_unused(config, folder)
                 folder.check_no_others()
                 _check_inputs(config, folder)
-            saved = _last(folder, catalogue, notice) if goes_on else None
+            found = _last(folder, catalogue, notice) if goes_on else None
+        saved = found and found.checkpoint
         if saved is None and config.resume == "force":
             raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
         if goes_on and saved is None:
@@ -55,15 +57,13 @@ def claimed(
             if not any(map(remote.is_remote, here.path)):  # else once fetched, with its shards
                 resume.check_settings(config, saved)
             config.init_from = saved.config.get("init_from")
-        yield folder, saved
+        yield folder, found
 
 
-def _last(
-    folder: RunFolder, catalogue: Catalogue, notice: Callable[[str], None]
-) -> Checkpoint | None:
-    """The checkpoint to go on from. Raises CheckpointError with a command that works instead."""
+def _last(folder: RunFolder, catalogue: Catalogue, notice: Callable[[str], None]) -> Found | None:
+    """The state to go on from. Raises CheckpointError with a command that works instead."""
     try:
-        return saved_states.load_last(folder.files, catalogue, notice)
+        return saved_states.find_last(folder.files, catalogue, notice)
     except CheckpointError as error:
         run = record.read(folder.path)
         if next_command.can_go_on(run):  # with what the error asks for

@@ -32,6 +32,7 @@ from seqkit.ranks import ALONE, Ranks
 from seqkit.runs import resume, tensorboard
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
+from seqkit.runs.saved_states import Found
 from seqkit.symbols import Symbols
 from seqkit.training import footprint, kernel_choice
 from seqkit.training.trainer import Trainer
@@ -54,6 +55,8 @@ class Training:
     catalogue: Catalogue
     memory_advice: Callable[[], str]
     """What to try when memory does not suffice."""
+    found: Found | None
+    """The state that it goes on from."""
     forced: bool
     """Whether the run goes on with settings that shape what it learns and that it did not have."""
     ranks: Ranks
@@ -106,7 +109,8 @@ def opened(
         tensorboard.require()
     config = dataclasses.replace(config, seed=config.fixed_seed)
     same_command.check_settings(config, ranks)
-    with claimed(config, catalogue, notice, ranks) as (folder, saved):
+    with claimed(config, catalogue, notice, ranks) as (folder, found):
+        saved = found and found.checkpoint
         if saved is not None and is_finished(config, folder, saved):
             resume.require_same(config, saved)
             notice(f"{folder.path}: {resume.finished(config, folder.finished_at)}")
@@ -115,7 +119,7 @@ def opened(
         chosen = device.choose_device(device.own(config.device, ranks.place))
         same_command.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
-            training = _set_up(config, chosen, folder, saved, catalogue, notice, progress, ranks)
+            training = _set_up(config, chosen, folder, found, catalogue, notice, progress, ranks)
             if saved is not None and training.trainer.finished and folder.finished_at is not None:
                 resume.require_same(config, saved)
                 notice(f"{folder.path}: {resume.finished(config, training.trainer.progress.step)}")
@@ -130,13 +134,14 @@ def _set_up(
     config: Config,
     chosen: torch.device,
     folder: RunFolder,
-    saved: Checkpoint | None,
+    found: Found | None,
     catalogue: Catalogue,
     notice: Notice,
     progress: Progress,
     ranks: Ranks,
 ) -> Training:
-    """Data, network and trainer; `saved` is the run to go on with."""
+    """Data, network and trainer; `found` is the state to go on from."""
+    saved = found and found.checkpoint
     if saved is not None:
         resume.require_data(config, saved)
     origin = saved or fine_tuning.initial(config, catalogue)
@@ -193,6 +198,7 @@ def _set_up(
         execution=execution,
         catalogue=catalogue,
         memory_advice=advice,
+        found=found,
         forced=bool(differs),
         ranks=ranks,
     )

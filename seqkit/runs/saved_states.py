@@ -1,9 +1,9 @@
 """The saved states of a run: which one it goes on from."""
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from seqkit import disk
 from seqkit.errors import CheckpointError, UnreadableError
@@ -18,17 +18,22 @@ _NO_HEADER = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
 """What a header of another shape than a checkpoint's leads to."""
 
 
-def load_last(
-    files: RunFiles, catalogue: Catalogue, notice: Callable[[str], None]
-) -> Checkpoint | None:
+class Found(NamedTuple):
+    """The state that a run goes on from: what it holds, its name, and damaged ones passed over."""
+
+    checkpoint: Checkpoint
+    name: str
+    damaged: Sequence[Path]
+
+
+def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], None]) -> Found | None:
     """The newest whole checkpoint with a training state; None if the run never saved one.
 
-    One that is damaged is passed over and set aside, with a notice.
+    One that is damaged is passed over, with a notice. Nothing is changed before `settle`.
 
     Raises:
         CheckpointError: there are some, and all are damaged.
-        UnreadableError: one of them, or `best`, cannot be read now, though it may be whole: nothing
-            is changed.
+        UnreadableError: one of them, or `best`, cannot be read now, though it may be whole.
     """
     for name in ("best", "previous"):  # which may be replaced, perhaps by worse ones
         _check_readable(files.checkpoint(name))
@@ -53,22 +58,26 @@ def load_last(
     found, name = (last, "last") if last is not None else (whole("previous"), "previous")
     # A kill between the writing of `next` and the end of its renaming leaves it; another program
     # that copied files of the run may have left an old one.
-    takes_next = waiting is not None and (found is None or _step(waiting) > _step(found))
-    if takes_next:
+    if waiting is not None and (found is None or _step(waiting) > _step(found)):
         found, name = waiting, "next"
     elif name == "previous" and found is not None and not damaged:
         notice(f"{files.checkpoint('last')} is missing: going on from previous.safetensors")
     if found is None and damaged:
         others = "".join(f"; nor is {file.name} of use" for file, _ in damaged[1:])
         raise CheckpointError(f"the run cannot go on: {damaged[0][1]}{others}")
-    for file, reason in damaged:
+    for _, reason in damaged:
         notice(f"{reason}; going on from {name}.safetensors")
+    return None if found is None else Found(found, name, [file for file, _ in damaged])
+
+
+def settle(files: RunFiles, found: Found, notice: Callable[[str], None]) -> None:
+    """Set aside what a training that goes on from `found` must not replace. Raises OutputError."""
+    for file in found.damaged:
         disk.rename(file, files.aside(file.stem, "damaged"))
-    if found is not None and name != "previous":
-        _keep_previous(files, name, _step(found), notice)
-    if takes_next:  # the run may be finished, and never save again
+    if found.name != "previous":
+        _keep_previous(files, found.name, _step(found.checkpoint), notice)
+    if found.name == "next":  # the run may be finished, and never save again
         take_next(files)
-    return found
 
 
 def _check_readable(file: Path) -> None:
@@ -134,6 +143,8 @@ def _is_better(new: Checkpoint, old: Mapping[str, Any]) -> bool:
 
     Raises one of _NO_HEADER.
     """
+    if old.get("format") != checkpoint.FORMAT:
+        return False
     scored = old["metrics"].get("scored")  # None before 0.2.0: all of the part
     if scored not in (None, new.metrics.get("scored")) or not resume.have_same_parts(
         upgrade(old["config"]), old["data"], new.config, new.data

@@ -187,6 +187,18 @@ def test_what_is_judged_by_another_part_is_no_better(
     assert kept.read_bytes() == best
 
 
+def test_what_is_refused_changes_no_checkpoint(run: Run, text_file: Path, tmp_path: Path) -> None:
+    begin(run, text_file, tmp_path / "a")
+    begin(run, text_file, tmp_path / "b", "seed=3", "train.max_steps=7")
+    places = [tmp_path / name / "checkpoints" for name in "ab"]
+    (places[0] / "previous.safetensors").write_bytes(b"damaged")
+    shutil.copy(places[1] / "last.safetensors", places[0] / "next.safetensors")
+    before = {file.name: file.read_bytes() for file in places[0].iterdir()}
+    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "train.max_steps=9")
+    assert (refused.code, "differs from the run" in refused.err) == (2, True), refused.err
+    assert {file.name: file.read_bytes() for file in places[0].iterdir()} == before
+
+
 def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> None:
     begin(run, text_file, tmp_path / "a")
     text_file.write_text(SENTENCE * 39 + "Ξ")  # which the vocabulary lacks
@@ -199,6 +211,8 @@ def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> No
     assert (tmp_path / "a" / "checkpoints" / "best.older").read_bytes() == best
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())
     assert summary["best_step"] == 5  # the best loss on the other text is none to beat
+    told = json.loads(run("compare", f"runs={tmp_path / 'a'}", "json=true").out)["runs"][0]
+    assert told["loss"] == summary["best_validation_loss"]
     shutil.rmtree(tmp_path / "a")
     text_file.write_text(SENTENCE * 40)
     begin(run, text_file, tmp_path / "a")

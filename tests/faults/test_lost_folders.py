@@ -12,7 +12,7 @@ import pytest
 
 from seqkit.plugins import Catalogue
 from seqkit.runs.layout import RunFiles
-from seqkit.runs.saved_states import load_last
+from seqkit.runs.saved_states import find_last
 from tests.conftest import TINY, Run, start, wait_for_steps
 from tests.runs.test_claim import no_locks
 
@@ -56,9 +56,9 @@ def test_another_run_under_the_name_of_the_folder_stays(
         before = {place / file.relative_to(other): content for file, content in before.items()}
     ended(training)
     assert contents(place if way == "name" else other) == before
-    left = load_last(RunFiles(own), Catalogue(), print)  # the folder may have left between renames
+    left = find_last(RunFiles(own), Catalogue(), print)  # the folder may have left between renames
     assert left is not None
-    assert left.metrics["step"] >= 35
+    assert left.checkpoint.metrics["step"] >= 35
 
 
 def test_a_run_that_is_moved_before_its_first_checkpoint_is_not_begun_again(

@@ -14,8 +14,22 @@ from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.saved_states import keep_best, load_last
+from seqkit.runs.layout import RunFiles
+from seqkit.runs.saved_states import find_last, keep_best, settle
 from tests.runs.test_folder import checkpoint
+
+
+def load_last(
+    files: RunFiles, catalogue: Catalogue, notice: Callable[[str], None]
+) -> Checkpoint | None:
+    """What a training does that goes on."""
+    before = {file: file.stat().st_ino for file in files.checkpoints.glob("*")}
+    found = find_last(files, catalogue, notice)
+    assert {file: file.stat().st_ino for file in files.checkpoints.glob("*")} == before
+    if found is None:
+        return None
+    settle(files, found, notice)
+    return found.checkpoint
 
 
 def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
@@ -97,6 +111,17 @@ def test_a_best_that_may_be_the_better_one_is_kept(
     assert len(told) == keeps
     if keeps:
         assert kept.read_bytes() == before
+
+
+def test_a_best_of_a_newer_format_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, told = RunFolder(tmp_path / "run"), list[str]()
+    with folder.claimed():
+        folder.make()
+        monkeypatch.setattr("seqkit.runs.checkpoint.FORMAT", 2)
+        folder.save_best(judged(4, 100, "a", SPLIT))
+        monkeypatch.undo()
+        keep_best(folder.files, judged(6, 100, "a", SPLIT), told.append)
+    assert len(told) == 1
 
 
 def test_a_best_of_another_program_is_no_reason_to_fail(tmp_path: Path) -> None:
