@@ -246,14 +246,20 @@ def test_settings_that_are_forced_on_a_finished_run_are_not_passed_over(
     assert ": optimizer.lr; this run is finished, at step 2; a larger train" in refused.err
 
 
-def test_a_run_stopped_in_a_validation_goes_on_without_one(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(SENTENCE * 3000)
+def stop_in_validation(folder: Path) -> str:
+    """Train in a folder's `a`, and stop within the validation at the end; what stderr had."""
+    (folder / "a.txt").write_text(SENTENCE * 3000)
     words = ["data.split=0.1,0.9,0", "train.max_steps=2", "model.hidden_size=64"]
-    with start(tmp_path / "a", tmp_path / "a.txt", *words) as training:
-        wait_for_steps(tmp_path / "a", 2)
+    with start(folder / "a", folder / "a.txt", *words) as training:
+        wait_for_steps(folder / "a", 2)
         training.send_signal(signal.SIGTERM)
         _, err = training.communicate(timeout=600)
     assert training.returncode == 75, err
+    return str(err)
+
+
+def test_a_run_stopped_in_a_validation_goes_on_without_one(run: Run, tmp_path: Path) -> None:
+    stop_in_validation(tmp_path)
     assert (saved(tmp_path / "a").training or {})["progress"]["validating"]
     forced = ("resume=force", "data.split=1,0,0", "train.max_steps=3")
     done = run(f"run_dir={tmp_path / 'a'}", *forced, "length=5")
@@ -261,13 +267,7 @@ def test_a_run_stopped_in_a_validation_goes_on_without_one(run: Run, tmp_path: P
 
 
 def test_a_signal_in_a_validation_is_heard_at_once(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(SENTENCE * 3000)
-    words = ["data.split=0.1,0.9,0", "train.max_steps=2", "model.hidden_size=64"]
-    with start(tmp_path / "a", tmp_path / "a.txt", *words) as training:
-        wait_for_steps(tmp_path / "a", 2)
-        training.send_signal(signal.SIGTERM)
-        _, err = training.communicate(timeout=600)
-    assert training.returncode == 75, err
+    err = stop_in_validation(tmp_path)
     assert "stopped by SIGTERM at step 2" in err
     assert not list((tmp_path / "a" / "checkpoints").glob("best.*"))
     done = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "length=5")
