@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from seqkit.checkpoint_files import SAVED, SUFFIX, may_be_checkpoint
 from seqkit.config_file import LARGEST, has_all_groups
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.shards.index import are_unfinished, is_shards
@@ -62,10 +63,17 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether a folder is what a training leaves, which is nobody's data."""
-    config = folder / "config.yaml"
+    """Whether a folder is what a training leaves, which is nobody's data.
+
+    Other programs, too, have files and folders of these names.
+    """
+    config, checkpoints = folder / "config.yaml", folder / "checkpoints"
     with contextlib.suppress(OSError):
-        if config.is_file() and (folder / "checkpoints").is_dir():
+        if not checkpoints.is_dir():
+            return False
+        if any(may_be_checkpoint(checkpoints / f"{name}{SUFFIX}") for name in SAVED):
+            return True
+        if config.is_file():
             with config.open("rb") as stream:
                 return has_all_groups(stream.read(LARGEST))
     return False

@@ -14,36 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit import disk
+from seqkit.checkpoint_files import SAVED, SUFFIX, may_be_checkpoint
 from seqkit.errors import CheckpointError, ConfigError
 
-_SUFFIX = ".safetensors"
-_SAVED = ("best", "last", "previous", "next")  # checkpoints, the one to take first
 STATES = ("next", "last", "previous")
 """Checkpoints with the state of their training, the newest first."""
 REPLACED = ".replaced"
 """In a sweep's folder: the runs that its jobs replace, each until its job has begun."""
 _ASIDE = re.compile(r"(best|last|previous|next)\.(damaged|newer|older)(_\d+)?")
 _STEP = re.compile(r"step_\d+\.(txt|wav|png)")
-MARK, HEAD = b'"seqkit":', 256
-"""What a checkpoint has among its first bytes, of which there are so many at most."""
 _SHOWN = 3  # runs that are named
 _DEEPEST = 2  # folders between a folder and the runs in it: RECIPE/TIME
-
-
-def may_be_checkpoint(file: Path) -> bool:
-    """Whether what has the name of a checkpoint is one of seqkit's: it begins as one does.
-
-    Other programs have files of this name. One that cannot be read, or lost all its content to a
-    power failure, may have been one.
-    """
-    if not file.is_file():  # a pipe might never open
-        return False
-    try:
-        with file.open("rb") as stream:
-            begin = stream.read(HEAD)
-    except OSError:
-        return True
-    return MARK in begin or not begin.strip(b"\0")
 
 
 @dataclass(frozen=True)
@@ -110,7 +91,7 @@ class RunFiles:
     @property
     def saved(self) -> list[Path]:
         """What the checkpoints of a run are called."""
-        return [self.checkpoint(name) for name in _SAVED]
+        return [self.checkpoint(name) for name in SAVED]
 
     @property
     def has_training_states(self) -> bool:
@@ -132,7 +113,7 @@ class RunFiles:
 
     def checkpoint(self, name: str) -> Path:
         """`last`, `previous` or `best`; `next` while a new `last` is written."""
-        return self.checkpoints / f"{name}{_SUFFIX}"
+        return self.checkpoints / f"{name}{SUFFIX}"
 
     def aside(self, name: str, why: str) -> Path:
         """A free name for a checkpoint that is set aside: `last.damaged`, `last.damaged_2` …"""
@@ -216,7 +197,7 @@ def find_checkpoint(place: Path, key: str = "checkpoint") -> Path:
             return place
         if not stat.S_ISDIR(mode):  # a device or a pipe might never end
             raise CheckpointError(f"{place}: not a regular file, so no checkpoint")
-        for name in _SAVED:
+        for name in SAVED:
             if (file := RunFiles(place).checkpoint(name)).is_file():
                 return file
     except FileNotFoundError as error:
@@ -242,7 +223,7 @@ def is_run(folder: Path) -> bool:
     """Whether a training wrote to a folder. A config.yaml alone may be anybody's."""
     files = RunFiles(folder)
     with contextlib.suppress(OSError):  # of a name that cannot be, or a folder that is closed
-        saved = any(files.checkpoint(name).is_file() for name in _SAVED)
+        saved = any(files.checkpoint(name).is_file() for name in SAVED)
         begun = files.config.is_file() and files.checkpoints.is_dir()
         return saved or begun or files.metrics.is_file()
     return False
@@ -278,7 +259,7 @@ def _has_checkpoints(run: Path) -> bool:
 def _saved_at(run: Path) -> float:
     """When the newest checkpoint of a run was saved; 0 where that is not known."""
     with contextlib.suppress(OSError):
-        saved = RunFiles(run).checkpoints.glob(f"*{_SUFFIX}")
+        saved = RunFiles(run).checkpoints.glob(f"*{SUFFIX}")
         return max(file.stat().st_mtime for file in saved)
     return 0.0
 

@@ -5,15 +5,16 @@ import os
 import re
 from pathlib import Path
 
+from seqkit import checkpoint_files
 from seqkit.data.shards import index
 from seqkit.errors import OutputError
-from seqkit.runs import layout, owner
+from seqkit.runs import owner
 from seqkit.runs.known import is_used
 from seqkit.runs.layout import RunFiles
 
 _STUDY = b'"op_code":'
 _MARKS = {
-    layout.MARK: "a checkpoint",
+    checkpoint_files.MARK: "a checkpoint",
     _STUDY: "the study of a search",
     index.MARK: "an index of shards",
 }
@@ -110,4 +111,4 @@ def _marked(file: Path) -> str:
 
 def _head(file: Path) -> bytes:
     with file.open("rb") as stream:
-        return stream.read(layout.HEAD)
+        return stream.read(checkpoint_files.HEAD)

@@ -104,6 +104,15 @@ def test_runs_are_no_data(tree: Path) -> None:
     assert chosen.left_out["holding a run"] == 1
 
 
+def test_a_run_whose_config_is_lost_is_no_data(tree: Path) -> None:
+    saved = b'\0\0{"__metadata__":{"seqkit":"'
+    fill(tree / "runs" / "a", {"checkpoints/last.safetensors": saved, "log": b"step 1"})
+    fill(tree / "runs" / "b", {"checkpoints/best.safetensors": b"{}", "story.txt": b"mine"})
+    names = list(search().named([tree]))
+    assert "runs/a/log" not in names
+    assert "runs/b/story.txt" in names
+
+
 def test_a_folder_like_a_run_of_another_program_is_data(tree: Path) -> None:
     own = {"config.yaml": b"title: My blog\n", "checkpoints/epoch.txt": b"3", "story.txt": b"once"}
     fill(tree / "app", own)

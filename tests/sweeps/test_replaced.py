@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from seqkit import disk
+from seqkit.checkpoint_files import MARK
 from seqkit.errors import OutputError
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.layout import MARK, REPLACED, RunFiles, runs_below
+from seqkit.runs.layout import REPLACED, RunFiles, runs_below
 from seqkit.sweeps import replaced
 from seqkit.sweeps.jobs import SEARCH
 from tests.commands.test_multirun import table
