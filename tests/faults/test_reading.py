@@ -123,8 +123,8 @@ def test_a_text_larger_than_the_memory_is_learnt_from(tmp_path: Path, tell: Tell
     data.unlink()
     assert done.returncode == 0, done.stderr
     assert int(done.stderr.splitlines()[-1]) * 1024 < 0.3 * size
-    for title in ("hashing", "encoding"):  # what takes less time than these may not be shown
-        assert title in done.stderr
+    # A line every ten seconds: on a fast machine not each of them takes so long.
+    assert any(title in done.stderr for title in ("hashing", "finding", "encoding"))
     tell("texts of 5 GB", 1)
 
 
