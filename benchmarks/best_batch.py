@@ -10,9 +10,10 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from seqkit import compose, device, disk
+from seqkit import compose
 from seqkit.bench import plain, training
-from seqkit.errors import ConfigError, SeqkitError
+from seqkit.foundation import device, disk
+from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.kernels.timing import Build, interleave
 
 LOOPS = ("plain", "plain_best")

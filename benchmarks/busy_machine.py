@@ -18,7 +18,7 @@ from pathlib import Path
 
 import seqkit
 from seqkit import cli
-from seqkit.errors import SeqkitError
+from seqkit.foundation.errors import SeqkitError
 from seqkit.training.events import Trained
 
 _DOCUMENTS = 85

@@ -26,14 +26,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from seqkit import compose, device, disk
+from seqkit import compose
 from seqkit.config import Config
 from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
-from seqkit.errors import ConfigError, DivergedError, SeqkitError
+from seqkit.foundation import device, disk
+from seqkit.foundation.errors import ConfigError, DivergedError, SeqkitError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
-from seqkit.plugins import Catalogue
 from seqkit.training.events import Validated
 from seqkit.training.kernel_choice import choose_execution
 from seqkit.training.trainer import Trainer

@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from seqkit import compose, device, disk
+from seqkit import compose
 from seqkit.config import Config
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.data.stored import StoredSymbols
-from seqkit.data.stored_files import StoredFile, digests
+from seqkit.data.symbol_files import StoredFile, digests
+from seqkit.data.symbol_row import StoredSymbols
+from seqkit.foundation import device, disk
 from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution

@@ -14,10 +14,10 @@ import numpy as np
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.console import Bar, unseen
 from seqkit.data.shards.prepare import prepare
-from seqkit.plugins import Catalogue
-from seqkit.workers import cores
+from seqkit.foundation.console import Bar, unseen
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.workers import cores
 
 _VERSE = Path(__file__).parent.parent / "seqkit" / "data" / "datasets" / "verse.txt"
 _RATE, _SECONDS = 44_100, 60  # of a file of sound, in stereo

@@ -15,7 +15,7 @@ from unittest import mock
 
 import seqkit
 from seqkit.api import run_training
-from seqkit.errors import SeqkitError
+from seqkit.foundation.errors import SeqkitError
 from seqkit.report.observer import Report
 from seqkit.runs.events import Event
 

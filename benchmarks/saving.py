@@ -22,8 +22,8 @@ from torch import Tensor
 
 from seqkit.api.prepare_training import Training, opened
 from seqkit.compose import compose
-from seqkit.errors import SeqkitError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import SeqkitError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.saved_states import find_last
 from seqkit.runs.saver import Saver

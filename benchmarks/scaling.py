@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from seqkit import compose, device, disk, processes
+from seqkit import compose
 from seqkit.bench.rows import random_symbols
 from seqkit.config import Config
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.meeting import joined
+from seqkit.foundation import device, disk, processes
+from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.rendezvous import joined
 from seqkit.model.char_rnn import CharRNN
-from seqkit.ranks import Ranks
 from seqkit.training.events import Trained
 from seqkit.training.kernel_choice import choose_execution
 from seqkit.training.trainer import Trainer

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import seqkit
 from seqkit import cli
-from seqkit.errors import SeqkitError
 from seqkit.evaluation import streaming
+from seqkit.foundation.errors import SeqkitError
 
 _FILES = ("short", "long")
 

@@ -20,7 +20,7 @@ import numpy as np
 from seqkit.data.codecs import Characters
 from seqkit.data.shards import starts
 from seqkit.data.shards.index import Index, Shard
-from seqkit.data.stored_files import BLOCK
+from seqkit.data.symbol_files import BLOCK
 
 _SHARD = 1 << 26  # symbols
 _LETTERS = "\n abcdefghijklmnopqrstuvwxyz"

@@ -11,7 +11,7 @@ is imported when it is used: PyTorch takes seconds.
 import importlib
 from typing import TYPE_CHECKING
 
-from seqkit.errors import (
+from seqkit.foundation.errors import (
     CheckpointError,
     ConfigError,
     DataError,

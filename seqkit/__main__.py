@@ -6,7 +6,7 @@ import signal
 import sys
 from types import FrameType
 
-from seqkit.processes import place
+from seqkit.foundation.processes import place
 
 _CODES = {"SIGINT": 130, "SIGTERM": 75, "SIGHUP": 75, "SIGUSR1": 75}
 

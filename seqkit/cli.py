@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
-from seqkit import commands, processes, stdout
-from seqkit.checking import nearest
+from seqkit import commands
 from seqkit.commands import COMMANDS, help_texts
 from seqkit.commands.interrupts import asking, ended_by_signals
-from seqkit.console import Console
-from seqkit.errors import (
+from seqkit.foundation import processes, stdout
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import (
     NOT_BEGUN,
     ConfigError,
     InterruptedRunError,
@@ -26,8 +26,9 @@ from seqkit.errors import (
     expected,
     shows_tracebacks,
 )
+from seqkit.foundation.escaping import visible
+from seqkit.foundation.settings import nearest
 from seqkit.runs import layout
-from seqkit.visible import visible
 
 if TYPE_CHECKING:
     from seqkit.compose import Composed
@@ -135,7 +136,7 @@ def _main(arguments: list[str]) -> int:
         return _multirun(command, words, given.config_dir)
     with _starting(words):
         from seqkit import compose  # Hydra takes a tenth of a second
-        from seqkit.config_file import to_yaml
+        from seqkit.foundation.config_file import to_yaml
         from seqkit.runs.own_config import read_config
 
         if command == "train":

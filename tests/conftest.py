@@ -31,9 +31,9 @@ import hypothesis
 import pytest
 import torch
 
-from seqkit import disk
 from seqkit.cli import main
-from seqkit.plugins import Catalogue
+from seqkit.foundation import disk
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests import selection, warm_python
 from tests.warm_python import module_path, python

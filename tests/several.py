@@ -4,10 +4,10 @@ import time
 
 import torch
 
-from seqkit import processes
-from seqkit.errors import ConfigError
-from seqkit.meeting import joined
-from seqkit.ranks import Ranks
+from seqkit.foundation import processes
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.rendezvous import joined
 
 
 def check(ranks: Ranks) -> None:

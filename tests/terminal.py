@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from seqkit.progress_line import columns_of
+from seqkit.foundation.wording import columns_of
 from tests.conftest import environment
 
 _ROWS = 24

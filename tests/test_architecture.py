@@ -126,7 +126,9 @@ def test_the_disk_has_one_door() -> None:
     }
     for name, path in modules().items():
         for node in ast.walk(ast.parse(path.read_text())):
-            if name in ("disk", "half_files") or not isinstance(node, ast.Call):
+            if name in ("foundation.disk", "foundation.temporary_files") or not isinstance(
+                node, ast.Call
+            ):
                 continue
             called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             onnx_value = name.startswith("generation.engines.onnx") and called == "rename"

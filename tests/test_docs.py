@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit import config, console, errors
-from seqkit.checking import default_of
+from seqkit import config
 from seqkit.compose import FREE_TEXT
+from seqkit.foundation import console, errors
+from seqkit.foundation.settings import default_of
 from tests.conftest import SMALL, Run
 
 ROOT = Path(__file__).parent.parent

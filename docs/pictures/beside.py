@@ -10,7 +10,7 @@ from pathlib import Path
 
 from seqkit.data.sound import Wave, pictures, reader
 from seqkit.data.sound.resample import resample
-from seqkit.errors import SeqkitError
+from seqkit.foundation.errors import SeqkitError
 
 _SECONDS = 10
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from seqkit import device
 from seqkit.api.prepare_training import Training
 from seqkit.data.corpus import Part
+from seqkit.foundation import device
 from seqkit.generation.medium import save_sample
 from seqkit.symbols import Symbols
 

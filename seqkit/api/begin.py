@@ -2,8 +2,8 @@
 
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.snapshots import best_of, checkpoint_of
-from seqkit.errors import NOT_BEGUN
-from seqkit.progress_line import counted
+from seqkit.foundation.errors import NOT_BEGUN
+from seqkit.foundation.wording import counted
 from seqkit.runs import earlier, saved_states
 from seqkit.runs.events import go_on_with
 from seqkit.runs.saver import Saver

@@ -4,14 +4,14 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from seqkit import disk
 from seqkit.config import Config
 from seqkit.data import remote
 from seqkit.data.load import suggested_recipe
 from seqkit.data.shards import opened
-from seqkit.errors import CheckpointError, ConfigError, OutputError
-from seqkit.plugins import Catalogue
-from seqkit.ranks import Ranks
+from seqkit.foundation import disk
+from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.ranks import Ranks
 from seqkit.report import next_command
 from seqkit.runs import earlier, inputs, record, resume, saved_states
 from seqkit.runs.checkpoint import Checkpoint

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from seqkit.api.model import Model
-from seqkit.checking import check_type
-from seqkit.console import Progress, unseen
-from seqkit.device import choose_device, memory_errors
-from seqkit.plugins import Catalogue
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.device import choose_device, memory_errors
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.settings import check_type
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.layout import named_checkpoint

@@ -14,10 +14,10 @@ import torch
 from seqkit.api import packing
 from seqkit.api.kept_engine import KeptEngine
 from seqkit.api.symbol_reader import ModelState, SymbolReader
-from seqkit.checking import check_type
 from seqkit.config import Config, DynamicConfig, SampleConfig, check
 from seqkit.data.sound import Wave
-from seqkit.device import memory_errors
+from seqkit.foundation.device import memory_errors
+from seqkit.foundation.settings import check_type
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks, Engine
 from seqkit.generation.medium import medium_of

@@ -4,12 +4,12 @@ import io
 
 import numpy as np
 
-from seqkit.checking import check_section, check_type
 from seqkit.compression.compress import compress, decompress
 from seqkit.compression.container import Reader
 from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.sound import Wave
+from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.medium import Medium
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Symbols

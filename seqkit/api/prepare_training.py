@@ -10,25 +10,25 @@ from pathlib import Path
 
 import torch
 
-from seqkit import device, disk
-from seqkit.api import fine_tuning, same_command, training_data
+from seqkit.api import agreement, fine_tuning, training_data
 from seqkit.api.claimed_folder import claimed, is_finished
 from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
-from seqkit.console import Progress, unseen
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.doctor.enough import require_enough, require_sound
-from seqkit.errors import ConfigError
 from seqkit.evaluation import baselines
+from seqkit.foundation import device, disk
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.processes import Place
+from seqkit.foundation.ranks import ALONE, Ranks
+from seqkit.foundation.wording import counted
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import prompt_of, request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.plugins import Catalogue
-from seqkit.processes import Place
-from seqkit.progress_line import counted
-from seqkit.ranks import ALONE, Ranks
 from seqkit.runs import resume, tensorboard
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
@@ -108,7 +108,7 @@ def opened(
     if config.log.tensorboard and ranks.leads:
         tensorboard.require()
     config = dataclasses.replace(config, seed=config.fixed_seed)
-    same_command.check_settings(config, ranks)
+    agreement.check_settings(config, ranks)
     with claimed(config, catalogue, notice, ranks) as (folder, found):
         saved = found and found.checkpoint
         if saved is not None and is_finished(config, folder, saved):
@@ -117,7 +117,7 @@ def opened(
             yield None
             return
         chosen = device.choose_device(device.own(config.device, ranks.place))
-        same_command.check_device(chosen, ranks)
+        agreement.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
             training = _set_up(config, chosen, folder, found, catalogue, notice, progress, ranks)
             if saved is not None and training.trainer.finished and folder.finished_at is not None:
@@ -148,7 +148,7 @@ def _set_up(
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
         corpus, origin = training_data.read(config, origin, saved, catalogue, notice, progress)
-    same_command.check_data(corpus, ranks)
+    agreement.check_data(corpus, ranks)
     model_config = _model_config(config.model, corpus, origin)
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)

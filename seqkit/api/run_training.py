@@ -5,21 +5,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from seqkit import device
 from seqkit.api.about_run import about_run, summary
+from seqkit.api.baseline_warning import standing_of
 from seqkit.api.begin import advice, begin
-from seqkit.api.likeness import judge_of
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.samples import sample
 from seqkit.api.snapshots import best_of, checkpoint_of
-from seqkit.api.standing import standing_of
-from seqkit.errors import (
+from seqkit.api.spectral_comparison import judge_of
+from seqkit.foundation import device
+from seqkit.foundation.errors import (
     DataError,
     DeviceError,
     DivergedError,
     GaveUpError,
     StoppedError,
 )
+from seqkit.foundation.threads import SharedCores
 from seqkit.generation.request import request_of
 from seqkit.report.observer import Report
 from seqkit.runs import saved_states
@@ -45,7 +46,6 @@ from seqkit.runs.observers import (
 from seqkit.runs.saver import Saver
 from seqkit.runs.tensorboard import TensorBoard
 from seqkit.symbols import Integers
-from seqkit.threads import SharedCores
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.data.codecs import Quantiser
-from seqkit.errors import SeqkitError
+from seqkit.foundation.errors import SeqkitError
+from seqkit.foundation.wording import counted
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Request, request_of
 from seqkit.model.char_rnn import CharRNN
-from seqkit.progress_line import counted
 from seqkit.report import page
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.events import Sampled

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from seqkit import device
 from seqkit.api.prepare_training import Training
+from seqkit.foundation import device
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 

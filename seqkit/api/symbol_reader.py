@@ -8,12 +8,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from seqkit.checking import check_section, check_type
 from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
-from seqkit.errors import ConfigError
 from seqkit.evaluation import dynamic, protocols, scoring
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.reading import read
 from seqkit.model.activations import activations
 from seqkit.model.char_rnn import CharRNN

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seqkit import compose, device, disk, processes
+from seqkit import compose
 from seqkit.api.load import load
 from seqkit.api.model import Model
 from seqkit.api.prepare_training import opened
 from seqkit.api.run_training import run_training
 from seqkit.api.samples import save_closing_sample
-from seqkit.checking import check_list, check_type
-from seqkit.errors import CheckpointError, ConfigError
+from seqkit.foundation import device, disk, processes
+from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.settings import check_list, check_type
 from seqkit.runs.events import Event
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.own_config import read_config

@@ -5,20 +5,20 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from seqkit import disk
 from seqkit.api import fine_tuning
 from seqkit.config import Config, DataConfig
-from seqkit.console import Progress
-from seqkit.data import copies, pipes, remote, silence
+from seqkit.data import augmentation, pipes, remote, trim_silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.files import check_literal
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
 from seqkit.doctor import sound_faults, text_faults
-from seqkit.errors import ConfigError
-from seqkit.plugins import Catalogue
-from seqkit.progress_line import counted, duration
+from seqkit.foundation import disk
+from seqkit.foundation.console import Progress
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.wording import counted, duration
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -139,7 +139,7 @@ def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:
     codec = corpus.codec
     if not isinstance(codec, Quantiser) or not data.trim_silence or not len(part):
         return part
-    return silence.without_silence(part, codec, data.trim_silence)
+    return trim_silence.without_silence(part, codec, data.trim_silence)
 
 
 def long_validation(part: Part, config: Config) -> str:
@@ -178,18 +178,18 @@ def of_sound(
     told, rate = [], codec.symbol_rate
     if data.trim_silence:
         before = len(part)
-        part = silence.without_silence(part, codec, data.trim_silence)
+        part = trim_silence.without_silence(part, codec, data.trim_silence)
         left_out = f"{(before - len(part)) / rate:.1f}"
         if float(left_out):
             told.append(f"{left_out} s of silence left out (data.trim_silence)")
-    if count := copies.count(data, len(part) / rate):
+    if count := augmentation.count(data, len(part) / rate):
         told.append(
             f"{counted(count, 'copy', 'copies')} beside it, up to {data.copy_pitch:g} semitones "
             "higher or lower (data.copies)"
         )
     if told:
         notice(f"{duration(len(part) / rate)} of sound to learn from: {', '.join(told)}")
-    return copies.with_copies(part, codec, data, count, config.fixed_seed, progress)
+    return augmentation.with_copies(part, codec, data, count, config.fixed_seed, progress)
 
 
 def _make_paths_absolute(config: Config) -> None:

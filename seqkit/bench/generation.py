@@ -16,7 +16,8 @@ from torch.nn import functional as F
 
 from seqkit.bench.rows import Row
 from seqkit.config import Config
-from seqkit.errors import ConfigError, DeviceError
+from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
@@ -25,7 +26,6 @@ from seqkit.generation.sampling import sampling_of
 from seqkit.kernels.timing import Build
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
-from seqkit.randomness import uniforms_of_streams
 
 SHAPES = ("generate_text", "generate_audio")
 

@@ -23,8 +23,8 @@ from torch.nn import functional as F
 
 from seqkit.bench.rows import Row, fastest, window
 from seqkit.config import Config
-from seqkit.console import Progress, unseen
-from seqkit.device import DTYPES, has_fast_bf16
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.device import DTYPES, has_fast_bf16
 from seqkit.kernels.graph import Recording
 from seqkit.model import cells
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import torch
 
-from seqkit import device
 from seqkit.bench import training
 from seqkit.bench.published import describe, published
 from seqkit.bench.rows import Row
 from seqkit.config import Config
+from seqkit.foundation import device
 from seqkit.kernels.timing import Timing
 from seqkit.training.kernel_choice import ExecutionChoice
 

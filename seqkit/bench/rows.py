@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import Config
-from seqkit.console import Progress, unseen
+from seqkit.foundation.console import Progress, unseen
 from seqkit.kernels.timing import Build, interleave
 
 _FEW = 5  # calls of each variant, enough to tell which is the fastest

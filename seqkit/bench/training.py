@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from seqkit import memory
 from seqkit.bench.rows import Row, random_symbols, window
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.device import DTYPES
+from seqkit.foundation import memory
+from seqkit.foundation.device import DTYPES
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
 from seqkit.model import fused

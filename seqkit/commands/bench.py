@@ -4,16 +4,16 @@ import json
 
 import torch
 
-from seqkit import device, disk, stdout
 from seqkit.bench import generation, plain, report, training
 from seqkit.bench.rows import Row
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.console import Console
-from seqkit.errors import ConfigError
+from seqkit.foundation import device, disk, stdout
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.footprint import require_streams
 from seqkit.kernels.timing import ROUNDS, Timing, interleave
-from seqkit.plugins import Catalogue
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

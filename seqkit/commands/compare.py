@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from seqkit import stdout
 from seqkit.commands import outputs, tables
 from seqkit.config import Config
-from seqkit.console import Console
-from seqkit.plugins import Catalogue
-from seqkit.progress_line import columns_of, decimals, duration
+from seqkit.foundation import stdout
+from seqkit.foundation.console import Console
+from seqkit.foundation.escaping import json_text, visible_line
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.wording import columns_of, decimals, duration
 from seqkit.runs import curves, search
 from seqkit.runs.record import DATA_KEYS, Record, read
-from seqkit.visible import json_text, visible_line
 
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training

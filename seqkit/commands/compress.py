@@ -5,20 +5,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from seqkit import device, disk
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.compression.compress import compress
 from seqkit.compression.container import MARK
 from seqkit.config import Config, DataConfig
-from seqkit.console import Console, Product
 from seqkit.data import files, remote
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
-from seqkit.errors import CheckpointError, ConfigError
-from seqkit.plugins import Catalogue
+from seqkit.foundation import device, disk
+from seqkit.foundation.console import Console, Product
+from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Symbols
 

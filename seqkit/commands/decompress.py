@@ -8,18 +8,18 @@ from typing import Any
 
 import torch
 
-from seqkit import device, disk
 from seqkit.commands.compress import checkpoint_of, result_file, source_of, unit_of
 from seqkit.compression.compress import check_device, decompress, kind_of_device
 from seqkit.compression.container import Reader
 from seqkit.config import Config
-from seqkit.console import Console, Product
 from seqkit.data import files
 from seqkit.data.codecs import Codec
 from seqkit.data.sound import writer
-from seqkit.disk import OutputFile
-from seqkit.errors import CheckpointError, ConfigError, OutputError
-from seqkit.plugins import Catalogue
+from seqkit.foundation import device, disk
+from seqkit.foundation.console import Console, Product
+from seqkit.foundation.disk import OutputFile
+from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
+from seqkit.foundation.plugins import Catalogue
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

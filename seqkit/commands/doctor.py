@@ -6,10 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seqkit import compose, device, disk
+from seqkit import compose
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
-from seqkit.console import Console
 from seqkit.data import pipes, remote
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import fitting_recipe, load_corpus
@@ -17,10 +16,12 @@ from seqkit.data.shards import opened
 from seqkit.doctor import advice, after_run, shown
 from seqkit.doctor.examine import examine, read_otherwise
 from seqkit.doctor.fault import Fault
-from seqkit.errors import ConfigError, DataError
-from seqkit.plugins import Catalogue
-from seqkit.progress_line import counted
-from seqkit.visible import json_text
+from seqkit.foundation import device, disk
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.escaping import json_text
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.wording import counted
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

@@ -8,26 +8,26 @@ from typing import Any
 
 import torch
 
-from seqkit import device, meeting, processes, stdout
-from seqkit.api import likeness, own_data, same_command
+from seqkit.api import agreement, checkpoint_data, spectral_comparison
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.console import Console
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.errors import ConfigError
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming, text_baselines
 from seqkit.evaluation.bootstrap import interval
 from seqkit.evaluation.score import Score
+from seqkit.foundation import device, processes, rendezvous, stdout
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.escaping import json_text
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.processes import ALONE
+from seqkit.foundation.ranks import Ranks
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
-from seqkit.plugins import Catalogue
-from seqkit.processes import ALONE
-from seqkit.ranks import Ranks
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.runs.layout import find_checkpoint
-from seqkit.visible import json_text
 
 _SHARED = ("streaming", "windowed")
 """Protocols that several processes share. The dynamic one learns from symbol to symbol, through
@@ -49,7 +49,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             return
         console.notice(f"protocol={config.protocol} runs in one process, the others have ended")
         place = ALONE
-    with meeting.joined(place, _ADVICE, console.progress) as ranks:
+    with rendezvous.joined(place, _ADVICE, console.progress) as ranks:
         _evaluate(config, catalogue, console, ranks)
 
 
@@ -59,11 +59,11 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
         out = outputs.result_file(config)
         if out is None:
             stdout.existing()
-    same_command.check_settings(config, ranks)
+    agreement.check_settings(config, ranks)
     saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
-    same_command.check_checkpoint(saved, ranks)
+    agreement.check_checkpoint(saved, ranks)
     chosen = device.choose_device(device.own(config.device, ranks.place))
-    same_command.check_device(chosen, ranks)
+    agreement.check_device(chosen, ranks)
     if config.protocol == "spectral":
         result = _likeness(config, saved, catalogue, chosen, console)
     else:
@@ -84,10 +84,10 @@ def _prediction(
     """How well the part is predicted, and in rank 0 the baselines beside it."""
     read = console.notice, console.progress
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
-        part, corpus = own_data.asked_for(config, saved, catalogue, *read)
+        part, corpus = checkpoint_data.asked_for(config, saved, catalogue, *read)
         if not config.data.path:
-            part = own_data.as_trained(part, corpus, saved)
-    same_command.check_data(corpus, ranks)
+            part = checkpoint_data.as_trained(part, corpus, saved)
+    agreement.check_data(corpus, ranks)
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
@@ -124,14 +124,16 @@ def _likeness(
     if not isinstance(saved.codec, Quantiser):
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     read = console.notice, console.progress
-    corpus = own_data.corpus_asked_for(config, saved, catalogue, *read)
-    recording = likeness.recording_of(corpus)  # refused before anything is made
+    corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, *read)
+    recording = spectral_comparison.recording_of(corpus)  # refused before anything is made
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved)
     length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."
     with device.memory_errors(lambda: advice), console.progress("generate", length) as bar:
-        found = likeness.of_model(saved, request, recording, chosen, console.notice, bar.update)
+        found = spectral_comparison.of_model(
+            saved, request, recording, chosen, console.notice, bar.update
+        )
     sampling = request.sampling
     return {
         **found,

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from seqkit import disk
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.console import Console
-from seqkit.errors import ConfigError, OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError, OutputError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
-from seqkit.plugins import Catalogue
 
 _STEPS = 64  # over which the model is compared with PyTorch
 _TOLERANCE = 1e-3  # of logits

@@ -4,17 +4,17 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from seqkit import device, room
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
-from seqkit.console import Console, Product
+from seqkit.foundation import device, disk_space
+from seqkit.foundation.console import Console, Product
+from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.continuation import REMEMBERED, continue_prompt
 from seqkit.generation.footprint import require_streams
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import prompt_of, request_of, with_seed
-from seqkit.plugins import Catalogue
 from seqkit.runs.checkpoint import as_trained
 from seqkit.runs.layout import find_checkpoint, samples_folder
 from seqkit.symbols import Symbols
@@ -100,7 +100,7 @@ def _check_files(config: Config, medium: Medium, files: list[Path], symbols: int
         folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
         files = [folder / f"generated{medium.suffix}"]
     medium.check_files(files, symbols)
-    room.require(files[0], config.streams * medium.least_size(files[0], symbols))
+    disk_space.require(files[0], config.streams * medium.least_size(files[0], symbols))
 
 
 @contextlib.contextmanager

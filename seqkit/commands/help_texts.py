@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import seqkit
-from seqkit import commands, plugins, recipe_files, stdout
-from seqkit.checking import default_of
+from seqkit import commands
 from seqkit.commands import COMMANDS
 from seqkit.config import options
-from seqkit.plugins import Catalogue
+from seqkit.foundation import plugins, recipe_files, stdout
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.settings import default_of
 
 _HELP = """\
 seqkit {version}: sequence models of text and sound, symbol by symbol.

@@ -6,8 +6,8 @@ from typing import Any
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.console import Console
-from seqkit.plugins import Catalogue
+from seqkit.foundation.console import Console
+from seqkit.foundation.plugins import Catalogue
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from types import FrameType
 from typing import Any, TypeVar
 
-from seqkit.errors import (
+from seqkit.foundation.errors import (
     ConfigError,
     InsistedInterrupt,
     InterruptedRunError,

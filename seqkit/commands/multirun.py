@@ -4,15 +4,15 @@ import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from seqkit import disk, stdout
-from seqkit.commands import replaced_runs, side_by_side, sweep_plan
+from seqkit.commands import replaced_runs, sweep_in_processes, sweep_plan
 from seqkit.commands.sweep_outcome import show_going_on, show_table
 from seqkit.commands.sweep_plan import Plan
 from seqkit.compose import Composed
 from seqkit.config import Config
-from seqkit.console import Console, Product
 from seqkit.data import pipes
-from seqkit.errors import ConfigError, DataError, OutputError
+from seqkit.foundation import disk, stdout
+from seqkit.foundation.console import Console, Product
+from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.sweeps import replaced
 from seqkit.sweeps.jobs import STOPPED, Job
@@ -49,10 +49,10 @@ def run(plan: Plan, words: Sequence[str], execute: Execute) -> int:
     again = [*options, *given]
     if plan.in_this_process:
         folder = _folder(configs)
-        with side_by_side.claimed(folder), replaced_runs.set_aside(plan, folder, console):
+        with sweep_in_processes.claimed(folder), replaced_runs.set_aside(plan, folder, console):
             return _one_by_one(plan, folder, execute, again, console)
-    launcher = side_by_side.launcher_of(plan, options)
-    return side_by_side.run(plan, launcher, _folder(configs), console, again)
+    launcher = sweep_in_processes.launcher_of(plan, options)
+    return sweep_in_processes.run(plan, launcher, _folder(configs), console, again)
 
 
 def _one_by_one(

@@ -5,12 +5,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from seqkit import disk, processes
 from seqkit.commands import COMMANDS, outputs, reads
 from seqkit.config import Config
 from seqkit.data import files, pipes, remote
 from seqkit.data.sound.reader import Reader
-from seqkit.errors import ConfigError, DataError
+from seqkit.foundation import disk, processes
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.runs import known, layout, search
 
 _OF_RUNS = ("checkpoint", "run_dir", "runs")  # keys that name a run, or several

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from seqkit import disk, stdout
 from seqkit.config import Config, DataConfig
-from seqkit.console import Product
-from seqkit.errors import ConfigError, OutputError
+from seqkit.foundation import disk, stdout
+from seqkit.foundation.console import Product
+from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.runs import layout, protected
 
 _OTHER_FILES = 256  # that the process may have open

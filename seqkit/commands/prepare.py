@@ -2,18 +2,19 @@
 
 from pathlib import Path
 
-from seqkit import compose, disk
+from seqkit import compose
 from seqkit.commands.interrupts import ended_by_signals
 from seqkit.config import Config, DataConfig
-from seqkit.console import Console
 from seqkit.data import remote
 from seqkit.data.load import fitting_recipe
 from seqkit.data.shards.index import Index
 from seqkit.data.shards.prepare import prepare
 from seqkit.data.shards.settings import unlike
-from seqkit.errors import ConfigError, OutputError
-from seqkit.plugins import Catalogue
-from seqkit.progress_line import counted
+from seqkit.foundation import disk
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError, OutputError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.wording import counted
 from seqkit.runs import protected
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seqkit.commands.sweep_plan import Plan
-from seqkit.console import Console
-from seqkit.errors import SeqkitError
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import SeqkitError
 from seqkit.runs import inputs
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, runs_below

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.console import Console
-from seqkit.errors import ConfigError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.report import page
 
 

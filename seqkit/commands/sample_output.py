@@ -5,13 +5,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from seqkit import disk
 from seqkit.commands.interrupts import Interrupts
 from seqkit.commands.outputs import allow_open_files
-from seqkit.console import Console, Product
+from seqkit.foundation import disk
+from seqkit.foundation.console import Console, Product
+from seqkit.foundation.wording import Reading, rounded
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
-from seqkit.progress_line import Reading, rounded
 from seqkit.symbols import Integers, Symbols
 
 _MANY = 8  # files, of which the first and the last are told

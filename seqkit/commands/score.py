@@ -6,21 +6,21 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit import device, stdout
-from seqkit.api import own_data
+from seqkit.api import checkpoint_data
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.commands.score_cells import SEARCH, cell_of, search
-from seqkit.commands.scored import Names, Scored, ScoredSound, ScoredText, contents_of
+from seqkit.commands.score_page import Names, Scored, ScoredSound, ScoredText, contents_of
 from seqkit.config import Config
-from seqkit.console import Console, Product, unseen
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Part
 from seqkit.evaluation import scoring
 from seqkit.evaluation.surprise import Stretch, Wanted, stretches
+from seqkit.foundation import device, stdout
+from seqkit.foundation.console import Console, Product, unseen
+from seqkit.foundation.plugins import Catalogue
 from seqkit.model.activations import quantity
 from seqkit.model.char_rnn import CharRNN
-from seqkit.plugins import Catalogue
 from seqkit.runs.layout import find_checkpoint
 
 _ALTERNATIVES = 5  # that the page of a text shows
@@ -38,7 +38,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     cell = cell_of(config.neuron, saved.model)
     chosen = device.choose_device(config.device)
-    part, corpus = own_data.asked_for(config, saved, catalogue, console.notice, console.progress)
+    part, corpus = checkpoint_data.asked_for(
+        config, saved, catalogue, console.notice, console.progress
+    )
     scoring.require_memory(saved.model, len(part), chosen)
     shown = f"Cell {cell}, {quantity(saved.model.cell)}" if cell else ""
     names = Names(corpus.name, str(find_checkpoint(Path(config.checkpoint or ""))), shown)

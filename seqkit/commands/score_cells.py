@@ -5,21 +5,21 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from seqkit.command_line import command_line
-from seqkit.commands.scored import Names, contents_of, text_of
+from seqkit.commands.score_page import Names, contents_of, text_of
 from seqkit.config import ModelConfig
-from seqkit.console import Console
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Part
-from seqkit.errors import ConfigError
 from seqkit.evaluation import cell_search, traits
 from seqkit.evaluation.cell_search import MOST
 from seqkit.evaluation.surprise import Cell
+from seqkit.foundation.command_line import command_line
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.escaping import visible
 from seqkit.model.activations import quantity
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import template
 from seqkit.symbols import Floats
-from seqkit.visible import visible
 
 SEARCH = "search"
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from seqkit.command_line import command_line
 from seqkit.commands import tables
-from seqkit.console import Console
-from seqkit.progress_line import duration
+from seqkit.foundation.command_line import command_line
+from seqkit.foundation.console import Console
+from seqkit.foundation.wording import duration
 from seqkit.runs import record
 from seqkit.runs.record import Record
 from seqkit.sweeps.jobs import Job

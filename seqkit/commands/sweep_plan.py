@@ -7,7 +7,7 @@ from pathlib import Path
 from seqkit import compose
 from seqkit.compose import Composed, Space
 from seqkit.config import Config
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 from seqkit.runs.record import DATA_KEYS
 from seqkit.sweeps import local, study
 from seqkit.sweeps.jobs import Job, told_apart_by_their_ends

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from seqkit.progress_line import columns_of
+from seqkit.foundation.wording import columns_of
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

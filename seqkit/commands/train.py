@@ -3,7 +3,6 @@
 import contextlib
 import signal
 
-from seqkit import device, meeting, processes, stdout
 from seqkit.api.begin import advice
 from seqkit.api.prepare_training import Training, opened
 from seqkit.api.run_training import run_training
@@ -11,10 +10,11 @@ from seqkit.api.samples import closing_file, closing_sample, draw_closing_sample
 from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
-from seqkit.console import Console
 from seqkit.data.codecs import Quantiser
-from seqkit.errors import NOT_BEGUN, InterruptedRunError, SeqkitError, StoppedError
-from seqkit.plugins import Catalogue
+from seqkit.foundation import device, processes, rendezvous, stdout
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import NOT_BEGUN, InterruptedRunError, SeqkitError, StoppedError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
 from seqkit.sweeps.pruning import Pruning
@@ -28,7 +28,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     with contextlib.ExitStack() as held:
         with ended_by_signals(NOT_BEGUN):
             joined = held.enter_context(
-                meeting.joined(processes.place(), NOT_BEGUN.capitalize(), console.progress)
+                rendezvous.joined(processes.place(), NOT_BEGUN.capitalize(), console.progress)
             )
             with console.progress("setting up"):
                 training = held.enter_context(

@@ -18,14 +18,14 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from seqkit import config as schema
-from seqkit import config_file
-from seqkit.checking import nearest
 from seqkit.compose.loading import Loader, loader
 from seqkit.config import Config, options
-from seqkit.errors import ConfigError
-from seqkit.plugins import Catalogue, take_modules
-from seqkit.recipe_files import user_recipe_folders
-from seqkit.renamed_keys import RENAMED
+from seqkit.foundation import config_file
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue, take_modules
+from seqkit.foundation.recipe_files import user_recipe_folders
+from seqkit.foundation.renamed_keys import RENAMED
+from seqkit.foundation.settings import nearest
 
 FREE_TEXT = (
     *("checkpoint", "data.column", "data.path", "data.pattern", "init_from", "out"),

@@ -9,9 +9,9 @@ from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult
 from omegaconf import OmegaConf
 
-from seqkit import config_file
-from seqkit.errors import ConfigError
-from seqkit.renamed_keys import with_listed_path
+from seqkit.foundation import config_file
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.renamed_keys import with_listed_path
 
 
 class GroupSource(FileConfigSource):

@@ -13,11 +13,11 @@ from hydra.core.plugins import Plugins
 from hydra.core.utils import setup_globals
 from omegaconf import DictConfig, OmegaConf
 
-from seqkit import disk
 from seqkit.compose.config_sources import GroupSource, RecipeSource
 from seqkit.config import Config
-from seqkit.plugins import Catalogue
-from seqkit.recipe_files import recipe_folders
+from seqkit.foundation import disk
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.recipe_files import recipe_folders
 
 _ROOT = "config"  # conf/config.yaml
 

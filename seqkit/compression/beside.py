@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqkit.errors import DataError
+from seqkit.foundation.errors import DataError
 from seqkit.symbols import Integers
 
 MOST = 1 << 26

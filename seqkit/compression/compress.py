@@ -16,11 +16,11 @@ from seqkit.compression.container import CodedBlock, Header, Reader, Writer
 from seqkit.compression.contents import Block
 from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
-from seqkit.device import DTYPES, choose_precision, settings_of_training
-from seqkit.errors import CheckpointError
+from seqkit.foundation.device import DTYPES, choose_precision, settings_of_training
+from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.threads import SharedCores, lasting_threads
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Symbols
-from seqkit.threads import SharedCores, lasting_threads
 
 _MOST_LANES = {"cpu": 128, "cuda": 512}
 _ENOUGH_LANES = 32  # to be worth more than one thread

@@ -18,12 +18,12 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from seqkit.checking import check_section, check_type
 from seqkit.compression.contents import BLOCK
 from seqkit.compression.rans import LEAST, MOST, States, Words
 from seqkit.config import DynamicConfig
-from seqkit.device import DTYPES
-from seqkit.errors import CheckpointError, ConfigError, DataError
+from seqkit.foundation.device import DTYPES
+from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
+from seqkit.foundation.settings import check_section, check_type
 
 MARK = b"\x8fSEQKIT"
 """How every compressed file begins."""

@@ -13,7 +13,7 @@ import numpy as np
 from seqkit.compression import beside
 from seqkit.compression.beside import Runs
 from seqkit.data.codecs import Characters, Quantiser, TextCodec, code_points, failures
-from seqkit.errors import DataError, SeqkitError
+from seqkit.foundation.errors import DataError, SeqkitError
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 BLOCK = 1 << 22

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from seqkit.checking import option
+from seqkit.foundation.settings import option
 
 HIGHEST_RATE = 384_000
 """Hertz of sound that is learnt and made; the highest that recorders of sound have."""

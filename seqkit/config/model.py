@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from seqkit.checking import option
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.settings import option
 
 ARITHMETIC_KEYS = (
     *("dropout", "output_dropout", "input_dropout", "weight_drop"),

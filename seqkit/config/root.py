@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import Field, dataclass, field
 from typing import Any
 
-from seqkit.checking import check_section, option, options_of
 from seqkit.config.data import DataConfig
 from seqkit.config.dynamic import DynamicConfig
 from seqkit.config.log import LogConfig
@@ -13,7 +12,8 @@ from seqkit.config.model import ModelConfig, check_model
 from seqkit.config.sample import SampleConfig
 from seqkit.config.sweep import LauncherConfig, SearchConfig
 from seqkit.config.training import OptimizerConfig, TrainConfig
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.settings import check_section, option, options_of
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from seqkit.checking import option
 from seqkit.config.data import HIGHEST_RATE
+from seqkit.foundation.settings import option
 
 TEMPERATURE = 0.8
 """Of samples, where neither the command line nor a recipe has one."""

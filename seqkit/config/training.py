@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from seqkit.checking import option
+from seqkit.foundation.settings import option
 
 
 @dataclass

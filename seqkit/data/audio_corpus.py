@@ -18,8 +18,8 @@ from seqkit.data.folder_walk import walk
 from seqkit.data.meter import Meter
 from seqkit.data.recordings import Recordings
 from seqkit.data.sound import reader
-from seqkit.errors import ConfigError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue
 
 _MOSTLY = 0.9  # of a folder's bytes
 

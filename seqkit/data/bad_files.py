@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk
-from seqkit.errors import DataError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import DataError
 
 SOUND_HINT = "recipe=my_sound learns from sound, recipe=wav_generation from 20 minutes or more"
 TEXT_HINT = "recipe=shakespeare learns from text"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from seqkit.data.codecs import Codec
-from seqkit.data.stored import StoredSymbols
-from seqkit.errors import ConfigError
+from seqkit.data.symbol_row import StoredSymbols
+from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import Integers, Symbols
 
 _BLOCK = 1 << 20  # symbols read at a time

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from seqkit import disk, room
-from seqkit.data import codecs, file_hashes, remembered
+from seqkit.data import checked_json, codecs, file_hashes
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
-from seqkit.data.stored import StoredSymbols
-from seqkit.data.stored_files import StoredFile, digests
-from seqkit.disk import OutputFile
-from seqkit.errors import ConfigError, DataError
-from seqkit.plugins import Catalogue
+from seqkit.data.symbol_files import StoredFile, digests
+from seqkit.data.symbol_row import StoredSymbols
+from seqkit.foundation import disk, disk_space
+from seqkit.foundation.disk import OutputFile
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
 _FORMAT = 7  # of the cached files; a change of the format changes their key
@@ -137,7 +137,7 @@ def find_codec(
         DataError: the files changed meanwhile, the codec is faulty, and what `derive` raises.
     """
     memory = source.cache / "codecs" / f"{source.key(settings)}.json"
-    if spec := remembered.read(memory):
+    if spec := checked_json.read(memory):
         with contextlib.suppress(ValueError, ConfigError):  # of a plug-in that changed
             return codecs.from_spec(spec, catalogue)
     codec = derive()
@@ -148,7 +148,7 @@ def find_codec(
             f"the codec {codec.name}: its start, {codec.start}, is none of its {codec.size} symbols"
         )
     source.check_unchanged()
-    remembered.write(memory, spec)
+    checked_json.write(memory, spec)
     return codec
 
 
@@ -180,7 +180,7 @@ def load(
     shown = source.meter.shown("encoding", source.bytes)
     sound = isinstance(codec, Quantiser)  # which may be compressed
     most = None if sound else source.bytes * symbol_dtype(codec.size).itemsize
-    with shown, room.told(most), disk.atomic_write(base.with_suffix(".bin")) as stream:
+    with shown, disk_space.told(most), disk.atomic_write(base.with_suffix(".bin")) as stream:
         encoded = encode(stream)
         written = stream.tell()
     size = written // symbol_dtype(codec.size).itemsize
@@ -191,7 +191,7 @@ def load(
     source.check_unchanged()
     with source.meter.shown("checking the cache", written):
         _, meta["blocks"] = digests(base.with_suffix(".bin"), source.meter.add)
-    remembered.write(base.with_suffix(".json"), meta)
+    checked_json.write(base.with_suffix(".json"), meta)
     corpus = _corpus(_stored(base, meta, codec), meta, source, codec)
     if complete:
         told = f"the cached copy of {source.located} was damaged: it was made again"
@@ -215,7 +215,7 @@ def _with_places(note: str, source: Source) -> str:
 
 def _cached(base: Path, source: Source, codec: Codec) -> Corpus | None:
     """The corpus from the cache; None if it is not there whole, or damaged."""
-    meta = remembered.read(base.with_suffix(".json"))
+    meta = checked_json.read(base.with_suffix(".json"))
     if meta is None:
         return None
     try:

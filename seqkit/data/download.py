@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
-from seqkit import disk, half_files
 from seqkit.data.datasets import Folders, Located
-from seqkit.errors import DataError, OutputError
+from seqkit.foundation import disk, temporary_files
+from seqkit.foundation.errors import DataError, OutputError
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
@@ -158,10 +158,10 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     with contextlib.ExitStack() as stack:
         held = False
         while not held:
-            aside = half_files.name_for(target)
+            aside = temporary_files.name_for(target)
             stack.callback(disk.remove_folder, aside)
             disk.make_folder(aside, new=True)
-            held = stack.enter_context(half_files.folder_held(aside))
+            held = stack.enter_context(temporary_files.folder_held(aside))
         try:
             for name, content in files.items():
                 with disk.create(aside / name) as stream:

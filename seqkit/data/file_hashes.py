@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seqkit.data import remembered
+from seqkit.data import checked_json
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.datasets import Located
 from seqkit.data.files import blocks
 from seqkit.data.meter import Meter
 from seqkit.data.stamps import stamp
-from seqkit.errors import OutputError
+from seqkit.foundation.errors import OutputError
 
 _SETTLED = 2.0  # seconds after which a file's time stamps tell of every later change
 
@@ -57,7 +57,7 @@ def of(
     """
     place = b"\0".join(os.fsencode(root.resolve()) for root in located.paths)
     memory = cache / "hashes" / (hashlib.sha256(place).hexdigest()[:32] + ".json")
-    known = remembered.read(memory) or {}
+    known = checked_json.read(memory) or {}
     stamps: dict[str, list[Any]] = {}
     for name, file in files.items():
         try:
@@ -78,7 +78,7 @@ def of(
     settled = {name: entry for name, entry in entries.items() if max(entry[1:3]) < before}
     if settled != known:
         with contextlib.suppress(OutputError):
-            remembered.write(memory, settled)
+            checked_json.write(memory, settled)
     size = sum(own[0] for own in stamps.values())
     return {name: entries[name][-1] for name in files}, size
 

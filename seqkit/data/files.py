@@ -14,12 +14,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import content
+from seqkit.data import file_type
 from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
 from seqkit.data.folder_walk import holds_run, is_broken_link, walk
 from seqkit.data.shards.index import are_unfinished
 from seqkit.data.sound import reader
-from seqkit.errors import DataError
+from seqkit.foundation.errors import DataError
 
 _BLOCK = 1 << 22  # bytes
 _NAMED = 3  # files
@@ -76,9 +76,9 @@ class Choice:
 
         Text in another encoding is not: it is an error when it is read.
         """
-        if content.is_of_tables(name, begin):
+        if file_type.is_of_tables(name, begin):
             return _TABLES
-        if content.is_text(begin, self.encoding):
+        if file_type.is_text(begin, self.encoding):
             return ""
         return "sound" if is_named_as_sound(name) else "not text"
 
@@ -200,7 +200,7 @@ def head(file: Path) -> bytes:
     """The first bytes of a file, which tell what it holds. Raises BadFileError."""
     try:
         with file.open("rb", buffering=0) as stream:
-            return stream.read(content.HEAD)
+            return stream.read(file_type.HEAD)
     except OSError as error:
         raise BadFileError.of(file, error) from error
 

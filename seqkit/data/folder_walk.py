@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from seqkit.checkpoint_files import SAVED, SUFFIX, may_be_checkpoint
-from seqkit.config_file import LARGEST, has_all_groups
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.shards.index import are_unfinished, is_shards
+from seqkit.foundation.checkpoint_files import SAVED, SUFFIX, may_be_checkpoint
+from seqkit.foundation.config_file import LARGEST, has_all_groups
 
 _LOCK = ".lock"  # a sweep's folder has it before all else, and keeps it
 _OF_SWEEPS = re.compile(r"\d+\.log|search\.jsonl(\.lock.*)?")

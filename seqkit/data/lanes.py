@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.checking import check_type, check_whole_number
 from seqkit.data.corpus import Part
-from seqkit.data.stored import StoredSymbols
-from seqkit.errors import ConfigError, DataError
-from seqkit.randomness import uniforms
+from seqkit.data.symbol_row import StoredSymbols
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.randomness import uniforms
+from seqkit.foundation.settings import check_type, check_whole_number
 from seqkit.symbols import IGNORED, Symbols
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes

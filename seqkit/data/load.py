@@ -7,10 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.console import Progress, unseen
-from seqkit.data import audio_corpus, codecs, content, datasets, pipes, remote, text_corpus
+from seqkit.data import audio_corpus, codecs, datasets, file_type, pipes, remote, text_corpus
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
@@ -21,8 +19,10 @@ from seqkit.data.shards import opened
 from seqkit.data.shards.index import read_index
 from seqkit.data.sound import reader
 from seqkit.data.sound.torchaudio_import import torchaudio
-from seqkit.errors import ConfigError, DataError, SeqkitError
-from seqkit.plugins import Catalogue
+from seqkit.foundation import disk
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
+from seqkit.foundation.plugins import Catalogue
 
 _FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
 _LITTLE_SOUND = 1200.0  # seconds, up to which my_sound makes copies
@@ -260,7 +260,7 @@ def _check_readable(located: Located, codec: Codec) -> None:
         sound = reader.is_sound(file)
         if codec.kind == "text" and sound:
             raise DataError(f"{file} is sound, and this checkpoint reads text")
-        if codec.kind == "audio" and not sound and content.is_text(head(file), "utf-8"):
+        if codec.kind == "audio" and not sound and file_type.is_text(head(file), "utf-8"):
             raise DataError(f"{file} is text, and this checkpoint reads sound")
 
 

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from seqkit.console import Bar, Progress, unseen
+from seqkit.foundation.console import Bar, Progress, unseen
 
 
 class Meter:

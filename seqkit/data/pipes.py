@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from seqkit import disk
-from seqkit.console import Progress, unseen
 from seqkit.data.meter import Meter
-from seqkit.errors import DataError
+from seqkit.foundation import disk
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.errors import DataError
 
 _PATIENCE = 10.0  # seconds until the first byte has come
 _LOOK_EVERY = 0.5  # seconds, while nothing comes

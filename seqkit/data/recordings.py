@@ -19,9 +19,9 @@ from seqkit.data.files import first_of
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import FRAMES, Reader
 from seqkit.data.sound.resample import resampled
-from seqkit.disk import OutputFile
-from seqkit.errors import DataError
-from seqkit.progress_line import counted
+from seqkit.foundation.disk import OutputFile
+from seqkit.foundation.errors import DataError
+from seqkit.foundation.wording import counted
 
 _SHORTEST = 0.02  # seconds; a clip below holds nothing to learn from
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale

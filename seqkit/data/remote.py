@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.console import Progress, unseen
-from seqkit.data import file_hashes, hub, pipes
+from seqkit.data import file_hashes, huggingface, pipes
 from seqkit.data.files import Choice
+from seqkit.data.fsspec_store import Entry, Store
 from seqkit.data.meter import Meter
-from seqkit.data.stores import Entry, Store
-from seqkit.errors import ConfigError, DataError, OutputError
-from seqkit.progress_line import counted
+from seqkit.foundation import disk
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.errors import ConfigError, DataError, OutputError
+from seqkit.foundation.wording import counted
 
 Notice = Callable[[str], None]
 
@@ -33,13 +33,13 @@ def is_remote(path: str) -> bool:
 
 def is_away(data: DataConfig, cache: Path, path: str) -> bool:
     """Whether a path of `kept` is a URL, or a data set, that has no copy in the cache."""
-    return hub.is_away(path, cache) if data.of_rows else is_remote(path)
+    return huggingface.is_away(path, cache) if data.of_rows else is_remote(path)
 
 
 def absolute(data: DataConfig) -> list[str]:
     """The paths as they are known from every folder; URLs are already."""
     if data.of_rows:
-        return [hub.absolute(path) for path in data.path]
+        return [huggingface.absolute(path) for path in data.path]
     return [path if is_remote(path) else str(Path(path).absolute()) for path in data.path]
 
 
@@ -59,7 +59,7 @@ def here(data: DataConfig, cache: Path, notice: Notice, progress: Progress = uns
 
     Raises:
         ConfigError: keys of data sets without data.kind=hf, or of files with it; and as `fetched`.
-        DataError: as `fetched` and `hub.fetched`.
+        DataError: as `fetched` and `huggingface.fetched`.
     """
     if not data.of_rows:
         defaults = DataConfig()
@@ -76,7 +76,7 @@ def here(data: DataConfig, cache: Path, notice: Notice, progress: Progress = uns
         if (given := getattr(data, key)) != getattr(DataConfig(), key):
             raise ConfigError(f"data.{key}={given} is for files: leave it out with data.kind=hf")
     meter = Meter(progress)
-    rows = [str(hub.fetched(path, data, cache, notice, meter)) for path in data.path]
+    rows = [str(huggingface.fetched(path, data, cache, notice, meter)) for path in data.path]
     return replace(data, path=rows)
 
 
@@ -112,9 +112,9 @@ def kept(data: DataConfig, cache: Path) -> DataConfig:
 
     No store is asked.
     """
-    copies = {path: hub.copy_of(path, data, cache) for path in data.path if data.of_rows} or {
-        path: copy_of(path, cache) for path in data.path if is_remote(path)
-    }
+    copies = {
+        path: huggingface.copy_of(path, data, cache) for path in data.path if data.of_rows
+    } or {path: copy_of(path, cache) for path in data.path if is_remote(path)}
     found = {path: str(copy) for path, copy in copies.items() if copy.exists()}
     return replace(data, path=[found.get(path, path) for path in data.path])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, content, corpus_cache, text_hints
+from seqkit.data import codecs, corpus_cache, file_type, text_hints
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec
 from seqkit.data.corpus import Corpus
@@ -15,10 +15,10 @@ from seqkit.data.corpus_cache import Source
 from seqkit.data.datasets import Located
 from seqkit.data.files import Choice, Search, head, is_folder
 from seqkit.data.meter import Meter
+from seqkit.data.text_encoder import Texts, pieces_of
 from seqkit.data.text_reading import check_encoding, check_plain, is_text
-from seqkit.data.texts import Texts, pieces_of
-from seqkit.errors import DataError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import DataError
+from seqkit.foundation.plugins import Catalogue
 
 
 def load(
@@ -175,7 +175,7 @@ def codec_kind(config: DataConfig, files: Iterable[Path], catalogue: Catalogue) 
 def _seems_text(file: Path, encoding: str) -> bool:
     """Whether data.kind=auto takes a file for text: if it is in another encoding, that is told."""
     with contextlib.suppress(BadFileError):
-        return content.is_text(head(file), encoding) or is_text(file, encoding)
+        return file_type.is_text(head(file), encoding) or is_text(file, encoding)
     return False
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from seqkit.config import DataConfig
 from seqkit.data.codecs import TextCodec
 from seqkit.data.text_reading import encoding_with_mark
-from seqkit.progress_line import counted
+from seqkit.foundation.wording import counted
 
 _NAMED = 5  # characters in a line
 _SEVERAL = 10  # lines, below which a text that ends its own in LF may well have some in CR and LF

@@ -7,11 +7,11 @@ import string
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from seqkit.data import content
+from seqkit.data import file_type
 from seqkit.data.bad_files import SOUND_HINT, BadFileError
 from seqkit.data.files import blocks, head
 from seqkit.data.sound import reader
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 
 LOOKED_AT = 1 << 18
 """Bytes of a file by which its encoding is judged."""
@@ -128,13 +128,13 @@ def check_plain(file: Path, encoding: str) -> None:
     read otherwise.
     """
     begin = head(file)
-    if content.container(begin):
+    if file_type.container(begin):
         raise BadFileError(file, "not text", _advice(file, encoding))
     if b"\0" not in begin:
         return
     if reader.is_sound(file):
         raise BadFileError(file, "sound, not text", SOUND_HINT)
-    wide = content.wide_encoding(begin)
+    wide = file_type.wide_encoding(begin)
     if wide and not codecs.lookup(encoding).name.startswith(wide[: len("utf-16")]):
         raise BadFileError(file, f"not {encoding}", _advice(file, encoding))
 
@@ -188,11 +188,11 @@ def _decodes(text: bytes, encoding: str) -> bool:
 def _advice(file: Path, encoding: str, undecoded: bytes = b"") -> str:
     """What to do about a file that is not in the encoding, as these bytes of it show."""
     begin = head(file)
-    if what := content.table(begin):
+    if what := file_type.table(begin):
         return f"it is {what}: give data.kind=hf data.path={file} data.column=text"
-    if what := content.container(begin):
+    if what := file_type.container(begin):
         return f"it is {what}: save its text as plain text, or read it as it is: data.kind=bytes"
-    if wide := content.wide_encoding(begin):
+    if wide := file_type.wide_encoding(begin):
         return f"it looks like text in {wide[:6].upper()}: give data.encoding={wide}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"

@@ -6,13 +6,13 @@ from typing import Any
 
 import torch
 
-from seqkit import device, memory
-from seqkit.command_line import command_line
 from seqkit.config import Config, DataConfig
 from seqkit.data.corpus import Corpus
 from seqkit.doctor import baselines, recommendation, speed, whole_recipes
 from seqkit.doctor.examine import Examined
 from seqkit.doctor.recommendation import Recommendation, Task
+from seqkit.foundation import device, memory
+from seqkit.foundation.command_line import command_line
 
 _MINUTES = 5.0  # of training where train.max_minutes is not given
 

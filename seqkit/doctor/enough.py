@@ -6,7 +6,7 @@ from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.doctor.sound_faults import LEAST
-from seqkit.errors import DataError
+from seqkit.foundation.errors import DataError
 
 _LEAST_SOUND = 1.0  # seconds
 

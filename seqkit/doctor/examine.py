@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import Config
-from seqkit.console import Progress
 from seqkit.data import text_hints
 from seqkit.data.codecs import Characters, Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened
-from seqkit.data.stored import StoredSymbols
+from seqkit.data.symbol_row import StoredSymbols
 from seqkit.data.text_reading import encoding_with_mark
 from seqkit.doctor import baselines, files, sound, sound_faults, text, text_faults
 from seqkit.doctor.enough import require_enough, require_sound
 from seqkit.doctor.fault import Fault
 from seqkit.doctor.files import FileFacts
-from seqkit.progress_line import counted
+from seqkit.foundation.console import Progress
+from seqkit.foundation.wording import counted
 
 _SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
 _MOST = 1 << 28  # symbols of shards that are counted, from the first

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seqkit import memory
 from seqkit.data.sound.levels import decibels
 from seqkit.doctor.text_faults import RETURN
 from seqkit.evaluation import baseline_names
-from seqkit.progress_line import counted, duration, rounded
-from seqkit.visible import visible_line
+from seqkit.foundation import memory
+from seqkit.foundation.escaping import visible_line
+from seqkit.foundation.wording import counted, duration, rounded
 
 _COUNTS = 12  # symbols that are listed with their counts
 _ODD = 8

@@ -8,7 +8,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.sound.levels import Levels, decibels
 from seqkit.doctor.fault import Fault
-from seqkit.progress_line import duration
+from seqkit.foundation.wording import duration
 
 LEAST = 10.0
 """Seconds of sound from which a model makes anything like it."""

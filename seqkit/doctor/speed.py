@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.device import DTYPES
+from seqkit.foundation.device import DTYPES
+from seqkit.foundation.threads import SharedCores
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
-from seqkit.threads import SharedCores
 
 _WIDTHS = (128, 256)
 _STEPS = 32  # T, which has little effect on the speed

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
+from seqkit.foundation.escaping import character_name
 from seqkit.symbols import Integers, Symbols
-from seqkit.visible import character_name
 
 SAMPLE = 1 << 24  # symbols among which repetitions are sought
 _PIECES = 16  # of the sample, spread over the text

@@ -6,7 +6,7 @@ from typing import Any
 from seqkit.doctor.fault import Fault
 from seqkit.doctor.text import FEW, TextFacts
 from seqkit.doctor.text import rare as rare_of
-from seqkit.progress_line import counted
+from seqkit.foundation.wording import counted
 
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
 _SHORT = 50_000  # symbols from which a model learns more than words

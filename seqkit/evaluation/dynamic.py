@@ -20,11 +20,11 @@ from seqkit.config import DynamicConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols
 from seqkit.evaluation.score import Score, Tally
+from seqkit.foundation.threads import SharedCores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.symbols import IGNORED, Floats, Integers
-from seqkit.threads import SharedCores
 
 COPIES = 6
 """How often memory for all weights is needed: two networks, a gradient, two moments, one start."""

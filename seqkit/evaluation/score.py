@@ -9,7 +9,7 @@ import torch
 
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols
-from seqkit.ranks import Ranks
+from seqkit.foundation.ranks import Ranks
 from seqkit.symbols import Floats, Integers
 
 BLOCKS = 32

@@ -12,19 +12,19 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from seqkit import memory
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
-from seqkit.device import DTYPES
-from seqkit.errors import CheckpointError
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
+from seqkit.foundation import memory
+from seqkit.foundation.device import DTYPES
+from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.ranks import ALONE, Ranks
+from seqkit.foundation.threads import SharedCores
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State, Trace
-from seqkit.ranks import ALONE, Ranks
 from seqkit.symbols import IGNORED, Floats, Integers
-from seqkit.threads import SharedCores
 
 CHUNK = 4096
 """Steps of one call, at most."""

@@ -18,9 +18,9 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
 from seqkit.evaluation.scoring import CHUNK, Chunk
+from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.ranks import ALONE, Ranks
 from seqkit.symbols import Integers
 
 _ENOUGH = 8  # documents that keep all lanes of a call busy by themselves

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.sampling import Sampling, draw
 from seqkit.model.network import State
-from seqkit.randomness import uniforms_of_streams
 from seqkit.symbols import Floats, Integers
 
 Blocks = Iterator[Integers]

@@ -2,8 +2,8 @@
 
 import torch
 
-from seqkit import memory
 from seqkit.config import ModelConfig
+from seqkit.foundation import memory
 from seqkit.model.char_rnn import count_parameters
 
 # Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),

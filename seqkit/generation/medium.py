@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from seqkit.console import Progress, unseen
 from seqkit.data.codecs import Codec
+from seqkit.foundation.console import Progress, unseen
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound

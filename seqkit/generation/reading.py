@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from seqkit.foundation.threads import SharedCores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Integers
-from seqkit.threads import SharedCores
 
 _BLOCK = 1024  # symbols that are fed in one call
 

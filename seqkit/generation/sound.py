@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.console import Progress, unseen
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import Frames, Wave, reader, resample, writer
-from seqkit.errors import ConfigError
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit import disk
-from seqkit.checking import check_type
-from seqkit.console import Progress, to_bytes, unseen
 from seqkit.data import pipes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.data.meter import Meter
 from seqkit.data.sound import reader, writer
-from seqkit.errors import ConfigError, DataError
+from seqkit.foundation import disk
+from seqkit.foundation.console import Progress, to_bytes, unseen
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.settings import check_type
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound_faults import Redraw

@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
+from seqkit.foundation.randomness import dropout_masks, dropout_threshold
 from seqkit.kernels.nvrtc import NUMBERS, Kernel, dtype_number
-from seqkit.randomness import dropout_masks, dropout_threshold
 
 _THREADS = 256
 

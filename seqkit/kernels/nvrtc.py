@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 
 HOPPER = Path(__file__).with_name("hopper.cu")
 """What sources for Hopper GPUs share; it comes first."""

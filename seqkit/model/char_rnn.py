@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqkit.checking import check_section, check_type
 from seqkit.config import ModelConfig
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.settings import check_section, check_type
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import plainest_kernel

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.device import DTYPES
+from seqkit.foundation.device import DTYPES
 from seqkit.model.persistent import tiles
 
 KERNELS = {

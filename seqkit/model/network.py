@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
-from seqkit.kernels.beside import Beside
+from seqkit.kernels.side_stream import Beside
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
 from seqkit.model.persistent.layer import persistent_layer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from seqkit.progress_line import rounded
+from seqkit.foundation.wording import rounded
 from seqkit.runs.metrics import Curve
 from seqkit.symbols import Floats
 

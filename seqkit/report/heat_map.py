@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from seqkit.evaluation.surprise import Stretch
+from seqkit.foundation.escaping import visible
 from seqkit.report import template
 from seqkit.report.verdict import choices
 from seqkit.symbols import Symbols
-from seqkit.visible import visible
 
 HOTTEST = 9
 """Bits of surprise, rounded down, from which on a symbol has the hottest colour."""

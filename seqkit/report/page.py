@@ -7,16 +7,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from seqkit import disk
-from seqkit.console import Progress, unseen
-from seqkit.progress_line import decimals, duration
+from seqkit.foundation import disk
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.escaping import visible, visible_line
+from seqkit.foundation.wording import decimals, duration
 from seqkit.report import charts, next_command, samples, template, verdict
 from seqkit.report.baselines import baselines, noun
 from seqkit.report.charts import Chart
 from seqkit.runs.known import require_run
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.record import Record, State, read
-from seqkit.visible import visible, visible_line
 
 _CURVE = 3  # points at least: a line between two tells nothing that the loss does not
 _LONGEST = 2000  # characters of a name or a message

@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from seqkit import disk
-from seqkit.console import Bar, Progress, unseen
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound import Wave, mel, pictures, reader, resample, writer
-from seqkit.visible import visible
+from seqkit.foundation import disk
+from seqkit.foundation.console import Bar, Progress, unseen
+from seqkit.foundation.escaping import visible
 
 _MOST_TEXTS = 300
 _MOST_SOUNDS = 60

@@ -9,10 +9,10 @@ import numpy as np
 from markupsafe import Markup
 
 from seqkit.data.sound import Wave
+from seqkit.foundation.escaping import visible
 from seqkit.report import charts, samples, template
 from seqkit.runs.metrics import Curve
 from seqkit.symbols import Floats
-from seqkit.visible import visible
 
 _COLUMNS = 800
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from seqkit.evaluation import baseline_names
-from seqkit.progress_line import percent
+from seqkit.foundation.wording import percent
 from seqkit.report import next_command
 from seqkit.report.baselines import baselines, guess, noun
 from seqkit.report.diagnosis import BEATEN, diagnosis, trouble

@@ -20,15 +20,15 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from seqkit import disk, memory
-from seqkit.checking import check_section, check_type
 from seqkit.config import Config, DataConfig, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
-from seqkit.errors import CheckpointError, ConfigError, UnreadableError
+from seqkit.foundation import disk, memory
+from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.renamed_keys import upgrade
+from seqkit.foundation.settings import check_section, check_type
 from seqkit.model.char_rnn import CharRNN, count_parameters
-from seqkit.plugins import Catalogue
-from seqkit.renamed_keys import upgrade
 from seqkit.runs import digest, tensor_file
 
 FORMAT = 1

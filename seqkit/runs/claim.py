@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from seqkit import disk, half_files
-from seqkit.disk import OutputFile
-from seqkit.errors import OutputError
+from seqkit.foundation import disk, temporary_files
+from seqkit.foundation.disk import OutputFile
+from seqkit.foundation.errors import OutputError
 from seqkit.runs.owner import LARGEST, described, is_own, named, written
 
 _BEAT = 15.0  # seconds between two renewals
@@ -238,7 +238,7 @@ def _lives(process: int) -> bool:
 def _replace(place: Path) -> None:
     """Remove a lock file that is a link or has a second name. Raises OutputError."""
     try:
-        with half_files.folder_held(place.parent) as alone:  # who is second finds the new file
+        with temporary_files.folder_held(place.parent) as alone:  # who is second finds the new file
             found = place.lstat()
             if alone and (stat.S_ISLNK(found.st_mode) or found.st_nlink > 1):
                 disk.remove(place)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit import disk
-from seqkit.errors import ConfigError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.escaping import visible_line
 from seqkit.runs.metrics import Curve
 from seqkit.runs.record import Record
 from seqkit.symbols import Floats
-from seqkit.visible import visible_line
 
 FORMATS = (".svg", ".png", ".pdf")
 _PANELS = ("steps", "seconds of training")

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from seqkit import disk
+from seqkit.foundation import disk
 from seqkit.runs.layout import RunFiles
 
 

@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.command_line import command_line
-from seqkit.processes import ALONE, Place
-from seqkit.progress_line import Reading, counted, duration, percent, rounded
+from seqkit.foundation.command_line import command_line
+from seqkit.foundation.escaping import visible_line
+from seqkit.foundation.processes import ALONE, Place
+from seqkit.foundation.wording import Reading, counted, duration, percent, rounded
 from seqkit.training import events as training
 from seqkit.training.events import (
     CheckpointDue,
@@ -16,7 +17,6 @@ from seqkit.training.events import (
     Trained,
     Validated,
 )
-from seqkit.visible import visible_line
 
 __all__ = [
     "PRUNED",

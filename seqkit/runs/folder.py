@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk, room
 from seqkit.config import Config
-from seqkit.config_file import to_yaml
-from seqkit.errors import OutputError
+from seqkit.foundation import disk, disk_space
+from seqkit.foundation.config_file import to_yaml
+from seqkit.foundation.errors import OutputError
+from seqkit.foundation.escaping import json_text
 from seqkit.runs import known, own_config, own_names, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.claim import Claim, is_claimed
 from seqkit.runs.layout import RunFiles
-from seqkit.visible import json_text
 
 _SHOWN = 3  # names of what else is in a folder
 
@@ -111,7 +111,7 @@ class RunFolder:
 
         Those that are here already will be replaced.
         """
-        room.require(self.files.checkpoints, size - self.files.checkpoint_bytes)
+        disk_space.require(self.files.checkpoints, size - self.files.checkpoint_bytes)
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.data import pipes, remote
-from seqkit.errors import CheckpointError, OutputError
+from seqkit.foundation.errors import CheckpointError, OutputError
 from seqkit.runs.layout import RunFiles, find_checkpoint
 
 

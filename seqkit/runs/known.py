@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from seqkit import disk
-from seqkit.errors import CheckpointError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import CheckpointError
 from seqkit.runs import metrics, own_config
 from seqkit.runs.layout import RunFiles, names_of, runs_below
 

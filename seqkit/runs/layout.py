@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit import disk
-from seqkit.checkpoint_files import SAVED, SUFFIX, may_be_checkpoint
-from seqkit.errors import CheckpointError, ConfigError
+from seqkit.foundation import disk
+from seqkit.foundation.checkpoint_files import SAVED, SUFFIX, may_be_checkpoint
+from seqkit.foundation.errors import CheckpointError, ConfigError
 
 STATES = ("next", "last", "previous")
 """Checkpoints with the state of their training, the newest first."""

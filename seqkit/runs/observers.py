@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from seqkit.console import Bar, Console
 from seqkit.data.sound import pictures
+from seqkit.foundation.console import Bar, Console
+from seqkit.foundation.wording import Reading, duration
 from seqkit.generation.medium import Medium, save_sample
-from seqkit.progress_line import Reading, duration
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import (
     Diverged,

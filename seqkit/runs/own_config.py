@@ -3,10 +3,10 @@
 import stat
 from pathlib import Path
 
-from seqkit import disk
 from seqkit.config import Config
-from seqkit.config_file import LARGEST, from_yaml, has_all_groups
-from seqkit.errors import CheckpointError, ConfigError
+from seqkit.foundation import disk
+from seqkit.foundation.config_file import LARGEST, from_yaml, has_all_groups
+from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.runs.layout import RunFiles, names_of, runs_below
 
 

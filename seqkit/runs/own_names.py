@@ -8,8 +8,8 @@ for.
 import stat
 from pathlib import Path
 
-from seqkit import disk
-from seqkit.errors import OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import OutputError
 from seqkit.runs.layout import RunFiles
 
 _KINDS = {

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from seqkit.visible import visible_line
+from seqkit.foundation.escaping import visible_line
 
 LARGEST = 1000  # bytes of an owner
 _BEGIN = b'{"host": "'

@@ -5,9 +5,9 @@ import os
 import re
 from pathlib import Path
 
-from seqkit import checkpoint_files
 from seqkit.data.shards import index
-from seqkit.errors import OutputError
+from seqkit.foundation import checkpoint_files
+from seqkit.foundation.errors import OutputError
 from seqkit.runs import owner
 from seqkit.runs.known import is_used
 from seqkit.runs.layout import RunFiles

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from seqkit import disk
-from seqkit.checking import default_of
 from seqkit.config import Config, options
-from seqkit.config_file import LARGEST, from_yaml
-from seqkit.errors import ConfigError, SeqkitError
-from seqkit.plugins import Catalogue
+from seqkit.foundation import disk
+from seqkit.foundation.config_file import LARGEST, from_yaml
+from seqkit.foundation.errors import ConfigError, SeqkitError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.settings import default_of
 from seqkit.runs import checkpoint, metrics
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, find_checkpoint

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk
-from seqkit.checking import default_of
 from seqkit.config import ARITHMETIC_KEYS, Config, DataConfig, options
 from seqkit.data import pipes, remote
-from seqkit.errors import ConfigError, DataError
-from seqkit.progress_line import duration
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.settings import default_of
+from seqkit.foundation.wording import duration
 from seqkit.runs.checkpoint import Checkpoint
 
 _GROUPS = ("data", "model", "optimizer", "train")

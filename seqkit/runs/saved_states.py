@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqkit import disk
-from seqkit.errors import CheckpointError, UnreadableError
-from seqkit.plugins import Catalogue
-from seqkit.renamed_keys import upgrade
+from seqkit.foundation import disk
+from seqkit.foundation.errors import CheckpointError, UnreadableError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.renamed_keys import upgrade
 from seqkit.runs import checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint, is_whole, peek
 from seqkit.runs.layout import RunFiles

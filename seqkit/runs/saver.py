@@ -10,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from seqkit.errors import InsistedInterrupt
+from seqkit.foundation.errors import InsistedInterrupt
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 

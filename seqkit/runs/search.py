@@ -3,7 +3,7 @@
 import glob
 from pathlib import Path
 
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 from seqkit.runs.layout import is_run, runs_below
 
 

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from seqkit import disk
-from seqkit.checking import default_of
 from seqkit.config import Config, options
 from seqkit.data.sound.reader import read_whole
 from seqkit.data.sound.writer import whole_wav
-from seqkit.disk import OutputFile
-from seqkit.errors import ConfigError, OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.disk import OutputFile
+from seqkit.foundation.errors import ConfigError, OutputError
+from seqkit.foundation.settings import default_of
 from seqkit.runs.events import Diverged, Event, Finished, Sampled, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.training.events import Trained, Validated

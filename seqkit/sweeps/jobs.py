@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import seqkit
 from seqkit.compose import Composed
 from seqkit.config import Config
-from seqkit.errors import ConfigError, InterruptedRunError, StoppedError
+from seqkit.foundation.errors import ConfigError, InterruptedRunError, StoppedError
 from seqkit.runs import record, resume
 from seqkit.runs.layout import RunFiles
 

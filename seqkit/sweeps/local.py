@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from seqkit import disk
-from seqkit.errors import ConfigError, DeviceError
-from seqkit.progress_line import counted
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.foundation.wording import counted
 from seqkit.runs import own_names
 from seqkit.sweeps.jobs import Job
 

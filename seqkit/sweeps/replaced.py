@@ -19,8 +19,8 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from seqkit import disk
-from seqkit.errors import OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import OutputError
 from seqkit.runs import earlier, own_names, protected
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, RunFiles

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from seqkit.console import Bar, Console
-from seqkit.errors import ConfigError, OutputError, SeqkitError
-from seqkit.progress_line import Reading, counted, duration
+from seqkit.foundation.console import Bar, Console
+from seqkit.foundation.errors import ConfigError, OutputError, SeqkitError
+from seqkit.foundation.wording import Reading, counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
 from seqkit.sweeps import replaced

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqkit import disk
 from seqkit.config import LauncherConfig
-from seqkit.errors import ConfigError, DeviceError, StoppedError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DeviceError, StoppedError
 from seqkit.runs import own_names
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.local import THREADS, Ended, command, last_words, read_status

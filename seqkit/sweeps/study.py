@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqkit import disk
 from seqkit.compose import Choices, Composed, Domain, Space
-from seqkit.errors import ConfigError, DivergedError, OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DivergedError, OutputError
 from seqkit.runs import protected, record
 from seqkit.sweeps.jobs import PRUNES, SEARCH, TRIAL, Job
 from seqkit.sweeps.running import FINISHED, PRUNED

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from seqkit import memory
 from seqkit.config import Config, ModelConfig
-from seqkit.device import DTYPES
+from seqkit.foundation import memory
+from seqkit.foundation.device import DTYPES
 from seqkit.model.char_rnn import count_parameters
 from seqkit.model.padding import TENSOR_CORE, round_up
 

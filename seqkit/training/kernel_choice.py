@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from seqkit.data.lanes import Lanes
-from seqkit.errors import ConfigError, DeviceError
+from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import interleave
 from seqkit.model import fused

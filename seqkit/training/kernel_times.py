@@ -5,8 +5,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from seqkit import disk
-from seqkit.errors import DeviceError, OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import DeviceError, OutputError
 from seqkit.model.execution import Execution
 
 _FORMAT = 2  # of the file

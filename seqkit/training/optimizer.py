@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.training.gpu_update import GpuUpdate
 from seqkit.training.saved_state import require_tensors
 from seqkit.training.weights import TrainingWeights

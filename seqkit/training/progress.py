@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from seqkit.errors import DivergedError
+from seqkit.foundation.errors import DivergedError
 
 _HOPELESS = 100  # updates left out, one after the other: no other is to be expected
 

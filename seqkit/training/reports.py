@@ -2,7 +2,7 @@
 
 import math
 
-from seqkit.ranks import Ranks
+from seqkit.foundation.ranks import Ranks
 
 _FEW = 8  # processes, as one machine has them: what they ask each other is answered at once
 _EVERY = 10  # steps; reading a loss back makes a GPU wait

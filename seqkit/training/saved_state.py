@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from seqkit.checking import check_type
+from seqkit.foundation.settings import check_type
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.time_budget import Spent
 

@@ -9,15 +9,15 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes
 from seqkit.data.prefetch import Prefetcher
-from seqkit.kernels.beside import Beside
+from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.kernels.graph import Recording
+from seqkit.kernels.side_stream import Beside
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.model.persistent import launch
-from seqkit.ranks import ALONE, Ranks
-from seqkit.training.noise import Noise
+from seqkit.training.dropout_masks import Noise
 from seqkit.training.optimizer import Updater
 from seqkit.training.saved_state import require_tensors
 from seqkit.training.weights import TrainingWeights

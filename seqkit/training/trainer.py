@@ -12,10 +12,10 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.errors import CheckpointError, ConfigError, DivergedError
+from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError
+from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.ranks import ALONE, Ranks
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.reports import ReportPace

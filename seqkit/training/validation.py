@@ -8,9 +8,9 @@ import torch
 
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
+from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
-from seqkit.ranks import ALONE, Ranks
 from seqkit.symbols import Integers
 
 _TEMPERATURES = [n / 20 for n in range(16, 41)]

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable
 
 from seqkit.config import TrainConfig
-from seqkit.errors import DivergedError
+from seqkit.foundation.errors import DivergedError
+from seqkit.foundation.ranks import Ranks
 from seqkit.model.char_rnn import CharRNN
-from seqkit.ranks import Ranks
 from seqkit.training.events import PartScored, Validated
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.time_budget import VALIDATIONS, TimeBudget

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.kernels.gather import Gather
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN

@@ -9,7 +9,7 @@ from seqkit.api.begin import advice
 from seqkit.api.prepare_training import opened
 from seqkit.api.run_training import run_training
 from seqkit.compose import compose
-from seqkit.errors import StoppedError
+from seqkit.foundation.errors import StoppedError
 from seqkit.runs.own_config import read_config
 from tests.conftest import TINY
 

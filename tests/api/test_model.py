@@ -16,7 +16,7 @@ import seqkit
 from seqkit.api import kept_engine
 from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import choose_engine
 from tests.conftest import EARLIER_RUNS, SENTENCE, Run

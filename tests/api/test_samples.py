@@ -12,7 +12,7 @@ import pytest
 from seqkit.api.samples import _in_time, closing_file
 from seqkit.config import Config, TrainConfig
 from seqkit.data.codecs import MuLaw
-from seqkit.errors import OutputError
+from seqkit.foundation.errors import OutputError
 from seqkit.generation.medium import medium_of
 from seqkit.runs.folder import RunFolder
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import seqkit
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 from seqkit.runs import events
 from seqkit.runs.events import Event
 from seqkit.training.events import CheckpointDue, Stepped

@@ -10,11 +10,11 @@ import soundfile
 
 from seqkit.api import training_data
 from seqkit.config import Config, DataConfig, TrainConfig
-from seqkit.console import unseen
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
-from seqkit.plugins import Catalogue
+from seqkit.foundation.console import unseen
+from seqkit.foundation.plugins import Catalogue
 
 
 def test_one_copy_is_no_copies(tmp_path: Path) -> None:

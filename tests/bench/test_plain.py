@@ -8,7 +8,7 @@ import torch
 from seqkit.bench import plain
 from seqkit.bench.plain import Variant
 from seqkit.config import Config
-from seqkit.device import has_fast_bf16
+from seqkit.foundation.device import has_fast_bf16
 
 CPU = torch.device("cpu")
 

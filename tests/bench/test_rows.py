@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from seqkit import console
 from seqkit.bench.rows import fastest, window
 from seqkit.config import Config
+from seqkit.foundation import console
 
 CPU = torch.device("cpu")
 

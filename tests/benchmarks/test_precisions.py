@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from benchmarks import precisions
-from seqkit.device import has_fast_bf16
+from seqkit.foundation.device import has_fast_bf16
 
 
 def test_each_row_is_set_against_the_plain_loop() -> None:

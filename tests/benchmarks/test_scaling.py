@@ -2,7 +2,7 @@
 
 from benchmarks import scaling
 from seqkit import compose
-from seqkit.ranks import ALONE
+from seqkit.foundation.ranks import ALONE
 
 
 def test_it_measures() -> None:

@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 from typing import IO
 
-from seqkit import cli, disk
-from seqkit.processes import place
+from seqkit import cli
+from seqkit.foundation import disk
+from seqkit.foundation.processes import place
 
 MARK = "SEQKIT_TEST_MARK"
 """The variable that names the file by which the first tells the second that it writes."""

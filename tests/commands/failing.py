@@ -6,7 +6,7 @@ from typing import Any
 
 from seqkit import cli
 from seqkit.api import training_data
-from seqkit.processes import place
+from seqkit.foundation.processes import place
 
 FAILURE = "SEQKIT_TEST_FAILURE"
 """The variable that says which failure: memory, or a file."""

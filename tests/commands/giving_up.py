@@ -1,8 +1,8 @@
 """Run by torchrun: the command, with a persistent kernel that gives up in its last process."""
 
 from seqkit import cli
+from seqkit.foundation.processes import place
 from seqkit.model.persistent import launch
-from seqkit.processes import place
 from seqkit.training.step import TrainingStep
 
 STEP = 24

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit import disk
+from seqkit.foundation import disk
 from tests.conftest import SENTENCE, SMALL, Run, environment, fill_disk
 from tests.warm_python import python
 

@@ -10,8 +10,8 @@ import pytest
 import safetensors.numpy
 import torch
 
-from seqkit.errors import OutputError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import OutputError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
 from tests.conftest import SMALL, TINY, Run, same, weights

@@ -15,7 +15,7 @@ from seqkit.data.codecs import Characters
 from seqkit.data.load import load_corpus
 from seqkit.doctor import recommendation
 from seqkit.doctor.fit import expected_loss
-from seqkit.plugins import Catalogue
+from seqkit.foundation.plugins import Catalogue
 from tests.commands.test_doctor import NOISE, PROSE
 from tests.conftest import Result, Run
 

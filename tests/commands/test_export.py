@@ -10,10 +10,10 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from seqkit import console
 from seqkit.api.load import load_checkpoint
 from seqkit.data import codecs
-from seqkit.plugins import Catalogue
+from seqkit.foundation import console
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.layout import find_checkpoint
 from tests.conftest import Run

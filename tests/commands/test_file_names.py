@@ -12,7 +12,7 @@ import yaml
 
 from seqkit.commands import COMMANDS, outputs
 from seqkit.config import Config, DataConfig
-from seqkit.errors import OutputError
+from seqkit.foundation.errors import OutputError
 from tests.conftest import SENTENCE, SMALL, TINY, Run
 
 pytestmark = pytest.mark.faults

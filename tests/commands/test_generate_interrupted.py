@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import pytest
 
-from seqkit import disk
+from seqkit.foundation import disk
 from tests.conftest import Run, environment
 from tests.terminal import Screen
 from tests.warm_python import python

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
-from seqkit.errors import ConfigError, StoppedError
+from seqkit.foundation.errors import ConfigError, StoppedError
 from tests.conftest import TINY, Run, Write, environment, start, wait_for_steps
 
 pytestmark = pytest.mark.faults

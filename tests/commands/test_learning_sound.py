@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.api import likeness
+from seqkit.api import spectral_comparison
 from tests.commands.conftest import RATE, TINY
 from tests.conftest import SENTENCE, Run, weights
 from tests.conftest import TINY as TEXT
@@ -50,7 +50,7 @@ def test_the_spectral_measure_needs_a_recording_but_no_validation_part(
     assert result.code == 0, result.err
     assert json.loads(result.out)["spectral"] > 0
     soundfile.write(tmp_path / "short.wav", 0.5 * np.sin(np.arange(RATE // 5)), RATE)
-    monkeypatch.setattr(likeness, "continue_prompt", None)  # nothing is made for it
+    monkeypatch.setattr(spectral_comparison, "continue_prompt", None)  # nothing is made for it
     refused = run("evaluate", *spectral, f"data.path={tmp_path / 'short.wav'}")
     assert refused.code == 3
     assert "nothing to compare a sound with: a recording of at least 0.224 s" in refused.err

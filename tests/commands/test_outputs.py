@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit import console
 from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts
-from seqkit.console import Console, Product
 from seqkit.data.codecs import Characters, Codec, MuLaw
-from seqkit.errors import OutputError
+from seqkit.foundation import console
+from seqkit.foundation.console import Console, Product
+from seqkit.foundation.errors import OutputError
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
 from tests.conftest import Run, environment

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import seqkit
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 from tests.conftest import (
     TINY,
     Run,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from seqkit.plugins import Catalogue
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.conftest import SENTENCE, TINY, Run, same, saved, start, wait_for_steps
 

@@ -11,7 +11,7 @@ from seqkit import compose
 from seqkit.runs import record
 from seqkit.sweeps.jobs import Job
 from tests.commands.test_multirun import table
-from tests.commands.test_side_by_side import started
+from tests.commands.test_sweep_in_processes import started
 from tests.conftest import SENTENCE, TINY, Run, wait_for_steps
 from tests.warm_python import python
 

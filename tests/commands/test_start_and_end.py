@@ -175,7 +175,7 @@ def test_a_signal_ends_the_wait_for_rank_0(
 
 def test_what_takes_a_moment_shows_its_name_and_the_time(tmp_path: Path) -> None:
     program = (
-        "import time; from seqkit.console import Console\n"
+        "import time; from seqkit.foundation.console import Console\n"
         "with Console().progress('reading'): time.sleep(1.2)\n"
     )
     seen = set()

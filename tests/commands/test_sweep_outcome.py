@@ -8,7 +8,7 @@ import pytest
 
 from seqkit import compose
 from seqkit.commands.sweep_outcome import show_table
-from seqkit.console import Console
+from seqkit.foundation.console import Console
 from seqkit.sweeps.jobs import Job
 
 

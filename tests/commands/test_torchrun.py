@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqkit.plugins import Catalogue
+from seqkit.foundation.plugins import Catalogue
 from seqkit.report.verdict import judge
 from seqkit.runs import checkpoint
 from seqkit.runs.record import read

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seqkit import compose, disk
+from seqkit import compose
 from seqkit.compose import FREE_TEXT
 from seqkit.config import Config, options
-from seqkit.errors import ConfigError
-from seqkit.plugins import Catalogue
-from seqkit.recipe_files import recipes
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.recipe_files import recipes
 from tests.compose.conftest import composed
 
 RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from seqkit import compose, plugins
+from seqkit import compose
 from seqkit.config import Config
-from seqkit.errors import ConfigError
-from seqkit.plugins import Catalogue, Kind
-from seqkit.recipe_files import recipes
+from seqkit.foundation import plugins
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue, Kind
+from seqkit.foundation.recipe_files import recipes
 from tests.compose.conftest import composed
 from tests.conftest import Write, install
 

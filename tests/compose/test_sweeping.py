@@ -3,7 +3,7 @@
 import pytest
 
 from seqkit import compose
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 
 
 @pytest.mark.parametrize(

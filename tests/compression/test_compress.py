@@ -20,7 +20,7 @@ from seqkit.compression import coder, compress, contents, steps
 from seqkit.compression.coder import Coder, from_lanes, to_lanes
 from seqkit.compression.container import MARK, Reader
 from seqkit.compression.rans import LEAST
-from seqkit.errors import CheckpointError, ConfigError, DataError
+from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
 from tests.conftest import SENTENCE, environment
 
 TEXT = SENTENCE.encode() * 60
@@ -200,7 +200,7 @@ def test_its_threads_block_beside_other_programs(
     def note(done: int) -> None:
         block.append(any(one.name == "sleeper" for one in threading.enumerate()))
 
-    monkeypatch.setattr("seqkit.threads._cores_left_free", lambda: 0)
+    monkeypatch.setattr("seqkit.foundation.threads._cores_left_free", lambda: 0)
     content, block, packed = TEXT * 13, list[bool](), io.BytesIO()
     before = torch.get_num_threads()
     torch.set_num_threads(2)

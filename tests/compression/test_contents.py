@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from seqkit.compression import beside, contents
 from seqkit.compression.beside import Runs
 from seqkit.data.codecs import Bytes, Characters, TextCodec
-from seqkit.errors import DataError
+from seqkit.foundation.errors import DataError
 
 CODECS: list[TextCodec] = [
     Bytes(),

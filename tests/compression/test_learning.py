@@ -19,7 +19,7 @@ from seqkit.compression.container import CodedBlock, Header, Reader
 from seqkit.compression.learning import Learning
 from seqkit.compression.steps import Steps
 from seqkit.config import DynamicConfig, ModelConfig
-from seqkit.errors import CheckpointError, ConfigError, DataError
+from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
 from seqkit.model.char_rnn import CharRNN
 from tests.conftest import SENTENCE, SMALL, Run, environment
 

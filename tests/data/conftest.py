@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.data import stored_files
+from seqkit.data import symbol_files
 from seqkit.data.datasets import Folders
-from seqkit.data.stored_files import StoredFile
+from seqkit.data.symbol_files import StoredFile
 
 WORDS = "sing a song of sixpence\n"
 VALUES = np.random.default_rng(0).integers(0, 300, 5000).astype(np.uint16)
@@ -57,10 +57,10 @@ def sound(tmp_path: Path) -> Path:
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[StoredFile]:
     """Files of the symbols VALUES, of several lengths, which are checked 64 bytes at a time."""
-    monkeypatch.setattr(stored_files, "BLOCK", 64)
+    monkeypatch.setattr(symbol_files, "BLOCK", 64)
     made = []
     for number, part in enumerate(np.split(VALUES, [1, 700, 1900, 1907, 4000])):
         path = tmp_path / f"{number}.bin"
         part.tofile(path)
-        made.append(StoredFile(path, len(part), stored_files.digests(path)[1]))
+        made.append(StoredFile(path, len(part), symbol_files.digests(path)[1]))
     return made

@@ -15,8 +15,8 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
 from seqkit.data.sound import Wave, mu_law, reader, resample
-from seqkit.errors import ConfigError, DataError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
 
 RATE = 8000
 REAL = Path(os.environ.get("SEQKIT_DATA_DIR", "none")) / "fsdd" / "recordings"

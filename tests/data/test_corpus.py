@@ -8,7 +8,7 @@ import pytest
 
 from seqkit.data.codecs import Bytes
 from seqkit.data.corpus import Corpus, Part
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 from tests.data.test_lanes import part
 
 

@@ -10,7 +10,7 @@ from seqkit.config import DataConfig
 from seqkit.data import file_hashes
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
-from seqkit.plugins import Catalogue
+from seqkit.foundation.plugins import Catalogue
 
 Damage = Callable[[bytes], bytes]
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from seqkit import disk, half_files
-from seqkit.console import Bar, unseen
 from seqkit.data import download as downloads
 from seqkit.data.datasets import Folders
 from seqkit.data.datasets.tiny_shakespeare import FILE
 from seqkit.data.download import Archive, Download
-from seqkit.errors import DataError, OutputError
+from seqkit.foundation import disk, temporary_files
+from seqkit.foundation.console import Bar, unseen
+from seqkit.foundation.errors import DataError, OutputError
 from tests.conftest import fill_disk
 
 CONTENT = b"words, words, words\n" * 10
@@ -168,7 +168,7 @@ def test_a_folder_that_is_removed_before_it_is_held_is_made_again(
     folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = packed({f"repo-1/recordings/{name}": data for name, data in CLIPS.items()})
-    make, hold, times = disk.make_folder, half_files.hold, Counter[str]()
+    make, hold, times = disk.make_folder, temporary_files.hold, Counter[str]()
 
     def removed_once_made(path: Path, new: bool = False) -> None:
         make(path, new)
@@ -179,12 +179,12 @@ def test_a_folder_that_is_removed_before_it_is_held_is_made_again(
     def removed_once_open(handle: int) -> bool:
         times["open"] += 1
         if times["open"] == 1:
-            (half,) = (folders.cache / "downloads" / "c").glob(half_files.PATTERN)
+            (half,) = (folders.cache / "downloads" / "c").glob(temporary_files.PATTERN)
             half.rmdir()
         return hold(handle)
 
     monkeypatch.setattr(disk, "make_folder", removed_once_made)
-    monkeypatch.setattr(half_files, "hold", removed_once_open)
+    monkeypatch.setattr(temporary_files, "hold", removed_once_open)
     place = archive(tmp_path, content).locate(folders).path
     assert {file.name: file.read_bytes() for file in place.iterdir()} == CLIPS
     assert times == {"made": 3, "open": 2}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.data import file_hashes, remembered
+from seqkit.data import checked_json, file_hashes
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
 from tests.data.replacing import put_back
@@ -58,5 +58,5 @@ def test_what_an_earlier_version_remembered_is_not_believed(tmp_path: Path) -> N
     assert sha256(file) == first
     damages: tuple[dict[str, object], ...] = ({"a.txt": []}, {"a.txt": [1]}, {"a.txt": 3})
     for damage in damages:
-        remembered.write(memory, damage)
+        checked_json.write(memory, damage)
         assert sha256(file) == first

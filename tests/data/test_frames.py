@@ -5,14 +5,14 @@ import pytest
 
 from seqkit.compression.contents import cut_symbols
 from seqkit.config import DataConfig
+from seqkit.data.augmentation import with_copies
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
-from seqkit.data.copies import with_copies
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
-from seqkit.data.silence import without_silence
 from seqkit.data.sound import Frames
-from seqkit.errors import ConfigError
+from seqkit.data.trim_silence import without_silence
 from seqkit.evaluation import protocols, streaming
+from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import IGNORED
 
 RATE = 4000

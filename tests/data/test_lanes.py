@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from seqkit.data.codecs import Bytes
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes, Window
-from seqkit.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.symbols import IGNORED
 
 START = 99

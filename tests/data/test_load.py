@@ -19,8 +19,8 @@ from seqkit.data.load import (
     recorded_path_problem,
     suggested_recipe,
 )
-from seqkit.errors import ConfigError, DataError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import Symbols
 from tests.conftest import Write
 from tests.data.conftest import WORDS

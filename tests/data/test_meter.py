@@ -9,10 +9,10 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.console import Bar
 from seqkit.data.load import load_corpus
-from seqkit.plugins import Catalogue
-from seqkit.progress_line import ProgressLine, Reading
+from seqkit.foundation.console import Bar
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.wording import ProgressLine, Reading
 
 TEXT_PASSES = ["hashing", "finding the characters", "encoding"]
 SOUND_PASSES = ["hashing", "measuring the level", "encoding"]

@@ -13,10 +13,10 @@ from typing import ClassVar
 
 import pytest
 
-from seqkit.console import Bar
 from seqkit.data import pipes
-from seqkit.errors import DataError
-from seqkit.progress_line import ProgressLine, Reading
+from seqkit.foundation.console import Bar
+from seqkit.foundation.errors import DataError
+from seqkit.foundation.wording import ProgressLine, Reading
 
 pytestmark = pytest.mark.faults
 

@@ -10,9 +10,9 @@ import fsspec
 import pytest
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
-from seqkit.console import Bar, unseen
-from seqkit.data import file_hashes, remote, stores
-from seqkit.errors import ConfigError, DataError, OutputError
+from seqkit.data import file_hashes, fsspec_store, remote
+from seqkit.foundation.console import Bar, unseen
+from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from tests.conftest import fill_disk
 from tests.data.replacing import moved, replaced
 from tests.data.stores import CONTENT, Site, site
@@ -167,7 +167,7 @@ def test_a_file_that_is_shorter_than_the_store_said_is_refused(tmp_path: Path) -
     file = tmp_path / "corpus" / "a.txt"
     file.parent.mkdir()
     file.write_text("ten bytes.")
-    store = stores.Store(f"file://{file.parent}")
+    store = fsspec_store.Store(f"file://{file.parent}")
     (entry,) = store.files()
     file.write_text("five.")
     with pytest.raises(DataError, match=r"corpus/a\.txt: came to its end after 5 of 10 bytes"):
@@ -179,7 +179,7 @@ def test_a_source_that_stalls_is_given_up(
 ) -> None:
     go_on = threading.Event()
     served.cut, served.during = 1000, go_on.wait
-    monkeypatch.setattr(stores, "PATIENCE", 0.5)
+    monkeypatch.setattr(fsspec_store, "PATIENCE", 0.5)
     with pytest.raises(DataError, match=r"nothing came for 0\.5 s after 1,000 of 2,000 bytes"):
         fetch(f"{served.url}/novel.txt", tmp_path)
     go_on.set()
@@ -193,7 +193,7 @@ def test_a_time_limit_of_the_stores_own_is_not_taken_for_a_stall(said: str) -> N
 
     words = f"TimeoutError: {said}" if said else "TimeoutError"
     with pytest.raises(DataError, match=rf"cannot be read \({words}\)"):
-        stores._ask("s3://bucket/a", call)
+        fsspec_store._ask("s3://bucket/a", call)
 
 
 def test_a_source_that_changes_meanwhile_is_refused(served: Site, tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ class Guarded(AbstractFileSystem):  # type: ignore[misc]
 def test_a_store_is_read_in_parts_once_it_has_its_credentials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stores, "_BLOCK", 300)
+    monkeypatch.setattr(fsspec_store, "_BLOCK", 300)
     fsspec.register_implementation("guarded", Guarded, clobber=True)
     with pytest.raises(DataError, match=r"guarded://x: cannot be read \(RuntimeError: no cred"):
         fetch("guarded://x", tmp_path)

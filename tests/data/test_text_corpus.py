@@ -12,8 +12,8 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
 from seqkit.data.shards.prepare import prepare
-from seqkit.errors import DataError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import DataError
+from seqkit.foundation.plugins import Catalogue
 from tests.data.texts import load
 
 pytestmark = pytest.mark.faults

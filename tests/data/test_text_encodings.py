@@ -8,7 +8,7 @@ import soundfile
 
 from seqkit.data import files
 from seqkit.data.codecs import Characters
-from seqkit.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.texts import load
 
 pytestmark = pytest.mark.faults

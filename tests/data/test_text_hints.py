@@ -9,8 +9,8 @@ from seqkit.config import DataConfig
 from seqkit.data import text_hints
 from seqkit.data.load import load_corpus
 from seqkit.data.shards.prepare import prepare
-from seqkit.errors import DataError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import DataError
+from seqkit.foundation.plugins import Catalogue
 from tests.data.texts import load
 
 pytestmark = pytest.mark.faults

@@ -8,7 +8,7 @@ from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
-from seqkit.plugins import Catalogue
+from seqkit.foundation.plugins import Catalogue
 
 
 def load(path: Path, cache: Path, codec: Codec | None = None, **settings: object) -> Corpus:

@@ -12,7 +12,7 @@ from seqkit.config import Config
 from seqkit.data.load import load_corpus
 from seqkit.doctor.advice import advise
 from seqkit.doctor.examine import Examined
-from seqkit.plugins import Catalogue
+from seqkit.foundation.plugins import Catalogue
 
 
 def config_of(recipe: str) -> Config:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import Config, DataConfig
-from seqkit.console import unseen
 from seqkit.data.load import load_corpus
 from seqkit.data.shards.prepare import prepare
 from seqkit.doctor import examine
-from seqkit.plugins import Catalogue
+from seqkit.foundation.console import unseen
+from seqkit.foundation.plugins import Catalogue
 
 
 def test_the_beginnings_of_many_documents_are_not_read_at_once(

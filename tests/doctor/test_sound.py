@@ -11,7 +11,7 @@ from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
 from seqkit.data.sound.levels import Levels
 from seqkit.doctor import sound, sound_faults
-from seqkit.plugins import Catalogue
+from seqkit.foundation.plugins import Catalogue
 
 RATE = 8000
 NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * RATE).astype(np.float32)

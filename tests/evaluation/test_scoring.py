@@ -11,8 +11,8 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
+from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
-from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.layout import find_checkpoint
 from tests.conftest import SENTENCE

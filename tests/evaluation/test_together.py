@@ -9,7 +9,7 @@ import pytest
 
 from seqkit.evaluation.bootstrap import interval
 from seqkit.evaluation.score import Score
-from seqkit.ranks import ALONE
+from seqkit.foundation.ranks import ALONE
 from tests.conftest import environment, torchrun
 from tests.evaluation.together import recorded, scores
 

@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-from seqkit import processes
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring, streaming
 from seqkit.evaluation.score import Score
 from seqkit.evaluation.scoring import CHUNK
-from seqkit.meeting import joined
+from seqkit.foundation import processes
+from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.rendezvous import joined
 from seqkit.model.char_rnn import CharRNN
-from seqkit.ranks import Ranks
 from tests.evaluation.test_streaming import START, network, part_of
 
 FORGETFUL, REMEMBERING = 1.0, 40.0  # biases of the forget gate

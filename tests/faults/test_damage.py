@@ -13,10 +13,10 @@ import soundfile
 import torch
 
 from seqkit.config import DataConfig
-from seqkit.config_file import from_yaml
 from seqkit.data.load import load_corpus
-from seqkit.errors import CheckpointError, ConfigError, DataError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.config_file import from_yaml
+from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.conftest import Run, Tell
 from tests.faults.conftest import Amount

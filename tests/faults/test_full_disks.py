@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from seqkit import disk
-from seqkit.errors import OutputError
-from seqkit.plugins import Catalogue
+from seqkit.foundation import disk
+from seqkit.foundation.errors import OutputError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.conftest import SENTENCE, TINY, FullDisk, Run, Tell, environment
 from tests.warm_python import python

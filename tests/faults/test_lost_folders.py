@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.plugins import Catalogue
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.saved_states import find_last
 from tests.conftest import TINY, Run, start, wait_for_steps

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqkit import memory
 from seqkit.config import ModelConfig
-from seqkit.errors import DeviceError
 from seqkit.evaluation import scoring
+from seqkit.foundation import memory
+from seqkit.foundation.errors import DeviceError
 from seqkit.generation import footprint
 from tests.conftest import Tell, environment
 from tests.warm_python import python

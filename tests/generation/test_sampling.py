@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from seqkit.config import Config
+from seqkit.foundation.randomness import uniforms
 from seqkit.generation.sampling import Sampling, draw, probabilities, sampling_of
-from seqkit.randomness import uniforms
 
 LOGITS = np.log(np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]]))
 

@@ -8,7 +8,7 @@ import soundfile
 
 from seqkit.data.codecs import MuLaw
 from seqkit.data.sound.resample import resample
-from seqkit.errors import ConfigError, DataError, OutputError
+from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound

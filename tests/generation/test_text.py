@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.console import Bar
 from seqkit.data.codecs import Bytes, Characters
-from seqkit.errors import ConfigError, DataError, OutputError
+from seqkit.foundation.console import Bar
+from seqkit.foundation.errors import ConfigError, DataError, OutputError
+from seqkit.foundation.wording import ProgressLine
 from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
 from seqkit.generation.text import Text
-from seqkit.progress_line import ProgressLine
 from seqkit.symbols import Symbols
 from tests.conftest import fill_disk
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
+from seqkit.foundation.randomness import dropout_keys, dropout_masks
 from seqkit.kernels import masks
-from seqkit.randomness import dropout_keys, dropout_masks
 
 
 @pytest.mark.gpu

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.kernels.nvrtc import Kernel
 
 pytestmark = pytest.mark.gpu

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import HOPPER, Kernel
 from seqkit.model import cells, fused

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seqkit.config import Config
-from seqkit.config_file import to_yaml
+from seqkit.foundation.config_file import to_yaml
 from seqkit.runs.layout import RunFiles
 
 Leave = Callable[..., Path]

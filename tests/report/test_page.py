@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit import console
 from seqkit.config import Config
-from seqkit.config_file import to_yaml
+from seqkit.foundation import console
+from seqkit.foundation.config_file import to_yaml
 from seqkit.report import page
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqkit.config import Config
-from seqkit.config_file import to_yaml
+from seqkit.foundation.config_file import to_yaml
 from seqkit.report.verdict import judge
 from seqkit.runs.record import read
 from tests.report.conftest import Leave

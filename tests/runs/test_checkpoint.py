@@ -13,9 +13,9 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
-from seqkit.errors import CheckpointError
+from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
-from seqkit.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import find_checkpoint
@@ -181,7 +181,7 @@ def test_a_failed_write_leaves_the_old_file(saved: Path, monkeypatch: pytest.Mon
     def fail(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("seqkit.disk.os.fsync", fail)
+    monkeypatch.setattr("seqkit.foundation.disk.os.fsync", fail)
     with pytest.raises(Exception, match="no space left"):
         example().save(saved)
     assert saved.read_bytes() == before

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.errors import OutputError
+from seqkit.foundation.errors import OutputError
 from seqkit.runs.claim import Claim, _lives, is_claimed
 from tests.conftest import start, wait_for_steps
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit import disk
+from seqkit.foundation import disk
 from seqkit.runs import earlier
 from seqkit.runs.layout import RunFiles
 

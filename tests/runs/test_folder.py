@@ -9,10 +9,10 @@ import pytest
 import torch
 import yaml
 
-from seqkit import disk, half_files
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Characters
-from seqkit.errors import OutputError
+from seqkit.foundation import disk, temporary_files
+from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.claim import Claim
@@ -210,11 +210,11 @@ def test_what_others_are_writing_beside_a_run_stays(tmp_path: Path) -> None:
     with folder.claimed():
         folder.make()
         folder.write_config(Config())
-    sample, left = (half_files.name_for(folder.files.samples / name) for name in ("a", "b"))
+    sample, left = (temporary_files.name_for(folder.files.samples / name) for name in ("a", "b"))
     left.touch()
     disk.clear_halves.cache_clear()
     with disk.create(sample) as stream:
-        assert half_files.hold(stream.fileno())
+        assert temporary_files.hold(stream.fileno())
         with RunFolder(tmp_path).claimed():
             assert sample.exists()
     assert not left.exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.errors import CheckpointError
+from seqkit.foundation.errors import CheckpointError
 from seqkit.runs.known import require_run
 from seqkit.runs.layout import RunFiles
 

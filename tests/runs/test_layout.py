@@ -7,8 +7,8 @@ import pytest
 
 from seqkit.api.fine_tuning import initial
 from seqkit.config import Config
-from seqkit.errors import CheckpointError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.layout import RunFiles, find_checkpoint
 from tests.conftest import TINY, Run
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit.console import Bar, Console
 from seqkit.data.codecs import MuLaw
+from seqkit.foundation.console import Bar, Console
+from seqkit.foundation.wording import ProgressLine
 from seqkit.generation.medium import medium_of
-from seqkit.progress_line import ProgressLine
 from seqkit.runs.events import (
     Event,
     Finished,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.errors import OutputError
+from seqkit.foundation.errors import OutputError
 from seqkit.runs import own_names
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles

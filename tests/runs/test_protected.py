@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.errors import OutputError
+from seqkit.foundation.errors import OutputError
 from seqkit.runs import protected
 from seqkit.runs.claim import Claim
 from tests.conftest import EARLIER_RUNS

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import Config, DataConfig
-from seqkit.errors import DataError
+from seqkit.foundation.errors import DataError
 from seqkit.runs import resume
 from tests.conftest import saved
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from seqkit import disk
-from seqkit.errors import CheckpointError, UnreadableError
-from seqkit.plugins import Catalogue
+from seqkit.foundation import disk
+from seqkit.foundation.errors import CheckpointError, UnreadableError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder

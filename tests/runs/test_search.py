@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.errors import CheckpointError, ConfigError
+from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.runs import search
 from seqkit.runs.known import require_run
 from seqkit.runs.layout import find_checkpoint

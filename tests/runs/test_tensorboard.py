@@ -13,8 +13,8 @@ from matplotlib.image import imread
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
-from seqkit import disk
-from seqkit.errors import OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import OutputError
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.tensorboard import _EventFile
 from tests.conftest import SMALL, TINY, FullDisk, Run, fill_disk, start, wait_for_steps

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.commands import side_by_side
+from seqkit.commands import sweep_in_processes
 from seqkit.commands.sweep_plan import planned
 from seqkit.compose import compose
-from seqkit.errors import ConfigError, DeviceError
+from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.sweeps import local
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.local import Ended, Local
@@ -134,11 +134,11 @@ def test_the_environment_of_this_process_stays_as_it_is(
 def test_cores_are_shared_out_unless_the_user_says_otherwise(
     keys: tuple[str, ...], told: str | None, threads: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seqkit.threads.own_cores", lambda: 16)
+    monkeypatch.setattr("seqkit.foundation.threads.own_cores", lambda: 16)
     monkeypatch.delenv("OMP_NUM_THREADS")
     if told:
         monkeypatch.setenv("OMP_NUM_THREADS", told)
     plan = planned(["recipe=shakespeare", "launcher=local", *keys], [])
-    launcher = side_by_side.launcher_of(plan, [])
+    launcher = sweep_in_processes.launcher_of(plan, [])
     assert isinstance(launcher, Local)
     assert launcher.threads == threads

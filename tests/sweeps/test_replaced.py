@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from seqkit import disk
-from seqkit.checkpoint_files import MARK
-from seqkit.errors import OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.checkpoint_files import MARK
+from seqkit.foundation.errors import OutputError
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import REPLACED, RunFiles, runs_below
 from seqkit.sweeps import replaced
 from seqkit.sweeps.jobs import SEARCH
 from tests.commands.test_multirun import table
-from tests.commands.test_side_by_side import owner
+from tests.commands.test_sweep_in_processes import owner
 from tests.conftest import SENTENCE, TINY, Run, environment, wait_for_steps
 from tests.warm_python import python
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from seqkit.compose import compose
-from seqkit.config_file import to_yaml
-from seqkit.console import Console
-from seqkit.errors import OutputError
+from seqkit.foundation.config_file import to_yaml
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import OutputError
 from seqkit.runs.claim import Claim
 from seqkit.sweeps import local
 from seqkit.sweeps.jobs import Grid, Job

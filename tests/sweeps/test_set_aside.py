@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.checkpoint_files import MARK
-from seqkit.errors import OutputError
+from seqkit.foundation.checkpoint_files import MARK
+from seqkit.foundation.errors import OutputError
 from seqkit.sweeps import replaced
 from tests.sweeps.test_replaced import Killed, content, killed_at, leave
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.commands import side_by_side
+from seqkit.commands import sweep_in_processes
 from seqkit.commands.sweep_plan import planned
 from seqkit.compose import compose
 from seqkit.config import LauncherConfig
-from seqkit.console import Console
-from seqkit.errors import ConfigError
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.local import Ended, Running
 from seqkit.sweeps.slurm import Slurm
 from tests.commands.test_multirun import table
-from tests.commands.test_side_by_side import owner
+from tests.commands.test_sweep_in_processes import owner
 from tests.conftest import SENTENCE, TINY, environment, saved, wait_for_steps
 
 
@@ -87,7 +87,7 @@ def test_a_sweep_fills_the_queue(
     again: list[str] = []
     for outcome in ("finished", "finished before"):
         plan = planned([*words, f"run_dir={run_dir}"], [])
-        assert side_by_side.run(plan, queue(), run_dir, Console(), again) == 0
+        assert sweep_in_processes.run(plan, queue(), run_dir, Console(), again) == 0
         assert [row[3] for row in table(capfd.readouterr().err)] == [outcome] * 3
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seqkit import compose
-from seqkit.errors import ConfigError, OutputError
+from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.runs import protected
 from seqkit.sweeps import study
 from seqkit.sweeps.jobs import Job

@@ -6,11 +6,11 @@ on a GPU.
 
 import torch
 
-from seqkit import processes
-from seqkit.errors import GaveUpError
-from seqkit.meeting import joined
+from seqkit.foundation import processes
+from seqkit.foundation.errors import GaveUpError
+from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.rendezvous import joined
 from seqkit.model.persistent import launch
-from seqkit.ranks import Ranks
 from tests.training.together import made
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from seqkit import recipe_files
 from seqkit.compose import compose
 from seqkit.config import ModelConfig
+from seqkit.foundation import recipe_files
+from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN, count_parameters
-from seqkit.plugins import Catalogue
 from seqkit.training.footprint import TrainingShape, advice, shape_of
 from tests.conftest import Tell, environment
 from tests.warm_python import python

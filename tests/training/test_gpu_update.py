@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.model.execution import Execution
 from seqkit.training import optimizer
 from seqkit.training.optimizer import Updater

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from seqkit.config import OptimizerConfig
-from seqkit.errors import DeviceError, GaveUpError
+from seqkit.foundation.errors import DeviceError, GaveUpError
 from seqkit.model.execution import Execution
 from seqkit.model.persistent import launch
 from tests.training.stepping import GPU, B, T, V, step, trained

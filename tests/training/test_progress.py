@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from seqkit.errors import DivergedError
+from seqkit.foundation.errors import DivergedError
 from seqkit.training.events import Stepped, Trained
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.trainer import Trainer

@@ -2,8 +2,8 @@
 
 import pytest
 
-from seqkit.processes import Place
-from seqkit.ranks import Ranks
+from seqkit.foundation.processes import Place
+from seqkit.foundation.ranks import Ranks
 from seqkit.training.reports import ReportPace
 
 

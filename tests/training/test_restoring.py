@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from seqkit.errors import CheckpointError
+from seqkit.foundation.errors import CheckpointError
 from seqkit.training.events import Event, Stepped, Validated
 from seqkit.training.trainer import Trainer
 from tests.training.test_trainer import trainer

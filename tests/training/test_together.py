@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from seqkit.ranks import ALONE
+from seqkit.foundation.ranks import ALONE
 from tests.conftest import environment, torchrun
 from tests.training.together import LANES, STOP, made, outcome, train
 

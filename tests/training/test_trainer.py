@@ -11,11 +11,11 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.errors import DivergedError
+from seqkit.foundation.errors import DivergedError
+from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.network import Network, State
-from seqkit.ranks import ALONE, Ranks
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import candidates, saved_execution
 from seqkit.training.trainer import Trainer

@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
-from seqkit import device, processes
-from seqkit.device import choose_device
-from seqkit.meeting import joined
-from seqkit.ranks import Ranks
+from seqkit.foundation import device, processes
+from seqkit.foundation.device import choose_device
+from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.rendezvous import joined
 from seqkit.training.events import Stepped, Trained, Validated
 from seqkit.training.trainer import Trainer
 from tests.training.test_restoring import ALL

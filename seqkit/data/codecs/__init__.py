@@ -15,8 +15,8 @@ from typing import Any
 from seqkit.data.codecs.base import TextCodec
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
-from seqkit.errors import DataError, SeqkitError, of_plugin
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import DataError, SeqkitError, of_plugin
+from seqkit.foundation.plugins import Catalogue
 
 __all__ = [
     "Bytes",

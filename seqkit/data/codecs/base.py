@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 

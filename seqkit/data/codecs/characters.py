@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.checking import check_type
 from seqkit.data.codecs.base import TextCodec, checked_symbols
-from seqkit.errors import DataError
+from seqkit.foundation.errors import DataError
+from seqkit.foundation.escaping import character_name
+from seqkit.foundation.settings import check_type
 from seqkit.symbols import Integers, Symbols, symbol_dtype
-from seqkit.visible import character_name
 
 _CODE_POINTS = 0x110000
 _AT_ONCE = 1 << 14  # characters looked up at a time: as many stay in the processor's cache

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.checking import check_type
 from seqkit.config import HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.sound import Frames, Wave, mu_law
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.settings import check_type
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 MOST_LEVELS = 2**16

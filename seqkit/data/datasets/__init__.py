@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from seqkit.console import Progress, unseen
-from seqkit.errors import ConfigError, DataError, SeqkitError, of_plugin
-from seqkit.plugins import Catalogue
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
+from seqkit.foundation.plugins import Catalogue
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit import disk
 from seqkit.data.datasets import Folders, Located
-from seqkit.randomness import uniforms
+from seqkit.foundation import disk
+from seqkit.foundation.randomness import uniforms
 from seqkit.symbols import Floats
 
 SAMPLE_RATE = 16000

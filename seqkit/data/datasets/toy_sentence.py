@@ -1,7 +1,7 @@
 """One sentence, eight times: what the network of docs/cudnn.md is to learn by heart."""
 
-from seqkit import disk
 from seqkit.data.datasets import Folders, Located
+from seqkit.foundation import disk
 
 SENTENCE = "one sentence is all that it has to know.\n"
 TIMES = 8

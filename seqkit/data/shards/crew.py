@@ -4,9 +4,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from seqkit import workers
 from seqkit.data.meter import Meter
 from seqkit.data.shards.tasks import Job, Watch
+from seqkit.foundation import workers
 
 _FEW = 1 << 23  # bytes for which other processes are not worth their start
 T = TypeVar("T")

@@ -15,9 +15,9 @@ from seqkit.data.shards import tasks
 from seqkit.data.shards.crew import Crew
 from seqkit.data.shards.plan import cut_of, plan, size_of
 from seqkit.data.shards.tasks import Counted, Job
-from seqkit.data.texts import pieces_of
-from seqkit.errors import DataError
-from seqkit.plugins import Catalogue
+from seqkit.data.text_encoder import pieces_of
+from seqkit.foundation.errors import DataError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import Integers
 
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from seqkit import disk
-from seqkit.checking import check_section, check_type
 from seqkit.config import DataConfig
-from seqkit.data.stored import StoredSymbols
-from seqkit.data.stored_files import BLOCK, StoredFile
-from seqkit.errors import ConfigError, DataError
+from seqkit.data.symbol_files import BLOCK, StoredFile
+from seqkit.data.symbol_row import StoredSymbols
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.settings import check_section, check_type
 
 INDEX, STARTS = "index.json", "starts.int64"
 JOURNAL = "prepare.jsonl"

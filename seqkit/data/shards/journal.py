@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from seqkit import disk, half_files, room
 from seqkit.data.shards import starts
 from seqkit.data.shards.index import (
     INDEX,
@@ -27,7 +26,8 @@ from seqkit.data.shards.index import (
     read_index,
 )
 from seqkit.data.shards.tasks import Written
-from seqkit.errors import DataError, OutputError
+from seqkit.foundation import disk, disk_space, temporary_files
+from seqkit.foundation.errors import DataError, OutputError
 
 _NAME, _NEXT = JOURNAL, "next"
 _FIRST_FORMAT = 1  # of findings, of journals that name none
@@ -96,7 +96,7 @@ class Journal:
         Raises OutputError.
         """
         done = sum(file.stat().st_size for file in self.place.glob("*.bin"))
-        room.require(self.place, size - done)
+        disk_space.require(self.place, size - done)
 
     def add(self, number: int, written: Written) -> None:
         """A shard stands. Raises OutputError."""
@@ -166,7 +166,7 @@ def claimed(folder: Path, *, overwrite: bool) -> Iterator[None]:
             yield
         finally:
             for place in (folder, folder / _NEXT):
-                for half in place.glob(half_files.PATTERN):
+                for half in place.glob(temporary_files.PATTERN):
                     disk.remove(half)
             if not _size(folder / _NAME):  # nothing was begun
                 disk.remove(folder / _NAME)
@@ -210,7 +210,7 @@ def _names_in(folder: Path) -> list[str]:
 def _is_own(name: str) -> bool:
     """Whether a preparation gives a file this name."""
     known = _SHARD.fullmatch(name) or name in (INDEX, STARTS, _NAME)
-    return bool(known or Path(name).match(half_files.PATTERN))
+    return bool(known or Path(name).match(temporary_files.PATTERN))
 
 
 def _what_is_there(folder: Path) -> str:

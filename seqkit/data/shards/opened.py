@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.data import codecs, remote
 from seqkit.data.codecs import Codec
@@ -11,9 +10,10 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import starts
 from seqkit.data.shards.index import INDEX, REMEDY, Index, is_shards, read_index
 from seqkit.data.shards.settings import as_prepared
-from seqkit.errors import ConfigError, DataError
-from seqkit.plugins import Catalogue
-from seqkit.progress_line import counted
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.wording import counted
 from seqkit.symbols import symbol_dtype
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from seqkit import disk
 from seqkit.config import DataConfig
 from seqkit.data import pipes
 from seqkit.data.bad_files import BadFileError
-from seqkit.data.content import HEAD
+from seqkit.data.file_type import HEAD
 from seqkit.data.files import blocks
-from seqkit.errors import DataError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import DataError
 
 SHARD = 1 << 26
 """Bytes of the source that make a shard; a file of sound is not cut."""

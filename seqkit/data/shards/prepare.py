@@ -8,9 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.console import Progress, unseen
 from seqkit.data import audio_corpus, codecs, corpus_cache, text_corpus, text_hints
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Quantiser
@@ -27,9 +25,11 @@ from seqkit.data.shards.journal import Journal
 from seqkit.data.shards.plan import cut_of, identity, plan, size_of, stamp_of
 from seqkit.data.shards.settings import asked_for, settings_of
 from seqkit.data.shards.tasks import Job, ToWrite, Written
-from seqkit.data.texts import Texts
-from seqkit.errors import ConfigError, DataError
-from seqkit.plugins import Catalogue
+from seqkit.data.text_encoder import Texts
+from seqkit.foundation import disk
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
 _OF_SOUND, _OF_TEXT = 2, 1  # formats of the findings that a journal keeps

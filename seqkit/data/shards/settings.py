@@ -7,7 +7,7 @@ from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Codec, Quantiser
-from seqkit.errors import ConfigError
+from seqkit.foundation.errors import ConfigError
 
 _OF_TEXT = ("encoding", "newline", "unknown", "max_vocabulary")
 _OF_SOUND = ("sample_rate", "channel", "channels", "levels", "symbols_per_sample", "gain")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit import disk
 from seqkit.data.shards.index import REMEDY, STARTS, Index
-from seqkit.errors import DataError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import DataError
 from seqkit.symbols import Integers
 
 _DTYPE = "<i8"

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from seqkit import disk, room
 from seqkit.config import DataConfig
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Codec, Quantiser
@@ -19,9 +18,10 @@ from seqkit.data.recordings import Loudness, Recordings
 from seqkit.data.shards import starts
 from seqkit.data.shards.index import Shard
 from seqkit.data.shards.plan import Work
-from seqkit.data.stored_files import digests
-from seqkit.data.texts import Texts, pieces_of
-from seqkit.errors import DataError
+from seqkit.data.symbol_files import digests
+from seqkit.data.text_encoder import Texts, pieces_of
+from seqkit.foundation import disk, disk_space
+from seqkit.foundation.errors import DataError
 from seqkit.symbols import Integers, symbol_dtype
 
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
@@ -161,7 +161,7 @@ def write(job: Job, task: ToWrite, watch: Watch) -> Written:
         encoder = Texts(job.config, source, codec)
     encoder.bad = job.bad()
     files, sizes = list[tuple[int, int]](), list[int]()
-    told = room.told(job.most, "all shards take")
+    told = disk_space.told(job.most, "all shards take")
     with told, disk.atomic_write(path) as stream:
         for extent in task.work:
             if isinstance(encoder, Recordings):

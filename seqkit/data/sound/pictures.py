@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit import disk
 from seqkit.data.sound import Wave, mel
 from seqkit.data.sound.reader import read_whole
-from seqkit.visible import visible_line
+from seqkit.foundation import disk
+from seqkit.foundation.escaping import visible_line
 
 _DECIBELS = 70  # between the brightest colour and the darkest
 _POINTS = 4000  # of a waveform

@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 import soundfile
 
-from seqkit.data import content
+from seqkit.data import file_type
 from seqkit.data.bad_files import TEXT_HINT, BadFileError
 from seqkit.data.sound import Frames, Wave
 
@@ -155,10 +155,10 @@ def _no_sound(path: Path, error: soundfile.SoundFileError) -> BadFileError:
     """Why a file cannot be opened as sound."""
     try:
         with path.open("rb") as stream:
-            begin = stream.read(content.HEAD)
+            begin = stream.read(file_type.HEAD)
     except OSError as unread:
         return BadFileError.of(path, unread)
-    if begin and content.is_text(begin, "utf-8"):
+    if begin and file_type.is_text(begin, "utf-8"):
         return BadFileError(path, "cannot be read as sound: it is text", TEXT_HINT)
     reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
     return BadFileError(path, f"cannot be read as sound: {reason if begin else 'it is empty'}")

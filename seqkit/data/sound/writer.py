@@ -10,10 +10,10 @@ from typing import Protocol
 import numpy as np
 import soundfile
 
-from seqkit import disk
 from seqkit.data.sound import Frames, Wave
-from seqkit.disk import OutputFile
-from seqkit.errors import OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.disk import OutputFile
+from seqkit.foundation.errors import OutputError
 
 _FORMATS = {
     **{".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG", ".mp3": "MP3"},

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.errors import ConfigError, DeviceError, SeqkitError
+from seqkit.foundation.errors import ConfigError, DeviceError, SeqkitError
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines import cuda_graph, fused
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.generation.sampling import Sampling
 from seqkit.symbols import Integers
 

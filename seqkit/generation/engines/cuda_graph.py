@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from seqkit.device import DTYPES
-from seqkit.errors import ConfigError
+from seqkit.foundation.device import DTYPES
+from seqkit.foundation.errors import ConfigError
 from seqkit.generation.engines.cuda import Rule, copied_out, require_gpu, rule_of
 from seqkit.generation.engines.pytorch import Layers, PreparedStep, score, step
 from seqkit.generation.sampling import Sampling

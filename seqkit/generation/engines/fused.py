@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
-from seqkit.errors import ConfigError, DeviceError
+from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engines.cuda import Copy, Rule, copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many

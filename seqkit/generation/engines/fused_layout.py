@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
-from seqkit.errors import ConfigError, DeviceError
+from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.padding import round_up

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engines.fused_layout import MOST_SYMBOLS, PackedWeights, refuse
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN

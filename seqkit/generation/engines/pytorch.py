@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.foundation.threads import SharedCores
 from seqkit.generation.engine import Stepwise
 from seqkit.generation.sampling import Sampling
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
-from seqkit.threads import SharedCores
 
 _TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from seqkit.errors import DeviceError, GaveUpError
+from seqkit.foundation.errors import DeviceError, GaveUpError
 from seqkit.kernels.nvrtc import HOPPER, Kernel
 from seqkit.model.persistent import tiles
 from seqkit.model.persistent.tiles import Tiling

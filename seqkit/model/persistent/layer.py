@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from seqkit.kernels.beside import Beside
+from seqkit.kernels.side_stream import Beside
 from seqkit.model.cells import LayerWeights, Outputs
 from seqkit.model.padding import TENSOR_CORE
 from seqkit.model.persistent import launch

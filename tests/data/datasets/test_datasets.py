@@ -6,8 +6,8 @@ import pytest
 
 from seqkit.data import datasets, download
 from seqkit.data.datasets import Folders, Located
-from seqkit.errors import ConfigError, DataError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
 from tests.conftest import Write
 
 
@@ -34,7 +34,7 @@ def test_a_faulty_data_set_is_named(body: str, said: str, folders: Folders, writ
     write(
         "faulty_sets.py",
         "from types import SimpleNamespace\n"
-        "from seqkit.errors import DataError\n"
+        "from seqkit.foundation.errors import DataError\n"
         f"def locate(folders):\n    {body}\n"
         "DATASETS = {'letters': SimpleNamespace(locate=locate)}\n",
     )

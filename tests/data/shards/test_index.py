@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.data.shards.index import read_index
-from seqkit.errors import DataError
+from seqkit.foundation.errors import DataError
 from tests.data.shards.conftest import Prepare
 from tests.data.shards.test_opened import rewritten
 

@@ -11,18 +11,18 @@ import pytest
 import soundfile
 import torch
 
-from seqkit import disk
 from seqkit.config import DataConfig
-from seqkit.data import remote, rows
+from seqkit.data import line_documents, remote
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import index as format_of_index
 from seqkit.data.shards import starts
 from seqkit.data.shards.opened import settled
-from seqkit.errors import ConfigError, DataError
 from seqkit.evaluation import baselines
-from seqkit.plugins import Catalogue
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
 from tests.conftest import SENTENCE
 from tests.data.shards.conftest import Prepare
 
@@ -252,7 +252,7 @@ def test_starts_that_are_damaged_altered_or_missing(
 def test_the_index_does_not_grow_with_documents(prepared: Prepare, tmp_path: Path) -> None:
     sizes = []
     for count in (10, 1000):
-        (tmp_path / "rows").write_bytes(rows.line_of("a") * count)
+        (tmp_path / "rows").write_bytes(line_documents.line_of("a") * count)
         prepared(overwrite=True, kind="hf", path=[str(tmp_path / "rows")])
         sizes.append((tmp_path / "shards" / "index.json").stat().st_size)
         assert len(load(tmp_path / "shards").whole.starts) == count
@@ -318,7 +318,7 @@ def test_what_the_index_keeps_of_the_preparation_is_told(
     lines.write_text('{"text": "tea"}\n' * 3)
     data = remote.here(DataConfig(kind="hf", path=[str(lines)]), disk.cache_dir(), print)
     (said,) = told(source=Path(data.path[0]), kind="hf")
-    assert said == "prepared from rows.jsonl: 1 file, 3 documents"
+    assert said == "prepared from line_documents.jsonl: 1 file, 3 documents"
     sounds = tmp_path / "sounds"
     sounds.mkdir()
     for name, level in (("a", 0.5), ("b", 0.5), ("silent", 0.0)):

@@ -13,14 +13,14 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.console import Bar, unseen
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.files import Choice, Search
 from seqkit.data.shards import plan
 from seqkit.data.shards.index import read_index
 from seqkit.data.shards.prepare import prepare
-from seqkit.errors import ConfigError, DataError, OutputError
-from seqkit.plugins import Catalogue
+from seqkit.foundation.console import Bar, unseen
+from seqkit.foundation.errors import ConfigError, DataError, OutputError
+from seqkit.foundation.plugins import Catalogue
 from tests.conftest import SENTENCE, fill_disk
 from tests.data.replacing import replaced
 from tests.data.shards.conftest import Prepare, Small, encoded, read, starts_in

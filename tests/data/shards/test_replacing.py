@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit import disk
 from seqkit.data.shards import journal, starts
 from seqkit.data.shards.index import Index, read_index
-from seqkit.errors import DataError, OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import DataError, OutputError
 from tests.conftest import SENTENCE, fill_disk
 from tests.data.shards.conftest import Prepare, Small, encoded, read
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import remote, rows
-from seqkit.errors import OutputError
+from seqkit.data import line_documents, remote
+from seqkit.foundation.errors import OutputError
 from tests.conftest import fill_disk
 from tests.data.hf_store import COLUMN, store
 from tests.data.shards.conftest import Prepare, encoded, read, starts_in
@@ -40,7 +40,7 @@ def test_a_journal_does_not_grow_with_rows(
 ) -> None:
     sizes = []
     for count in (10, 1000):
-        (tmp_path / "rows").write_bytes(rows.line_of("a") * count)
+        (tmp_path / "rows").write_bytes(line_documents.line_of("a") * count)
         data = {"kind": "hf", "path": [str(tmp_path / "rows")]}
         with monkeypatch.context() as full:
             fill_disk(full, files=".index.json.*")

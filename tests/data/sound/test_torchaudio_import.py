@@ -21,7 +21,7 @@ import sys
 import numpy as np
 from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
-from seqkit.plugins import Catalogue
+from seqkit.foundation.plugins import Catalogue
 
 told = []
 data = DataConfig(kind="audio", path=[sys.argv[1]], sample_rate=8000)

@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from seqkit.data.sound import reader, writer
-from seqkit.errors import OutputError
+from seqkit.foundation.errors import OutputError
 from tests.conftest import fill_disk
 from tests.data.sound.test_reader import RATE, tone
 

@@ -4,11 +4,11 @@ import numpy as np
 import torch
 
 from seqkit.config import ModelConfig
+from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.sampling import Sampling, draw, probabilities
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.randomness import uniforms
 
 RULES = [
     Sampling(1.0, seed=3),

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.errors import ConfigError, DeviceError
+from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import check_engine, choose_engine
 from seqkit.generation.engines.onnx import OnnxEngine

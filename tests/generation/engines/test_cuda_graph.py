@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import TorchEngine

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.errors import DeviceError
+from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engines import fused
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.errors import ConfigError, DeviceError
+from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engines.fused_layout import Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
 from seqkit.model import cells

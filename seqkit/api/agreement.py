@@ -1,0 +1,64 @@
+"""Whether all processes were started for the same command."""
+
+import dataclasses
+
+import torch
+
+from seqkit.config import Config, options
+from seqkit.data import pipes
+from seqkit.data.corpus import Corpus
+from seqkit.foundation import device
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.ranks import Ranks
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.resume import PLACE_KEYS
+
+_OWN_KEYS = PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"}
+"""Keys that may differ: the same data may lie elsewhere, and rank 0 alone writes."""
+
+
+def check_settings(config: Config, ranks: Ranks) -> None:
+    """Compare the settings, and the versions of what computes, with those of rank 0.
+
+    Raises:
+        ConfigError: they differ, or the data is a stream, which one process alone can read.
+    """
+    if ranks.alone:
+        return
+    for path in config.data.path:
+        if pipes.is_pipe(path):
+            raise ConfigError(f"data.path={path}: several processes cannot read one stream")
+    values = dataclasses.asdict(config)
+    settings: dict[str, object] = {}
+    for name, _ in options():
+        group, _, key = name.rpartition(".")
+        settings[name] = values[group][key] if group else values[key]
+    own = {name: value for name, value in settings.items() if name not in _OWN_KEYS}
+    ranks.check_same(device.versions() | own)
+
+
+def check_device(chosen: torch.device, ranks: Ranks) -> None:
+    """Raises ConfigError where a process computes on another kind of device than rank 0.
+
+    On a CPU it computes in as many threads from now on: sums are rounded by their number.
+    """
+    if chosen.type == "cuda":
+        ranks.check_same({"device": torch.cuda.get_device_name(chosen)})
+        return
+    ranks.check_same({"device": chosen.type})
+    if not ranks.alone:
+        torch.set_num_threads(ranks.shared(torch.get_num_threads))
+
+
+def check_data(corpus: Corpus, ranks: Ranks) -> None:
+    """Raises ConfigError where a process has read other data than rank 0."""
+    ranks.check_same({"the data's sha256": corpus.sha256})
+
+
+def check_checkpoint(saved: Checkpoint, ranks: Ranks) -> None:
+    """Raises ConfigError where a process has read another checkpoint than rank 0."""
+    if ranks.alone:
+        return
+    weights = sum(float(values.double().sum()) for values in saved.weights.values())
+    step = saved.metrics.get("step")
+    ranks.check_same({"the checkpoint's step": step, "the sum of its weights": weights})

@@ -1,0 +1,133 @@
+"""The data that a checkpoint is to predict: what is named, or its own, found again."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from seqkit.api import training_data
+from seqkit.config import Config, DataConfig
+from seqkit.data import remote
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.load import load_corpus, recorded_path_problem
+from seqkit.foundation import disk
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.settings import check_section
+from seqkit.runs.checkpoint import Checkpoint
+
+
+def asked_for(
+    config: Config,
+    saved: Checkpoint,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    progress: Progress = unseen,
+) -> tuple[Part, Corpus]:
+    """What a checkpoint is to predict, and the corpus that it is from.
+
+    That is all of `data.path`, or else `part` of the checkpoint's own data.
+
+    Raises:
+        DataError: the data cannot be read, is not found, is another, or has no such part.
+        ConfigError: keys that do not fit the checkpoint.
+    """
+    corpus = corpus_asked_for(config, saved, catalogue, notice, progress)
+    if config.data.path:
+        return corpus.whole, corpus
+    _, validation, test = corpus.split(_recorded_config(saved).split)
+    part = validation if config.part == "validation" else test
+    if not len(part):
+        raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
+    return part, corpus
+
+
+def as_trained(part: Part, corpus: Corpus, saved: Checkpoint) -> Part:
+    """A part of a checkpoint's own data as its training validated on it: without silence."""
+    return training_data.heard(part, corpus, _recorded_config(saved))
+
+
+def corpus_asked_for(
+    config: Config,
+    saved: Checkpoint,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    progress: Progress = unseen,
+) -> Corpus:
+    """`data.path`, or else all of a checkpoint's own data.
+
+    Raises:
+        DataError: the data cannot be read, is not found, or is another.
+        ConfigError: keys that do not fit the checkpoint.
+    """
+    if not config.data.path:
+        if config.data != DataConfig():
+            notice("without data.path the data are read as the checkpoint's own were")
+        return _own_corpus(saved, catalogue, notice, progress)
+    data = remote.settled(config.data, disk.cache_dir(), notice, progress)
+    data = dataclasses.replace(data, max_vocabulary=0)
+    return load_corpus(
+        saved.as_read(data),
+        catalogue=catalogue,
+        notice=notice,
+        codec=saved.codec,
+        trained=saved.config,
+        progress=progress,
+    )
+
+
+def _own_corpus(
+    saved: Checkpoint,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    progress: Progress,
+) -> Corpus:
+    """A checkpoint's own data.
+
+    A data set is looked for in the catalogue, and a path is opened only if what lies there can be
+    the data that was recorded: a checkpoint is somebody else's word.
+
+    Raises:
+        DataError: the data is not found, or is another.
+    """
+    data = remote.kept(_recorded_config(saved), disk.cache_dir())
+    if data.path:
+        problem = recorded_path_problem(data, saved.codec, saved.data)
+    else:
+        known = data.dataset in catalogue.names("datasets")
+        problem = None if known else _unknown_dataset(data.dataset, saved.config)
+    if problem:
+        raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")
+    corpus = load_corpus(
+        data,
+        catalogue=catalogue,
+        notice=notice,
+        codec=saved.codec,
+        samples=saved.of_a_sample,
+        progress=progress,
+    )
+    if corpus.sha256 != saved.data.get("sha256"):
+        raise DataError(
+            f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
+            "(another sha256): give data.path to evaluate other data"
+        )
+    return corpus
+
+
+def _unknown_dataset(name: str, config: Mapping[str, Any]) -> str:
+    """Which plug-in to give: nothing is imported because a checkpoint names it."""
+    given = ",".join(config.get("plugins") or ())
+    hint = f"plugins={given}, as in the training" if given else "plugins=MODULE"
+    return f"data.dataset={name} was not found: install the package that it is from, or give {hint}"
+
+
+def _recorded_config(saved: Checkpoint) -> DataConfig:
+    """The data keys of a training; those of another version of seqkit are passed over."""
+    known = {item.name for item in dataclasses.fields(DataConfig)}
+    try:
+        kept = {key: value for key, value in saved.config["data"].items() if key in known}
+        data = DataConfig(**kept)
+        check_section(data, "data.")
+    except (ConfigError, KeyError, TypeError) as error:
+        raise CheckpointError(f"the checkpoint's data settings cannot be read: {error}") from error
+    return data

@@ -1,0 +1,134 @@
+"""How much what a model makes sounds like its recording: `seqkit.evaluation.spectral`, applied."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Corpus
+from seqkit.data.sound import Wave
+from seqkit.evaluation.spectral import Recording
+from seqkit.foundation.errors import DataError
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.medium import medium_of
+from seqkit.generation.request import Prompt, Request
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.symbols import Integers
+
+_MOST = 600  # seconds of a corpus that are compared with
+_STRETCHES = 20  # that these are taken from, where it is longer
+
+
+def of_model(
+    saved: Checkpoint,
+    request: Request,
+    recording: Recording,
+    chosen: torch.device,
+    notice: Callable[[str], None],
+    watch: Callable[[int], None],
+) -> dict[str, Any]:
+    """How much sounds that a model makes are like a recording: `evaluate protocol=spectral`.
+
+    Args:
+        saved: the model, of sound.
+        request: for as many sounds as are to be measured.
+        recording: see `recording_of`.
+        chosen: where the model runs.
+        notice: told what the engine is.
+        watch: told how many samples of each sound there are by now.
+
+    Raises:
+        DataError: the sounds are too short.
+    """
+    codec = saved.codec
+    assert isinstance(codec, Quantiser)
+    medium = medium_of(codec)
+    prompt = medium.read_prompt(Prompt(), notice)
+    blocks, done = [], 0
+    for block in continue_prompt(saved.build(chosen), codec, prompt, request, notice=notice):
+        blocks.append(block)
+        done += len(block)
+        watch(done)
+    waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
+    return _compare(waves, codec.sample_rate, recording)
+
+
+def recording_of(corpus: Corpus) -> Recording:
+    """The sound of a corpus, to compare with; of a long one some stretches, spread over it.
+
+    Raises:
+        DataError: it is too short, or silent.
+    """
+    codec, symbols = corpus.codec, corpus.whole.symbols
+    assert isinstance(codec, Quantiser)
+    most = _MOST * codec.symbol_rate
+    if len(symbols) > most:
+        length = most // _STRETCHES
+        begins = np.linspace(0, len(symbols) - length, _STRETCHES).astype(int)
+        begins -= begins % codec.phases
+        symbols = np.concatenate([symbols[begin : begin + length] for begin in begins])
+    try:
+        return Recording(codec.decode(symbols), codec.sample_rate)
+    except ValueError as error:
+        raise DataError(f"{corpus.name}: nothing to compare a sound with: {error}") from error
+
+
+def judge_of(corpus: Corpus, prompt: int) -> Callable[[Integers], str]:
+    """What is said of samples, symbols (N,): of sound, how much like the corpus they are.
+
+    The first `prompt` symbols of a sample are left out.
+    """
+    codec = corpus.codec
+    if not isinstance(codec, Quantiser):
+        return lambda symbols: ""
+    rate = codec.sample_rate
+
+    @functools.cache  # made when it is first needed, and once, also where it cannot be
+    def recording() -> Recording | None:
+        try:
+            return recording_of(corpus)
+        except DataError:
+            return None  # too short, or silent
+
+    def judge(symbols: Integers) -> str:
+        whole = recording()
+        if whole is None:
+            return ""
+        made = codec.decode(symbols[prompt:])
+        try:
+            found = whole.measure(made, rate)
+        except ValueError:
+            return ""  # too short to compare
+        own = whole.pieces(len(made) / rate)
+        return (
+            f"spectral measure {found:.3f} (a piece of the recording as long: {own:.3f}; noise: 1)"
+        )
+
+    return judge
+
+
+def _compare(waves: list[Wave], rate: int, recording: Recording) -> dict[str, Any]:
+    """The fields of `evaluate protocol=spectral`: some sounds (N,) beside their recording.
+
+    Raises:
+        DataError: the sounds are too short.
+    """
+    try:
+        found = [recording.measure(wave, rate) for wave in waves]
+    except ValueError as error:
+        raise DataError(f"seconds is too small to compare: {error}") from error
+    halves, pitch_halves = recording.halves()
+    shuffled, pitch_shuffled = recording.shuffled()
+    return {
+        "spectral": float(np.mean(found)),
+        "spectral_spread": max(found) - min(found),
+        "spectral_sounds": found,
+        "spectral_halves": halves,
+        "spectral_shuffled": shuffled,
+        "pitch": float(np.mean([recording.on_pitch(wave, rate) for wave in waves])),
+        "pitch_halves": pitch_halves,
+        "pitch_shuffled": pitch_shuffled,
+    }

@@ -1,0 +1,1 @@
+"""The ground on which every room stands: errors, disk, settings, console, devices, processes."""

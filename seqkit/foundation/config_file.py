@@ -1,0 +1,171 @@
+"""A config as a YAML file, which a run writes, and which is read when the run goes on.
+
+Such a file may come from anywhere. It is data: nothing in it is imported, executed or put into
+another value, and every key and value is checked.
+"""
+
+import dataclasses
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from seqkit.config import Config, check, options
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue, Kind
+from seqkit.foundation.renamed_keys import upgrade
+from seqkit.foundation.settings import nearest
+
+LARGEST = 1 << 20
+"""Bytes of a file that is read; a config takes up about two thousand."""
+_DEEPEST = 3  # a list in a group
+_SHOWN = 5  # unknown keys that a message names
+_LONGEST = 60  # characters of each
+_BREAKS = {*"\x85\u2028\u2029"}  # line ends that PyYAML writes as they are and reads as spaces
+_KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
+"""Keys of which one replaces the others."""
+_FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # where PyYAML was built with libyaml
+_ALWAYS = (b"recipe", b"data", b"model", b"optimizer", b"train")  # what a run's config has
+_OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
+"""Keys that hold for one command line, and not for the next."""
+
+
+def to_yaml(config: Config) -> str:
+    """A config as YAML, every text in it to the letter."""
+    values = dataclasses.asdict(config)
+    text = str(yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
+    if set(text) & _BREAKS:
+        text = str(yaml.safe_dump(values, sort_keys=False))  # with escapes
+    return text
+
+
+def from_yaml(content: bytes, file: str) -> Config:
+    """The config that `to_yaml` wrote, in this version or an older one.
+
+    Raises:
+        ConfigError: the content is none; the message begins with `file`.
+    """
+    values = upgrade(_mapping(content, file))
+    config = Config()
+    try:
+        if unknown := list(_fill(config, values)):
+            raise ConfigError(_unknown(unknown))
+        check(config)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from error
+    return config
+
+
+def has_all_groups(content: bytes) -> bool:
+    """Whether a file has what every config of a run has, in this version or an older one.
+
+    Other programs have files called config.yaml, too.
+    """
+    return all(re.search(rb"^%b:" % name, content, re.MULTILINE) for name in _ALWAYS)
+
+
+def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:
+    """A run's own config with the keys that a command line gives.
+
+    Args:
+        stored: the run's.
+        given: the command line's.
+        keys: those that it gives; its others have their defaults.
+
+    Raises:
+        ConfigError: a group is among them.
+    """
+    groups = {name.partition(".")[0] for name, _ in options() if "." in name}
+    if chosen := groups & {*keys}:
+        raise ConfigError(
+            f"{min(chosen)}=: a group is chosen when a run starts; to go on with a run, give keys "
+            "one by one"
+        )
+    replaced = {key for kin in _KIN if {*kin} & {*keys} for key in kin}
+    for name, _ in options():
+        if name in {*keys, *replaced, *_OF_A_COMMAND}:
+            holder, _, key = name.rpartition(".")
+            source, target = ((getattr(c, holder) if holder else c) for c in (given, stored))
+            setattr(target, key, getattr(source, key))
+    return stored
+
+
+def check_plugins(stored: Config, catalogue: Catalogue) -> None:
+    """Raise ConfigError where a run uses plug-ins that are not given: its file imports nothing."""
+    lacking = [module for module in stored.plugins if module not in catalogue.modules]
+    used: list[tuple[str, Kind, str]] = [("data.codec", "codecs", stored.data.codec)]
+    if not stored.data.path:
+        used.append(("data.dataset", "datasets", stored.data.dataset))
+    for key, kind, name in used:
+        if lacking and name not in ("", "auto") and name not in catalogue.names(kind):
+            raise ConfigError(
+                f"{key}={name}, which the run uses, was not found: "
+                f"give plugins={','.join(stored.plugins)} again"
+            )
+
+
+def explain(error: yaml.YAMLError, file: str) -> str:
+    """What is wrong with a file of YAML, in a line."""
+    where = getattr(error, "problem_mark", None)
+    line = f", line {where.line + 1}" if where else ""
+    reason = getattr(error, "problem", None) or getattr(error, "reason", None)
+    return f"{file}{line}: not valid YAML: {reason or 'it cannot be parsed'}"
+
+
+def _mapping(content: bytes, file: str) -> Mapping[str, Any]:
+    """The mapping of keys to plain values in a file. Raises ConfigError."""
+    try:
+        text = content.decode()
+        try:
+            values = _plain(text, file, _FAST)
+        except yaml.YAMLError:  # of which the other one tells more
+            values = _plain(text, file, yaml.SafeLoader)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: not UTF-8") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(explain(error, file)) from error
+    except ValueError as error:  # a date that is none, a number of thousands of digits
+        raise ConfigError(f"{file}: it cannot be parsed") from error
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{file}: it holds no keys and values")
+    return values
+
+
+def _plain(text: str, file: str, loader: Any) -> Any:
+    """What YAML means. Raises YAMLError, and ConfigError for aliases and deep nesting.
+
+    Of these a little may mean years of work.
+    """
+    depth = 0
+    for event in yaml.parse(text, loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or depth > _DEEPEST:
+            raise ConfigError(f"{file}: it holds more than keys and plain values")
+    return yaml.load(text, loader)
+
+
+def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
+    """Set the fields of a dataclass, and yield the keys that are none. Raises ConfigError."""
+    fields = {item.name: item.type for item in dataclasses.fields(section)}
+    for key, value in values.items():
+        if key not in fields:
+            yield prefix + str(key)
+        elif not dataclasses.is_dataclass(fields[key]):
+            texts = value if isinstance(value, list) else [value]
+            if any("\0" in text for text in texts if isinstance(text, str)):
+                raise ConfigError(f"{prefix}{key}: it contains a NUL character")
+            setattr(section, key, value)
+        elif isinstance(value, Mapping):
+            yield from _fill(getattr(section, key), value, f"{key}.")
+        else:
+            raise ConfigError(f"{key}: expected keys and values, got {type(value).__name__}")
+
+
+def _unknown(keys: list[str]) -> str:
+    shown = [key if len(key) <= _LONGEST else f"{key[:_LONGEST]}…" for key in keys[:_SHOWN]]
+    if len(keys) == 1:
+        return f"unknown key {shown[0]}{nearest(shown[0], [name for name, _ in options()])}"
+    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+    return f"unknown keys {', '.join(shown)}{more}"

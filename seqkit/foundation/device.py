@@ -1,0 +1,187 @@
+"""Choosing a device, and the precision that suits it."""
+
+import contextlib
+import ctypes
+import os
+import platform
+from collections.abc import Callable, Iterator
+
+import torch
+
+import seqkit
+from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.foundation.processes import Place
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+"""The names of precisions."""
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt, from malloc.h
+_LARGE = 1 << 30  # bytes
+
+
+_FULL = "Another program fills the GPU (nvidia-smi tells which): end it, or give device=cpu"
+_NO_MEMORY = (  # in messages of errors that are no OutOfMemoryError
+    *("can't allocate memory", "Storage size calculation overflowed"),
+    *("CUDA error: out of memory", "STATUS_ALLOC_FAILED"),
+)
+
+
+def choose_device(name: str) -> torch.device:
+    """The device for auto, cpu, cuda or cuda:N.
+
+    Raises:
+        ConfigError: any other name.
+        DeviceError: no such GPU, or one whose results cannot be trusted.
+    """
+    if name == "auto":
+        if torch.cuda.is_available():
+            return _on(torch.device("cuda", 0))
+        return torch.device("cpu")
+    kind, _, number = name.partition(":")
+    if kind == "mps":
+        raise DeviceError(
+            f"device={name}: PyTorch's LSTM has given wrong results on Apple's GPUs, without an "
+            "error: give device=cpu"
+        )
+    if kind == "cpu" and not number:
+        return torch.device("cpu")
+    if kind != "cuda" or (":" in name and not number.isdecimal()):
+        raise ConfigError(f"device={name}: choose auto, cpu, cuda or cuda:N")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    index = int(number or 0)
+    if index >= count:
+        found = f"{count} GPU(s), cuda:0 to cuda:{count - 1}," if count else "no GPU"
+        raise DeviceError(f"device={name}: PyTorch finds {found} on this machine; try device=auto")
+    return _on(torch.device("cuda", index))
+
+
+def own(name: str, place: Place) -> str:
+    """The name of this process's device, where several processes share the GPUs of a machine.
+
+    Raises:
+        ConfigError: one GPU for all of them.
+        DeviceError: fewer GPUs than processes.
+    """
+    if place.size == 1 or name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
+        return name
+    if name.startswith("cuda:") and place.local_size > 1:
+        raise ConfigError(
+            f"device={name}: {place.local_size} processes on this machine take a GPU each: leave "
+            "it out"
+        )
+    if name not in ("auto", "cuda"):
+        return name
+    count = torch.cuda.device_count()
+    if count < place.local_size:
+        raise DeviceError(
+            f"{place.local_size} processes on this machine and {count} GPU(s): give "
+            f"--nproc-per-node={count}, or device=cpu"
+        )
+    return f"cuda:{place.local_rank}"
+
+
+def _on(device: torch.device) -> torch.device:
+    """Make a GPU the current one, and fp32 mean fp32 on it: PyTorch's LSTM would use TF32."""
+    with memory_errors(lambda: _FULL):
+        torch.cuda.set_device(device)
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    return device
+
+
+def describe(device: torch.device, place: Place | None = None) -> str:
+    """The device in words, for logs and summaries; with a `place`, those of all processes."""
+    threads = torch.get_num_threads()
+    own = f"cpu ({threads} thread{'s' if threads > 1 else ''})"
+    if device.type == "cuda":
+        own = torch.cuda.get_device_name(device)
+    return own if place is None or place.size == 1 else f"{place.size} × {own}"
+
+
+def versions() -> dict[str, str]:
+    """The versions of what computes."""
+    return {
+        "seqkit": seqkit.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def has_fast_bf16() -> bool:
+    """Whether this processor multiplies bfloat16 in hardware."""
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def choose_precision(name: str, device: torch.device) -> str:
+    """fp32, bf16 or fp16; auto takes the one in which the device runs an LSTM fastest.
+
+    cuDNN's persistent LSTM kernels are fp16 only. Processors with AVX512-BF16 or AMX multiply bf16
+    about twice as fast as fp32; others only emulate it.
+
+    Raises:
+        ConfigError: fp16 on a CPU.
+    """
+    if name == "auto":
+        return "fp16" if device.type == "cuda" else "bf16" if has_fast_bf16() else "fp32"
+    if name == "fp16" and device.type == "cpu":
+        raise ConfigError("train.precision=fp16: a CPU trains in bf16 or fp32")
+    return name
+
+
+def candidate_precisions(name: str, device: torch.device) -> list[str]:
+    """The precisions a training may choose from, the plainest first: see `choose_precision`."""
+    chosen = choose_precision(name, device)
+    return ["fp16", "bf16"] if name == "auto" and device.type == "cuda" else [chosen]
+
+
+def set_deterministic(wanted: bool) -> None:
+    """Use only operations that repeat to the bit, or any. Call it before anything runs on a GPU."""
+    if wanted:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    if (
+        wanted != torch.are_deterministic_algorithms_enabled()
+    ):  # PyTorch imports its compiler for it
+        torch.use_deterministic_algorithms(wanted)
+
+
+@contextlib.contextmanager
+def settings_of_training(device: torch.device, deterministic: bool) -> Iterator[None]:
+    """Set this process up for training, and give it back as it was.
+
+    The C library goes on keeping freed memory on a CPU: that cannot be taken back.
+    """
+    before = torch.are_deterministic_algorithms_enabled()
+    set_deterministic(deterministic or before)
+    if device.type == "cpu":
+        _keep_memory()
+    try:
+        yield
+    finally:
+        set_deterministic(before)
+
+
+def _keep_memory() -> None:
+    """Let glibc keep memory that is freed.
+
+    By default it returns large blocks to the kernel. A training step on a CPU asks for the same
+    blocks again, and the kernel zeroes every page of them: up to half of the step's time.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        # A glibc that refuses the first option does better without the second, too.
+        if library.mallopt(_MMAP_THRESHOLD, _LARGE):
+            library.mallopt(_TRIM_THRESHOLD, _LARGE)
+
+
+@contextlib.contextmanager
+def memory_errors(advice: Callable[[], str]) -> Iterator[None]:
+    """Turn PyTorch's out-of-memory errors into a DeviceError that says what to do."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        # The rest of the message is about the allocator.
+        asked = str(error).splitlines()[0].partition(" Including non-PyTorch")[0]
+        raise DeviceError(f"out of memory: {asked} {advice()}") from error
+    except RuntimeError as error:
+        if not any(sign in str(error) for sign in _NO_MEMORY):
+            raise
+        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice()}") from error

@@ -1,0 +1,330 @@
+"""Where things are, and the one door to the disk: everything that seqkit writes goes through here.
+
+A file is whole or absent (`atomic_write`), grows while it can already be read (`create`, `append`),
+or is moved and removed by name. Every failure is an OutputError that names the file.
+"""
+
+import contextlib
+import functools
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Self
+
+from seqkit.foundation import disk_space, temporary_files
+from seqkit.foundation.errors import OutputError
+
+
+def cache_dir() -> Path:
+    """The folder for downloads and encoded data: SEQKIT_CACHE_DIR, or the user's cache."""
+    if chosen := os.environ.get("SEQKIT_CACHE_DIR"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "seqkit"
+
+
+def config_dir(name: str) -> Path:
+    """The folder `conf` or `recipes`: inside the installed package, else beside it (a checkout)."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name
+
+
+def describe(error: OSError) -> str:
+    """The operating system's reason in a few words, without the path that it repeats."""
+    return (error.strerror or str(error)).lower()
+
+
+def open_file(path: Path, mode: str) -> IO[bytes]:
+    """Open a file for writing: every stream below comes from here, so tests can let it fail.
+
+    What is added to ("ab") is the file itself, never what a link leads to.
+    """
+    itself = getattr(os, "O_NOFOLLOW", 0) if mode == "ab" else 0
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags | itself, 0o666))
+
+
+class OutputFile:
+    """A file that is being written; whatever fails is an OutputError that names it."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        """`path` is the name that people know, which may not be the stream's own."""
+        self._stream = stream
+        self._path = path
+
+    def write(self, content: bytes | memoryview) -> int:
+        """Append bytes: how many. Raises OutputError."""
+        with _failures(self._path):
+            return self._stream.write(content)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place in the file. Raises OutputError."""
+        with _failures(self._path):
+            return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The place in the file. Raises OutputError."""
+        with _failures(self._path):
+            return self._stream.tell()
+
+    def truncate(self) -> None:
+        """End the file at this place. Raises OutputError."""
+        with _failures(self._path):
+            self._stream.truncate()
+
+    def flush(self) -> None:
+        """Hand on what is buffered. Raises OutputError."""
+        with _failures(self._path):
+            self._stream.flush()
+
+    def sync(self) -> None:
+        """Wait until everything is on the disk. Raises OutputError."""
+        with _failures(self._path):
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+
+    def renew(self) -> None:
+        """Give the file the time stamp of now. Raises OutputError."""
+        with _failures(self._path):
+            os.utime(self._stream.fileno() if os.name == "posix" else self._path)
+
+    def fileno(self) -> int:
+        """The operating system's number. Raises OutputError."""
+        with _failures(self._path):
+            return self._stream.fileno()
+
+    def close(self) -> None:
+        """Close the file. Raises OutputError."""
+        with _failures(self._path):
+            self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[OutputFile]:
+    """Open a temporary file beside `path` that takes its place, synced, when the block ends well.
+
+    Readers see the old file or the whole new one, whatever happens in between.
+
+    Args:
+        path: the file; folders above it are made.
+        overwrite: whether it may take the place of another.
+        size: how many bytes it will have, if that is known: they have to be free.
+
+    Raises:
+        OutputError: it cannot be written, or is there at the end and `overwrite` is false.
+    """
+    with scratch(path, size) as (stream, temporary):
+        yield stream
+        stream.sync()
+        if os.name != "posix":  # where an open file keeps its name
+            stream.close()
+        with _failures(path):
+            if overwrite:
+                temporary.replace(path)
+            else:
+                _rename_to_new(temporary, path)
+            _sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
+    """A new file beside `path`, and its name, for as long as the block lasts.
+
+    It is removed when the block ends; after a kill, by the next process that writes there.
+
+    Args:
+        path: what the file is for, told when it cannot be written; folders above it are made.
+        size: as in `atomic_write`.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with _failures(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        clear_halves(path.parent.absolute())
+    if size:
+        disk_space.require(path, size)
+
+    with contextlib.ExitStack() as stack:
+        held = False
+        while not held:
+            temporary = temporary_files.name_for(path)
+            stack.callback(_unlink, temporary)  # also if a signal comes while it is made
+            with _failures(path):
+                stream = OutputFile(open_file(temporary, "xb"), path)
+            stack.enter_context(stream)
+            with _failures(path):
+                held = temporary_files.hold(stream.fileno())
+        yield stream, temporary
+
+
+@functools.cache  # once a process: of its own files it leaves none
+def clear_halves(folder: Path) -> None:
+    """Remove from a folder, an absolute path, what killed processes were writing, if it can."""
+    for path in temporary_files.dead(folder):
+        if path.is_dir():
+            remove_folder(path)
+        else:
+            _unlink(path)
+
+
+def create(path: Path, overwrite: bool = False) -> OutputFile:
+    """A new file that can be read while it grows; a file that was there stays under other names.
+
+    Raises OutputError where it cannot be written, or is there and `overwrite` is false.
+    """
+    with _failures(path):
+        if overwrite:
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(FileExistsError):
+            return OutputFile(open_file(path, "wb" if overwrite else "xb"), path)
+    raise exists_error(path)
+
+
+def reopen(path: Path) -> OutputFile:
+    """A file to be written anew or left as it is, made if it is not there. Raises OutputError."""
+    with _failures(path):
+        return OutputFile(open_file(path, "ab"), path)
+
+
+def reserve(paths: Sequence[Path]) -> bool:
+    """Make empty files, if none of the names is taken; whether that is so. Raises OutputError."""
+    made: list[Path] = []
+    for path in paths:
+        with _failures(path):
+            try:
+                open_file(path, "xb").close()
+            except FileExistsError:
+                for other in made:
+                    remove(other)
+                return False
+        made.append(path)
+    return True
+
+
+def append(path: Path, text: str, check: Callable[[], object] = lambda: None) -> None:
+    """Add a line or more to a file, open while `check` may refuse. Raises OutputError."""
+    with _failures(path), open_file(path, "ab") as stream:
+        check()
+        stream.write(text.encode("utf-8", "surrogateescape"))  # file names may be no UTF-8
+
+
+def make_folder(path: Path, new: bool = False) -> None:
+    """Make a folder and those above it.
+
+    Raises:
+        FileExistsError: with `new`, if it is there.
+        OutputError: it cannot be made.
+    """
+    with _failures(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(exist_ok=not new)
+    except OSError as error:
+        if new and isinstance(error, FileExistsError):
+            raise
+        with _failures(path):
+            raise
+
+
+def try_folder(place: Path) -> None:
+    """Make a folder in a folder, and remove it. Raises OSError where none can be made."""
+    trial = temporary_files.name_for(place / "trial")
+    trial.mkdir()
+    remove_folder(trial)  # or another process did, for one that was killed
+
+
+def rename(source: Path, target: Path) -> None:
+    """Give a file or folder another name, in the place of what has it. Raises OutputError."""
+    with _failures(target):
+        source.replace(target)
+
+
+def rename_within(
+    folder: Path, source: str, target: str, check: Callable[[], object] = lambda: None
+) -> None:
+    """As `rename`, of a file of a folder, which is open while `check` may refuse.
+
+    What has the folder's name by the time of the rename does not matter. Raises OutputError.
+    """
+    if os.name != "posix":  # where folders cannot be opened
+        check()
+        rename(folder / source, folder / target)
+        return
+    with _failures(folder / target):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            check()
+            os.replace(source, target, src_dir_fd=handle, dst_dir_fd=handle)
+        finally:
+            os.close(handle)
+
+
+def keep_as(source: Path, target: Path) -> None:
+    """Give a file, which is to be replaced, another name that nothing has. Raises OutputError.
+
+    Until then it has both names, unless the file system has no hard links.
+    """
+    with _failures(target):
+        _rename_to_new(source, target)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if it is there. Raises OutputError."""
+    with _failures(path):
+        path.unlink(missing_ok=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder with all that is in it, as far as that goes."""
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _unlink(path: Path) -> None:
+    """Remove a file, if that can be done."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _failures(path: Path) -> Iterator[None]:
+    """Say of an operating system's error what could not be written, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        in_cache = cache_dir() in path.parents
+        hint = ": name another folder for the cache with SEQKIT_CACHE_DIR" if in_cache else ""
+        raise OutputError(f"cannot write {path}: {describe(error)}{hint}") from error
+
+
+def _rename_to_new(source: Path, target: Path) -> None:
+    """Give a file another name, which nothing has yet; its old one may remain, too."""
+    try:
+        os.link(source, target)  # unlike a rename, it replaces nothing
+    except FileExistsError as error:
+        raise exists_error(target) from error
+    except OSError:  # a file system without hard links
+        create(target).close()
+        source.replace(target)
+
+
+def exists_error(path: Path) -> OutputError:
+    """What is raised for a file that must not be replaced unasked."""
+    return OutputError(f"{path} exists: give another out, or overwrite=true")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable, where folders can be opened (POSIX)."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

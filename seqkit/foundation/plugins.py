@@ -1,0 +1,274 @@
+"""What can be named: data sets, codecs and recipes, seqkit's own and those of plug-ins.
+
+A plug-in is an installed package with entry points in the groups `seqkit.datasets`,
+`seqkit.codecs` and `seqkit.recipes`, or a module that the user gives as `plugins=my.module`, with
+the mappings DATASETS and CODECS and the folder RECIPES (docs/plugins.md). seqkit's own are found
+by the same code. Nothing is registered: a `Catalogue` is a value that is handed down.
+"""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
+
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, of_plugin
+from seqkit.foundation.settings import check_list
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
+Kind = Literal["datasets", "codecs", "recipes"]
+
+_KINDS: dict[Kind, str] = {"datasets": "data set", "codecs": "codec", "recipes": "recipe"}
+_OWN_CODECS = {
+    "bytes": "seqkit.data.codecs.characters:Bytes",
+    "characters": "seqkit.data.codecs.characters:Characters",
+    "linear": "seqkit.data.codecs.quantisers:Linear",
+    "mu_law": "seqkit.data.codecs.quantisers:MuLaw",
+}
+_CODEC_BASES = {
+    "seqkit.data.codecs:TextCodec": ("text", "bytes"),
+    "seqkit.data.codecs:Quantiser": ("audio",),
+}
+_DATASETS = Path(__file__).parents[1] / "data" / "datasets"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name, where it comes from (in words), and how to get what it names.
+
+    load: raises any exception; a recipe's gives the path of its file.
+    """
+
+    name: str
+    source: str
+    load: Callable[[], object]
+
+
+class Catalogue:
+    """All that can be named: seqkit's own, installed packages' and the user's modules'.
+
+    Installed plug-ins are imported when something of theirs is used; the user's modules at once.
+    """
+
+    def __init__(self, modules: Sequence[str] = ()) -> None:
+        """`modules` are those of `plugins=`.
+
+        Raises:
+            ConfigError: `modules` is no list of names; a module cannot be imported, holds
+                something of a wrong type, or a name that is taken.
+        """
+        check_list("plugins", modules, str)
+        self.modules: tuple[str, ...] = ()
+        self._found: dict[Kind, list[Entry]] = {}
+        self._add(modules)
+
+    def extended(self, modules: Sequence[str]) -> "Catalogue":
+        """The same with the user's modules that are not in it yet. Raises ConfigError."""
+        wider = Catalogue()
+        wider.modules = self.modules
+        wider._found = {kind: list(entries) for kind, entries in self._found.items()}
+        wider._add([name for name in modules if name not in self.modules])
+        return wider
+
+    def _add(self, modules: Sequence[str]) -> None:
+        given = [(name, _import(name)) for name in dict.fromkeys(modules)]
+        self.modules += tuple(name for name, _ in given)
+        for kind in _KINDS if given else ():
+            entries = self.entries(kind)
+            new = [x for name, module in given for x in _entries_of(kind, module, name)]
+            for entry in new:
+                if taken := [x.source for x in entries if x.name == entry.name]:
+                    raise ConfigError(
+                        f"{entry.source}: the {_KINDS[kind]} {entry.name} is also in {taken[-1]}: "
+                        "give it another name"
+                    )
+                _load(kind, entry)
+                entries.append(entry)
+
+    def names(self, kind: Kind) -> list[str]:
+        """All names of a kind, sorted."""
+        return sorted({entry.name for entry in self.entries(kind)})
+
+    def find(self, kind: Kind, name: str) -> Any:
+        """What a name stands for.
+
+        Returns:
+            For datasets an object with `locate`, for codecs a class, for recipes a YAML file's
+            path.
+
+        Raises:
+            ConfigError: nothing has the name, two plug-ins have it, or its plug-in fails.
+        """
+        found = [entry for entry in self.entries(kind) if entry.name == name]
+        what = _KINDS[kind]
+        if not found:
+            raise ConfigError(
+                f"no {what} named {name}: there are {', '.join(self.names(kind))}, and those of "
+                "your own from an installed package or plugins=MODULE"
+            )
+        if len(found) > 1:
+            sources = " and in ".join(entry.source for entry in found)
+            raise ConfigError(f"the {what} {name} is in {sources}: uninstall one of them")
+        return _load(kind, found[0])
+
+    def entries(self, kind: Kind) -> list[Entry]:
+        """Every name of a kind with its source; a name may come twice."""
+        if kind not in self._found:
+            self._found[kind] = [*_own(kind), *_installed(kind, self._select)]
+        return self._found[kind]
+
+    @cached_property
+    def _select(self) -> "Callable[..., EntryPoints]":
+        """Chooses among the entry points of all installed packages; to read those takes 3 ms."""
+        from importlib.metadata import entry_points  # takes 20 ms
+
+        return entry_points().select
+
+
+def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The arguments without `plugins=`, and the modules that it names.
+
+    Several are given as `a,b`, as `[a,b]`, or one by one. Raises ConfigError.
+    """
+    others: list[str] = []
+    modules: list[str] = []
+    for argument in arguments:
+        key, sign, value = argument.partition("=")
+        if key != "plugins" or not sign:
+            others.append(argument)
+            continue
+        given = [module.strip() for module in value.removeprefix("[").removesuffix("]").split(",")]
+        if not all(given):
+            raise ConfigError(f"{argument}: give the names of modules, as in plugins=my_module")
+        modules += given
+    return others, list(dict.fromkeys(modules))
+
+
+def _own(kind: Kind) -> list[Entry]:
+    if kind == "recipes":
+        return _in_folder(disk.config_dir("recipes"), "seqkit")
+    if kind == "codecs":
+        values = _OWN_CODECS
+    else:
+        names = sorted(file.stem for file in _DATASETS.glob("[a-z]*.py"))
+        values = {name: f"seqkit.data.datasets.{name}" for name in names}
+    return [Entry(name, "seqkit", partial(_resolve, value)) for name, value in values.items()]
+
+
+def _installed(kind: Kind, select: "Callable[..., EntryPoints]") -> list[Entry]:
+    found = []
+    folders = set()  # several entry points may name the same one
+    for point in select(group=f"seqkit.{kind}"):
+        source = f"the package {point.dist.name if point.dist else point.value}"
+        if kind != "recipes":
+            found.append(Entry(point.name, source, point.load))
+        elif folder := _package_folder(point.value):
+            if folder.resolve() not in folders:
+                found += _in_folder(folder, source)
+            folders.add(folder.resolve())
+        else:
+            found.append(Entry(point.name, source, partial(_missing_folder, point.value)))
+    return found
+
+
+def _entries_of(kind: Kind, module: ModuleType, name: str) -> list[Entry]:
+    """What the user's module of that name has of a kind. Raises ConfigError."""
+    source = f"plugins={name}"
+    attribute = kind.upper()
+    value = getattr(module, attribute, None)
+    if value is None:
+        if not any(hasattr(module, other.upper()) for other in _KINDS):
+            raise ConfigError(f"{source}: the module has no DATASETS, CODECS or RECIPES")
+        return []
+    if kind == "recipes":
+        if not isinstance(value, str | Path):
+            raise ConfigError(f"{source}: {attribute} is a {type(value).__name__}, not a folder")
+        folder = Path(module.__file__ or "").parent / value
+        if not folder.is_dir():
+            raise ConfigError(f"{source}: {attribute}: no such folder: {folder}")
+        return _in_folder(folder, source)
+    if not isinstance(value, Mapping) or not all(name and isinstance(name, str) for name in value):
+        raise ConfigError(f"{source}: {attribute} is not a mapping of names to objects")
+    return [Entry(name, source, partial(_given, item)) for name, item in value.items()]
+
+
+def _in_folder(folder: Path, source: str) -> list[Entry]:
+    files = sorted(file for file in folder.glob("*.yaml") if file.is_file())
+    return [Entry(file.stem, source, partial(_given, file)) for file in files]
+
+
+def _load(kind: Kind, entry: Entry) -> Any:
+    """What an entry names, checked. Raises ConfigError with the plug-in's name."""
+    label = f"the {_KINDS[kind]} {entry.name} of {entry.source}"
+    try:
+        found = entry.load()
+    except (Exception, SystemExit) as error:
+        raise ConfigError(f"{label} cannot be loaded: {of_plugin(error)}") from error
+    if fault := _fault(kind, entry.name, found):
+        raise ConfigError(f"{label} {fault}")
+    return found
+
+
+def _fault(kind: Kind, name: str, found: Any) -> str | None:
+    """What is wrong with an object under a name, if anything is."""
+    if kind == "datasets":
+        fits = callable(getattr(found, "locate", None)) and not isinstance(found, type)
+        return None if fits else "has no function locate(folders)"
+    if kind == "codecs":
+        if not isinstance(found, type) or not any(
+            issubclass(found, _resolve(base)) and found.kind in kinds  # type: ignore[attr-defined]
+            for base, kinds in _CODEC_BASES.items()
+        ):
+            return "is not a subclass of TextCodec or Quantiser (seqkit.data.codecs)"
+        if lacking := sorted(getattr(found, "__abstractmethods__", ())):
+            return f"lacks {', '.join(lacking)}"
+        if getattr(found, "name", None) != name:
+            return f"calls itself {getattr(found, 'name', None)!r}: the two names must be the same"
+    return None
+
+
+def _import(name: str) -> ModuleType:
+    """A module of the user's, from the current folder too. Raises ConfigError."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ConfigError(f"plugins={name}: not the name of a module, such as my_package.my_module")
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:  # the console script has not put it there
+        sys.path.append(here)
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise ConfigError(f"plugins={name}: cannot be imported: {of_plugin(error)}") from error
+
+
+def _resolve(value: str) -> Any:
+    """The object that an entry point's `module` or `module:name` means."""
+    module, _, name = value.partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, name) if name else found
+
+
+def _package_folder(value: str) -> Path | None:
+    """The folder of `package.folder`; nothing is imported."""
+    top, *inner = value.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    places = (spec.submodule_search_locations or ()) if spec else ()
+    folders = (Path(place, *inner) for place in places)
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def _given(value: object) -> object:
+    return value
+
+
+def _missing_folder(value: str) -> object:
+    raise FileNotFoundError(f"no folder {value}")

@@ -1,0 +1,258 @@
+"""The processes of one command: what they add up, share and agree on.
+
+Only this file and `meeting.py` know torch.distributed. Tensors on a GPU are added up by NCCL, which
+a CUDA graph records; everything else goes over gloo, which fails at once where a process has ended,
+and which no GPU waits for.
+"""
+
+import contextlib
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.distributed_c10d import Store
+
+from seqkit.foundation.errors import (
+    ConfigError,
+    InterruptedRunError,
+    LostProcessError,
+    SeqkitError,
+    StoppedError,
+)
+from seqkit.foundation.processes import Place
+
+_FAILURE = "failure"  # in the store: what a process that does not lead ended with
+_PACE = 2e-4  # seconds between looks at a GPU
+_PATIENCE = 1.0  # seconds of waiting for a GPU until a process asks whether the others live
+_TRIALS = 5  # questions that are timed
+_GRACE = 2.0  # seconds in which the launcher is to see which process ended first
+_COMMON = (StoppedError, InterruptedRunError, LostProcessError)  # no process's own failure
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+class Ranks:
+    """The processes of one command, as one of them sees it.
+
+    All of them call the same methods in the same order. Alone, a process agrees with itself: every
+    method returns at once.
+    """
+
+    def __init__(self, place: Place, store: Store | None = None, advice: str = "") -> None:
+        """Args:
+        place: of this process.
+        store: holds what a process leaves for the others when it ends; None if it is alone.
+        advice: what the user can do when another process has ended.
+        """
+        self.place = place
+        self._store = store
+        self._advice: Callable[[], str] = lambda: advice
+        self._is_begun = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other process."""
+        return self.place.size == 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process is the one that writes and speaks."""
+        return self.place.leads
+
+    def advise(self, advice: Callable[[], str]) -> None:
+        """Have it called from now on when another process has ended: what the user can do then.
+
+        The work has begun: there is something to go on with, also where a process has failed.
+        """
+        if not self.alone:
+            self._advice, self._is_begun = advice, True
+
+    def sum(self, values: Tensor) -> None:
+        """Add up a tensor over all processes, in place. A CUDA graph can record it on a GPU."""
+        self._reduce(values, dist.ReduceOp.SUM)
+
+    def max(self, values: Tensor) -> None:
+        """Make every number the largest that a process has in its place; otherwise as `sum`."""
+        self._reduce(values, dist.ReduceOp.MAX)
+
+    def settle(self, device: torch.device) -> None:
+        """Wait until every process's device is done, for as long as all processes live.
+
+        A GPU waits for ever for a sum with a process that has ended: who waits for the GPU must not
+        wait with it. On a CPU there is nothing to wait for.
+        """
+        if self.alone or device.type != "cuda":
+            return
+        done = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        done.record()
+        waiting = True
+        while waiting:
+            until = time.monotonic() + _PATIENCE
+            while not done.query() and time.monotonic() < until:  # type: ignore[no-untyped-call]
+                time.sleep(_PACE)
+            waiting = bool(self._largest(int(not done.query())))  # type: ignore[no-untyped-call]
+
+    def question_time(self) -> float:
+        """Seconds that it takes the processes to ask each other something, as this one sees it."""
+        times = []
+        for _ in range(_TRIALS):
+            begun = time.perf_counter()
+            self._meet()
+            times.append(time.perf_counter() - begun)
+        return statistics.median(times)
+
+    def first(self, value: T | None) -> T | None:
+        """The value of the lowest rank that has one."""
+        if self.alone:
+            return value
+        size, rank = self.place.size, self.place.rank
+        found = size - self._largest(0 if value is None else size - rank)
+        return None if found == size else self._from(found, value)
+
+    def shared(self, make: Callable[[], T]) -> T:
+        """What `make` returns on rank 0; it is called nowhere else."""
+        if self.alone:
+            return make()
+        return self._from(0, make() if self.leads else None)  # type: ignore[return-value]
+
+    def clock(self) -> float:
+        """Seconds that never go back, the same for all."""
+        if self.alone:
+            return time.monotonic()
+        seconds = torch.tensor(time.monotonic(), dtype=torch.float64)
+        with self._others_alive():
+            dist.broadcast(seconds, src=0)
+        return float(seconds)
+
+    def totals(self, values: list[float]) -> list[float]:
+        """Each of the values, added up over all processes."""
+        if self.alone:
+            return values
+        both = torch.tensor(values, dtype=torch.float64)
+        self.sum(both)
+        return [float(value) for value in both]
+
+    def gathered(self, values: Tensor, sizes: list[int]) -> Tensor:
+        """Tensors (L, n, H) of all processes, side by side on the CPU; `sizes` has each one's n."""
+        if self.alone:
+            return values
+        own = torch.zeros(values.shape[0], max(sizes), values.shape[2], dtype=values.dtype)
+        own[:, : values.shape[1]] = values
+        parts = [torch.empty_like(own) for _ in sizes]
+        with self._others_alive():
+            dist.all_gather(parts, own)
+        return torch.cat([part[:, :size] for part, size in zip(parts, sizes, strict=True)], dim=1)
+
+    def merged(self, own: dict[K, T]) -> dict[K, T]:
+        """What all processes have, each under keys of its own; tensors are on the CPU."""
+        if self.alone:
+            return own
+        return {key: value for part in self._objects(own) for key, value in part.items()}
+
+    def rounds(self, items: Iterator[T]) -> Iterator[T | None]:
+        """One item a round, until every process had all of its own; None where it has no more."""
+        if self.alone:
+            yield from items
+            return
+        while True:
+            item = next(items, None)
+            if not self._largest(int(item is not None)):
+                return
+            yield item
+
+    @contextlib.contextmanager
+    def turn(self, first: bool) -> Iterator[None]:
+        """Let the processes that are `first` go through the block before the others."""
+        if not first:
+            self._meet()
+        yield
+        if first:
+            self._meet()
+
+    def check_same(self, values: Mapping[str, object]) -> None:
+        """Raises ConfigError where a process has another of these values than rank 0."""
+        if self.alone:
+            return
+        found = self._objects(dict(values))
+        for rank, other in enumerate(found):
+            differs = [
+                f"{key}={other[key]}, not {was}"
+                for key, was in found[0].items()
+                if other[key] != was
+            ]
+            if differs:
+                raise ConfigError(
+                    f"rank {rank} differs from rank 0: it has {'; '.join(differs[:3])}: start all "
+                    "processes with the same command, data and versions, on GPUs of one kind"
+                )
+
+    def _largest(self, value: int) -> int:
+        """The largest of the processes' values."""
+        own = torch.tensor(value)
+        self.max(own)
+        return int(own)
+
+    def _reduce(self, values: Tensor, operation: dist.ReduceOp.RedOpType) -> None:
+        if self.alone:
+            return
+        if values.device.type == "cuda":
+            dist.all_reduce(values, op=operation)
+            return
+        with self._others_alive():
+            dist.all_reduce(values, op=operation)
+
+    def _from(self, rank: int, value: T | None) -> T | None:
+        box = [value]
+        with self._others_alive():
+            dist.broadcast_object_list(box, src=rank)
+        return box[0]
+
+    def _objects(self, own: T) -> list[T]:
+        """What each process has."""
+        found = [own] * self.place.size
+        with self._others_alive():
+            dist.all_gather_object(found, own)
+        return found
+
+    def _meet(self) -> None:
+        self._largest(0)
+
+    @contextlib.contextmanager
+    def _others_alive(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            with contextlib.suppress(KeyboardInterrupt):  # the launcher's signal is obeyed here
+                time.sleep(_GRACE)
+            raise LostProcessError(
+                "another process has ended (the launcher's report names its rank and exit code). "
+                + self._advice()
+            ) from error
+
+    def leave(self, error: SeqkitError | KeyboardInterrupt) -> None:
+        """Raise what this process is to end with.
+
+        Rank 0 speaks for all of them: it ends with what another one has failed with, and that one
+        in silence, with its own exit code.
+        """
+        common = isinstance(error, (*_COMMON, KeyboardInterrupt))
+        store = self._store
+        if store is None:
+            raise error
+        with contextlib.suppress(RuntimeError):  # the store may have ended, too
+            if not self.leads and not common:
+                store.set(_FAILURE, f"rank {self.place.rank}: {error}")
+            if self.leads and common and store.check([_FAILURE]):
+                failure = store.get(_FAILURE).decode()
+                advice = f"\n{self._advice()}" if self._is_begun else ""
+                raise LostProcessError(failure + advice) from error
+        if self.leads or isinstance(error, KeyboardInterrupt):  # whose signal decides the exit code
+            raise error
+        raise SystemExit(error.exit_code) from error
+
+
+ALONE = Ranks(Place())

@@ -1,0 +1,139 @@
+"""How a key is declared, listed and checked: a dataclass field with a meaning and a range."""
+
+import dataclasses
+import difflib
+import math
+import numbers
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Any
+
+from seqkit.foundation.errors import ConfigError
+
+_LARGEST = 2**31 - 1  # of integers that have no bound of their own
+
+_LONGEST = 80  # characters of a wrong value in a message
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    minimum: float | None = None,
+    above: float | None = None,
+    maximum: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """A dataclass field with its meaning and range; `above` is an exclusive lower bound."""
+    metadata = {
+        "help": help,
+        "minimum": minimum,
+        "above": above,
+        "maximum": maximum,
+        "choices": choices,
+    }
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def options_of(section: type, prefix: str = "") -> Iterator[tuple[str, dataclasses.Field[Any]]]:
+    """Every key with its dotted name, depth first, in the order of the dataclasses."""
+    for item in dataclasses.fields(section):
+        if isinstance(item.type, type) and dataclasses.is_dataclass(item.type):
+            yield from options_of(item.type, f"{prefix}{item.name}.")
+        else:
+            yield prefix + item.name, item
+
+
+def default_of(item: dataclasses.Field[Any]) -> Any:
+    """A key's default."""
+    if item.default_factory is not dataclasses.MISSING:
+        return item.default_factory()
+    return item.default
+
+
+def check_section(section: Any, prefix: str = "") -> None:
+    """Check types and ranges. Raises ConfigError with key, value and what is allowed."""
+    for name, item in options_of(type(section)):
+        value: Any = section
+        for part in name.split("."):
+            value = getattr(value, part)
+        check_type(prefix + name, value, item.type)
+        _check_range(prefix + name, value, item.metadata)
+
+
+def check_type(name: str, value: Any, wanted: Any) -> None:
+    """Check a value against an annotation: a class, a list of one, or a union with None.
+
+    Whole numbers pass for float, and those of NumPy for int. Raises ConfigError.
+    """
+    classes = {int: numbers.Integral, float: numbers.Real}
+    for one in typing.get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,):
+        origin = typing.get_origin(one) or one
+        if isinstance(value, classes.get(origin, origin)):
+            if isinstance(value, bool) and origin is not bool:
+                continue
+            if origin is list:
+                for part in value:
+                    check_type(name, part, typing.get_args(one)[0])
+            return
+    shown = getattr(wanted, "__name__", str(wanted)) if isinstance(wanted, type) else str(wanted)
+    raise ConfigError(f"{name}={_short(value)}: expected {shown}, got {type(value).__name__}")
+
+
+def check_list(name: str, value: Any, wanted: Any) -> None:
+    """Check that a value is a list or tuple of such items, and no bare str. Raises ConfigError."""
+    if not isinstance(value, list | tuple):
+        raise ConfigError(f"{name}={_short(value)}: expected a list, got {type(value).__name__}")
+    for item in value:
+        check_type(name, item, wanted)
+
+
+def check_whole_number(name: str, value: Any, minimum: int) -> None:
+    """Check that a value is an integer that is large enough. Raises ConfigError."""
+    check_type(name, value, int)
+    if value < minimum:
+        raise ConfigError(f"{name}={value}: give a value of at least {minimum}")
+
+
+def _short(value: object) -> str:
+    """A value in one line, cut where it is long."""
+    return _cut(" ".join(repr(value).split()))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _check_range(name: str, value: Any, bounds: Any) -> None:
+    if value is None:
+        return
+    if bounds["choices"] and value not in bounds["choices"]:
+        raise ConfigError(f"{name}={value}: choose one of {', '.join(bounds['choices'])}")
+    real = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral)
+    if real and not math.isfinite(value):
+        raise ConfigError(f"{name}={value}: give a finite number")
+    minimum, above, maximum = bounds["minimum"], bounds["above"], bounds["maximum"]
+    if isinstance(value, numbers.Integral) and maximum is None:
+        maximum = _LARGEST
+    if minimum is not None and value < minimum:
+        raise ConfigError(f"{name}={value}: give a value of at least {minimum:g}")
+    if above is not None and value <= above:
+        raise ConfigError(f"{name}={value}: give a value above {above:g}")
+    if maximum is not None and value > maximum:
+        most = maximum if isinstance(maximum, int) else f"{maximum:g}"
+        raise ConfigError(f"{name}={_cut(str(value))}: give a value of at most {most}")
+
+
+def nearest(name: str, names: list[str]) -> str:
+    """A hint at the name that was probably meant, or nothing."""
+    within = [known for known in names if f"_{name}_" in f"_{known.rpartition('.')[2]}_"]
+    within.sort(key=lambda known: len(known.rpartition(".")[2]))  # the name itself, or most of it
+    close = within or difflib.get_close_matches(name, names, n=1)
+    if not close:
+        last = {known.rpartition(".")[2]: known for known in names}
+        close = [last[key] for key in difflib.get_close_matches(name.rpartition(".")[2], last, n=1)]
+    return f": did you mean {close[0]}?" if close else "."

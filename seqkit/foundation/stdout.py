@@ -1,0 +1,114 @@
+"""stdout, which may be full, read by nobody any more, or closed from the beginning.
+
+It is for the product alone: what plug-ins print goes to stderr.
+"""
+
+import contextlib
+import os
+import select
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from seqkit.foundation import disk
+from seqkit.foundation.errors import OutputError
+from seqkit.foundation.escaping import visible
+
+
+class _Reserved:
+    """In the place of sys.stdout: a print goes to stderr, and `product` is the stdout that was."""
+
+    def __init__(self, product: TextIO, aside: TextIO | None) -> None:
+        self.product = product
+        self._aside = aside
+
+    def write(self, text: str) -> int:
+        """Write aside, or nowhere where there is no stderr."""
+        return len(text) if self._aside is None else self._aside.write(text)
+
+    def flush(self) -> None:
+        """Flush what was written aside."""
+        if self._aside is not None:
+            self._aside.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._aside, name)
+
+
+@contextlib.contextmanager
+def reserved() -> Iterator[None]:
+    """Let stdout take in the block what is written with this module, and nothing else."""
+    if sys.stdout is None or isinstance(sys.stdout, _Reserved):
+        yield
+        return
+    with contextlib.redirect_stdout(_Reserved(sys.stdout, sys.stderr)):
+        yield
+
+
+def stream() -> TextIO | None:
+    """The stdout of the process; Python has none where it was closed before the program began."""
+    return sys.stdout.product if isinstance(sys.stdout, _Reserved) else sys.stdout
+
+
+def columns() -> int | None:
+    """Of the terminal on stdout; None where it is none."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        return os.get_terminal_size(existing().fileno()).columns or None
+    return None
+
+
+@contextlib.contextmanager
+def failures() -> Iterator[None]:
+    """What is written to stdout in the block may fail: nothing more is written after that.
+
+    Raises:
+        BrokenPipeError: whoever read it has enough.
+        OutputError: it cannot be written.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        discard()
+        raise
+    except OSError as error:
+        discard()
+        raise OutputError(f"cannot write stdout: {disk.describe(error)}") from error
+
+
+def check_reader() -> None:
+    """Raise BrokenPipeError if stdout is a pipe that nobody reads any more.
+
+    Writing finds that out, too, but who writes once in a while works in vain until then.
+    """
+    with contextlib.suppress(AttributeError, ValueError):  # no poll on Windows; no stdout
+        poll = select.poll()
+        poll.register(existing().fileno(), 0)
+        if any(event & select.POLLERR for _, event in poll.poll(0)):
+            discard()
+            raise BrokenPipeError
+
+
+def discard() -> None:
+    """Send nowhere what is still to come, and what Python flushes at its exit."""
+    with contextlib.suppress(OSError, OutputError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, existing().fileno())
+        finally:
+            os.close(nowhere)
+
+
+def existing() -> TextIO:
+    """`stream`. Raises OutputError where there is none: before any work is done in vain."""
+    found = stream()
+    if found is None:
+        raise OutputError("stdout is closed (>&-), and the result goes there: leave it open")
+    return found
+
+
+def write(text: str) -> None:
+    """Write a text and a newline, visible on a terminal. Raises as `existing` and `failures`."""
+    out = existing()
+    with failures():
+        out.write(f"{visible(text) if out.isatty() else text}\n")
+        out.flush()

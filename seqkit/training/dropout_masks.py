@@ -1,0 +1,88 @@
+"""What a training step leaves out at random: units, weights and carried states.
+
+Every mask is a function of the seed and the step's number, so that a run that is resumed sees the
+same ones, and is made on the device, so that a CUDA graph can replay it.
+"""
+
+import torch
+from torch import Tensor
+
+from seqkit.config import ModelConfig, TrainConfig
+from seqkit.foundation.randomness import dropout_keys
+from seqkit.kernels.masks import masks
+from seqkit.model.cells import GATES
+
+_INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs
+
+
+class Noise:
+    """The masks of one step; each holds for all T steps of its window.
+
+    Those of lanes begin at the lane `first`, so that a lane has the same masks wherever it runs.
+    """
+
+    def __init__(
+        self,
+        model: ModelConfig,
+        train: TrainConfig,
+        seed: int,
+        device: torch.device,
+        first: int = 0,
+    ) -> None:
+        self._model = model
+        self._first = first
+        self._reset = train.reset_state
+        self._seed = seed
+        rates = (*model.unit_dropout, model.input_dropout, model.weight_drop, self._reset)
+        self._used = any(rates)
+        # What a recorded graph reads of the step's number.
+        self._keys = torch.zeros(2 * model.num_layers + _WEIGHTS, dtype=torch.int32, device=device)
+
+    def set_step(self, step: int) -> None:
+        """Make the masks of this step from now on."""
+        if self._used:
+            keys = dropout_keys(self._seed, step, len(self._keys))
+            self._keys.copy_(torch.from_numpy(keys), non_blocking=True)
+
+    def units(self, lanes: int, dtype: torch.dtype) -> Tensor | None:
+        """Factors (L, B, H) of every layer's output (Gal and Ghahramani, 2016); None: all are 1."""
+        rates, shape = self._model.unit_dropout, (lanes, self._model.hidden_size)
+        if not any(rates):
+            return None
+        top = len(rates) - 1
+        first = self._first
+        if rates[0] == rates[top]:
+            return masks(self._keys[: top + 1], shape, rates[top], dtype, first)
+        below = masks(self._keys[:top], shape, rates[0], dtype, first)
+        above = masks(self._keys[top : top + 1], shape, rates[top], dtype, first)
+        return torch.cat([below, above])
+
+    def inputs(self, lanes: int, dtype: torch.dtype) -> Tensor | None:
+        """Factors (B, X) of the embeddings; None: all are 1."""
+        if not self._model.input_dropout:
+            return None
+        shape = lanes, self._model.embedding_size
+        rate = self._model.input_dropout
+        return masks(self._key(_INPUT), shape, rate, dtype, self._first)[0]
+
+    def weights(self) -> Tensor | None:
+        """Factors (L, G·H, H) of the recurrent weights u of every layer; None: all are 1.
+
+        Weight drop (Merity et al., 2018), which is DropConnect (Wan et al., 2013).
+        """
+        if not self._model.weight_drop:
+            return None
+        hidden = self._model.hidden_size
+        shape = GATES[self._model.cell] * hidden, hidden
+        keys = self._keys[self._model.num_layers + _WEIGHTS :]
+        return masks(keys, shape, self._model.weight_drop, torch.float32)
+
+    def forgotten(self, lanes: int) -> Tensor | None:
+        """The lanes (B,) whose state is zeroed before the step (Melis et al., 2018); None: none."""
+        if not self._reset:
+            return None
+        key = self._key(_STATE)
+        return masks(key, (lanes,), self._reset, torch.float32, self._first)[0] == 0
+
+    def _key(self, place: int) -> Tensor:
+        return self._keys[self._model.num_layers + place][None]

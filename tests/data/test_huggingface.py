@@ -1,0 +1,304 @@
+"""A column of a data set is copied into the cache as a file of rows."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqkit.config import DataConfig
+from seqkit.data import file_hashes, huggingface, line_documents, remote
+from seqkit.data.load import load_corpus
+from seqkit.foundation.errors import ConfigError, DataError, OutputError
+from seqkit.foundation.plugins import Catalogue
+from tests.conftest import fill_disk
+from tests.data.hf_store import COLUMN, damage, store, with_sound
+from tests.data.replacing import moved, replaced
+
+TEXTS = ["one", "two\nlines", "☃"]
+
+
+def fetch(
+    path: Path | str,
+    cache: Path,
+    told: list[str] | None = None,
+    *,
+    column: str = COLUMN,
+    split: str = "train",
+    subset: str = "",
+) -> Path:
+    data = DataConfig(kind="hf", path=[str(path)], column=column, hf_split=split, hf_subset=subset)
+    said = list[str]() if told is None else told
+    here = remote.here(data, cache, said.append)
+    return Path(here.path[0])
+
+
+def documents(file: Path) -> list[str]:
+    return [one for some in line_documents.batches(file) for one in some]
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_tests_leave_the_users_own_data_sets_alone() -> None:
+    import datasets
+
+    assert os.environ["HF_HOME"] == datasets.config.HF_CACHE_HOME
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "saved", "splits"])
+def test_every_row_is_a_document(kind: str, tmp_path: Path) -> None:
+    path = store(tmp_path / "set", TEXTS, kind)
+    file = fetch(path, tmp_path / "cache")
+    assert (file.name, documents(file)) == (path.name, TEXTS)
+
+
+def test_a_cell_of_csv_may_hold_line_breaks(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,text\n1,"one\n\n""two"", three\n"\n2,four\n')
+    found = documents(fetch(tmp_path / "a.csv", tmp_path / "cache", column="text"))
+    assert found == ['one\n\n"two", three\n', "four"]
+
+
+def test_sound_beside_the_text_is_not_decoded(tmp_path: Path) -> None:
+    with_sound(TEXTS).save_to_disk(tmp_path / "saved")
+    assert documents(fetch(tmp_path / "saved", tmp_path / "cache")) == TEXTS
+
+
+def test_of_parquet_one_column_is_read(tmp_path: Path) -> None:
+    path = store(tmp_path / "set", TEXTS)
+    damage(path / "train-00000.parquet", column=0)
+    assert documents(fetch(path, tmp_path / "cache")) == TEXTS
+    with pytest.raises(DataError, match="cannot be read as a data set"):
+        fetch(path, tmp_path / "cache", column="n")
+
+
+def test_a_data_set_that_stalls_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface, "_PATIENCE", 0.0)
+    with pytest.raises(DataError, match=r"nothing came for 0 s: .* read from its beginning"):
+        fetch(store(tmp_path / "set", TEXTS), tmp_path / "cache")
+
+
+def test_empty_rows_are_left_out_and_told(tmp_path: Path) -> None:
+    told = list[str]()
+    file = fetch(store(tmp_path / "set", ["one", None, "", "two"]), tmp_path / "cache", told)
+    assert documents(file) == ["one", "two"]
+    assert "2 rows, 2 empty ones left out, each a document" in told[-1]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (
+            ["a-train.jsonl", "b.jsonl", "c.jsonl"],
+            "1 of 3 files of rows are the split train, by their names and endings; left out: "
+            "b.jsonl, c.jsonl; data.path=FILE, once for each, reads all",
+        ),
+        (
+            ["a.jsonl", "b.jsonl", "sub/c.csv"],
+            "2 of 3 files of rows are the split train, by their names and endings; left out: "
+            "sub/c.csv; data.path=FILE, once for each, reads all",
+        ),
+        (
+            [*(f"{letter}.jsonl" for letter in "abcde"), *(f"{n}.csv" for n in range(1, 5))],
+            "5 of 9 files of rows are the split train, by their names and endings; left out: "
+            "1.csv, 2.csv, 3.csv and 1 more; data.path=FILE, once for each, reads all",
+        ),
+        (["a.jsonl", "b.jsonl"], ""),
+    ],
+)
+def test_files_of_rows_that_are_not_of_the_split_are_told(
+    names: list[str], said: str, tmp_path: Path
+) -> None:
+    for name in names:
+        file = tmp_path / "set" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('{"text": "one"}\n' if name.endswith("jsonl") else "text\none\n")
+    for _ in range(2):  # also where the copy is read
+        told: list[str] = []
+        fetch(tmp_path / "set", tmp_path / "cache", told, column="text")
+        assert [line for line in told if "left out" in line] == (
+            [f"{tmp_path / 'set'}: {said}"] if said else []
+        )
+
+
+def test_a_folder_whose_names_speak_of_other_splits_is_told_why(tmp_path: Path) -> None:
+    for name in ("jan", "dev_blog", "test-drive"):
+        (tmp_path / f"{name}.jsonl").write_text('{"text": "one"}\n')
+    said = r"hf_split=train: .* no such split, only validation, test, by the names of its files"
+    with pytest.raises(DataError, match=said):
+        fetch(tmp_path, tmp_path / "cache", column="text")
+
+
+def test_another_split_is_another_copy(tmp_path: Path) -> None:
+    path, cache = store(tmp_path / "set", TEXTS, "splits"), tmp_path / "cache"
+    assert documents(fetch(path, cache, split="test")) == ["a test"]
+    assert documents(fetch(path, cache)) == TEXTS
+
+
+def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
+    told, cache = list[str](), tmp_path / "cache"
+    path = store(tmp_path / "set", TEXTS)
+    file = fetch(path, cache)
+    assert fetch(path, cache, told) == file
+    assert told == [f"{path}: read from its copy, {file}"]
+    file.write_bytes(b"altered in the cache")
+    assert documents(fetch(path, cache)) == TEXTS
+    replaced(file, file.read_bytes()[::-1])
+    assert documents(fetch(path, cache)) == TEXTS
+    store(tmp_path / "set", TEXTS[:1])
+    assert documents(fetch(path, cache)) == TEXTS[:1]
+
+
+def test_a_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
+    path = store(tmp_path / "set", ["one"], "jsonl")
+    assert documents(fetch(path, tmp_path / "cache")) == ["one"]
+    replaced(path, path.read_bytes().replace(b"one", b"two"))
+    assert documents(fetch(path, tmp_path / "cache")) == ["two"]
+
+
+def test_a_cache_that_was_copied_to_a_machine_without_a_network_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, told = store(tmp_path / "set", TEXTS), list[str]()
+    fetch(path, tmp_path / "cache")
+    cache = moved(tmp_path / "cache")
+    path.rename(tmp_path / "away")
+    file = fetch(path, cache, told)
+    assert (cache in file.parents, documents(file)) == (True, TEXTS)
+    assert told[0].endswith(f"; read from its copy, {file}")
+    with monkeypatch.context() as patch:
+        patch.setattr(file_hashes, "blocks", None)  # the new stamp is noted
+        assert fetch(path, cache) == file
+    replaced(file, file.read_bytes()[::-1])
+    with pytest.raises(DataError, match="cannot be read as a data set"):
+        fetch(path, cache)
+
+
+def test_the_copy_is_found_without_asking(tmp_path: Path) -> None:
+    cache, path = tmp_path / "cache", store(tmp_path / "set", TEXTS)
+    data = DataConfig(kind="hf", path=[str(path)], column=COLUMN)
+    assert remote.is_away(data, cache, remote.kept(data, cache).path[0])
+    file = fetch(path, cache)
+    kept = remote.kept(data, cache)
+    assert kept.path == [str(file)]
+    assert not remote.is_away(data, cache, kept.path[0])
+
+
+def test_names_stay_and_folders_become_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "set").mkdir()
+    data = DataConfig(kind="hf", path=["someone/books", "set"])
+    assert remote.absolute(data) == ["someone/books", str(tmp_path / "set")]
+
+
+@pytest.mark.parametrize(
+    ("column", "split", "said"),
+    [
+        ("text", "train", "data.column=text: .* has no such column, only n, body"),
+        ("n", "train", "data.column=n: .* has no text there, but int"),
+        (COLUMN, "dev", "data.hf_split=dev: .* has no such split, only train, test"),
+    ],
+)
+def test_what_is_not_there_is_named(column: str, split: str, said: str, tmp_path: Path) -> None:
+    path = store(tmp_path / "set", TEXTS, "splits")
+    with pytest.raises(DataError, match=said):
+        fetch(path, tmp_path / "cache", column=column, split=split)
+    assert not files_in(tmp_path / "cache")
+
+
+def test_a_data_set_that_cannot_be_reached_is_read_from_its_copy(tmp_path: Path) -> None:
+    path, cache, told = store(tmp_path / "set", TEXTS), tmp_path / "cache", list[str]()
+    file = fetch(path, cache)
+    path.rename(tmp_path / "moved")
+    assert fetch(path, cache, told) == file
+    assert ": cannot be read as a data set: " in told[0]
+    assert told[0].endswith(f"; read from its copy, {file}")
+    with pytest.raises(DataError, match="nobody/nothing: cannot be read as a data set: "):
+        fetch("nobody/nothing", cache)
+
+
+def test_a_codec_for_bytes_is_refused() -> None:
+    data = DataConfig(kind="hf", path=["books"], codec="bytes")
+    with pytest.raises(ConfigError, match=r"data\.kind=hf asks for text: give another codec"):
+        load_corpus(data, catalogue=Catalogue(), notice=print)
+
+
+def test_a_split_without_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the split train has no text in body"):
+        fetch(store(tmp_path / "set", ["", None]), tmp_path / "cache")
+
+
+def test_a_full_disk_leaves_no_half_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store(tmp_path / "set", TEXTS)
+    fill_disk(monkeypatch)
+    with pytest.raises(OutputError):
+        fetch(path, tmp_path / "cache")
+    assert not files_in(tmp_path / "cache")
+
+
+def test_the_library_is_asked_for_unless_there_is_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, cache, told = store(tmp_path / "set", TEXTS), tmp_path / "cache", list[str]()
+    file = fetch(path, cache)
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert fetch(path, cache, told) == file
+    assert told[0].endswith(f"; read from its copy, {file}")
+    with pytest.raises(ConfigError, match=r"pip install 'seqkit\[hf\]'"):
+        fetch("someone/books", cache)
+
+
+def test_arrow_is_read_and_what_is_no_table_refused(tmp_path: Path) -> None:
+    saved = store(tmp_path / "set", TEXTS, "saved")
+    (file,) = saved.glob("*.arrow")
+    assert documents(fetch(file, tmp_path / "cache")) == TEXTS
+    (tmp_path / "a.txt").write_text("a text")
+    with pytest.raises(DataError, match=r"a\.txt: no data set: its name ends in none of \.parquet"):
+        fetch(tmp_path / "a.txt", tmp_path / "cache")
+
+
+@pytest.mark.parametrize("kind", ["text", "auto"])
+def test_what_save_to_disk_wrote_is_no_text(kind: str, tmp_path: Path) -> None:
+    saved, splits = (store(tmp_path / "set", TEXTS, how) for how in ("saved", "splits"))
+    (file,) = saved.glob("*.arrow")
+    for path in (saved, splits, saved.parent, file):
+        with pytest.raises(DataError, match=r"data\.kind=hf data\."):
+            load_corpus(
+                DataConfig(kind=kind, path=[str(path)]), catalogue=Catalogue(), notice=print
+            )
+    (saved / "dataset_info.json").write_text('{"mine": 1}')  # a name is not enough
+    mine = load_corpus(
+        DataConfig(kind=kind, path=[str(saved)]), catalogue=Catalogue(), notice=print
+    )
+    assert len(mine.whole) == len('{"mine": 1}')
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "saved", "splits"])
+def test_what_has_no_subsets_takes_none(kind: str, tmp_path: Path) -> None:
+    path = store(tmp_path / "set", TEXTS, kind)
+    with pytest.raises(ConfigError, match=r"data\.hf_subset=english: .* has no subsets"):
+        fetch(path, tmp_path / "cache", subset="english")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (DataConfig(path=["a.txt"], column="body"), "data.column=body is for data sets"),
+        (DataConfig(path=["a.txt"], hf_split="test"), "data.hf_split=test is for data sets"),
+        (DataConfig(kind="hf", path=["a"], pattern="*.c"), r"data.pattern=\*.c is for files"),
+        (
+            DataConfig(kind="hf", path=["a"], encoding="latin-1"),
+            "data.encoding=latin-1 is for files",
+        ),
+        (DataConfig(kind="hf"), "give data.path=NAME"),
+        (DataConfig(kind="hf", path=["hf://datasets/a/b"]), "takes the name of a data set, no URL"),
+    ],
+)
+def test_keys_that_do_not_go_together(data: DataConfig, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=said):
+        remote.here(data, tmp_path, print)

@@ -1,0 +1,65 @@
+"""Silence is left out at the beginning of documents, and long pauses become short."""
+
+import tracemalloc
+
+import numpy as np
+
+from seqkit.data.codecs import MuLaw
+from seqkit.data.corpus import Part
+from seqkit.data.trim_silence import without_silence
+from seqkit.symbols import Symbols
+
+RATE = 1000
+CODEC = MuLaw(256, RATE)
+FRAME = 20  # samples
+
+
+def piece(frames: int, level: float) -> Symbols:
+    wave = level * np.sin(np.arange(frames * FRAME) * 0.7)
+    return CODEC.encode(wave.astype(np.float32))
+
+
+def joined(*pieces: Symbols) -> Symbols:
+    return np.concatenate(pieces)
+
+
+def test_the_beginning_goes_and_a_pause_is_shortened() -> None:
+    loud, quiet = piece(10, 0.5), piece(40, 0.001)
+    first = joined(piece(7, 0.0), loud, quiet, loud, quiet[: 10 * FRAME], loud)
+    second = joined(quiet, loud, quiet)
+    made = without_silence(Part.of(first, second), CODEC, 40)
+    pause = joined(quiet[: 8 * FRAME], quiet[-7 * FRAME :])
+    one = joined(loud, pause, loud, quiet[: 10 * FRAME], loud)
+    other = joined(loud, pause)
+    assert made.starts.tolist() == [0, len(one)]
+    assert made.symbols.dtype == np.uint8
+    assert np.array_equal(made.symbols, joined(one, other))
+
+
+def test_a_document_that_is_silent_goes_and_a_silent_part_stays() -> None:
+    loud, silent = piece(5, 0.5), piece(30, 0.0)
+    made = without_silence(Part.of(silent, loud, silent, loud[:7]), CODEC, 40)
+    assert made.starts.tolist() == [0, len(loud)]
+    assert len(made) == len(loud) + 7
+    for codec in (CODEC, MuLaw(255, RATE)):  # which has no level but zero between its halves
+        part = Part.of(codec.encode(np.zeros(200, np.float32)))
+        assert len(without_silence(part, codec, 40)) == 200
+
+
+def test_what_is_loud_enough_is_left_as_it_is() -> None:
+    part = Part.of(joined(piece(9, 0.5), piece(50, 0.02), piece(1, 0.5))[:-3])
+    made = without_silence(part, CODEC, 40)
+    assert np.array_equal(made.symbols, part.symbols)
+    assert len(without_silence(part, CODEC, 20)) < len(part)
+
+
+def test_the_part_beside_itself_is_all_the_memory_that_it_takes() -> None:
+    codec = MuLaw(256, 8000)
+    one = codec.encode((0.5 * np.sin(np.arange(8000) * 0.7)).astype(np.float32))
+    part = Part.of(np.tile(joined(one, codec.encode(np.zeros(8000, np.float32))), 500))
+    tracemalloc.start()
+    made = without_silence(part, codec, 40)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(made) < 0.7 * len(part)
+    assert peak < 3 * len(part)

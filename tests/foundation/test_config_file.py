@@ -1,0 +1,112 @@
+"""A config is read as it was written; what is no config is refused in a line."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqkit.config import Config, DataConfig
+from seqkit.foundation.config_file import from_yaml, to_yaml, with_given
+from seqkit.foundation.errors import ConfigError
+from tests.conftest import EARLIER_RUNS
+
+FILE = "runs/a/config.yaml"
+TEXT = st.text(st.characters(exclude_characters="\0"), min_size=1)  # lone surrogates, too
+
+
+@given(TEXT, st.lists(TEXT), st.floats(1e-9, 1.0))
+def test_what_is_written_is_read_to_the_letter(prompt: str, paths: list[str], rate: float) -> None:
+    config = Config(recipe="x", prompt=prompt, data=DataConfig(path=paths))
+    config.optimizer.lr = rate
+    again = from_yaml(to_yaml(config).encode("utf-8", "surrogateescape"), FILE)
+    assert again == config
+
+
+@pytest.mark.parametrize(
+    "text", ["${oc.env:HOME}", "${seed}", "!!python/object:os.system", "true", "1e3", "*x", "~"]
+)
+def test_text_means_nothing_else(text: str) -> None:
+    config = Config(prompt=text, run_dir=text, data=DataConfig(path=[text]))
+    assert from_yaml(to_yaml(config).encode(), FILE) == config
+
+
+def test_keys_of_older_versions_are_known() -> None:
+    for file in EARLIER_RUNS.glob("*/config.yaml"):
+        config = from_yaml(file.read_bytes(), str(file))
+        assert len(config.data.path) == 1
+    assert from_yaml(b"data: {path: a.txt, quantiser: linear}", FILE).data == DataConfig(
+        path=["a.txt"], codec="linear"
+    )
+    assert from_yaml(b"data: {path: [a.txt, b.txt]}", FILE).data.path == ["a.txt", "b.txt"]
+
+
+BOMB = b"a: &a [x, x]\n" + b"".join(
+    b"%c: &%c [*%c, *%c]\n" % (i, i, i - 1, i - 1) for i in b"bcdef"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "holds no keys and values"),
+        (b"- a", "holds no keys and values"),
+        (b"recipe: \xff", "not UTF-8"),
+        (b"recipe: a\0b", "not valid YAML: special characters are not allowed"),
+        (b"recipe: [", "line 1: not valid YAML"),
+        (b"a: b: c", "line 1: not valid YAML: mapping values are not allowed here"),
+        (b"recipe: !!python/object/apply:os.system [id]", "not valid YAML: could not determine"),
+        (b"? [a]\n: b", "not valid YAML: found unhashable key"),
+        (BOMB, "more than keys and plain values"),
+        (b"<<: &a {seed: 1}\ndata: *a", "more than keys and plain values"),
+        (b"[" * 100_000, "more than keys and plain values"),
+        (b"seed: " + b"9" * 5000, "it cannot be parsed"),
+        (b"seed: 2001-99-99", "it cannot be parsed"),
+        (b"seed: 2001-09-09", "seed=datetime.date"),
+        (b"sede: 1", "unknown key sede: did you mean seed?"),
+        (b"2: 1\ntrue: 2\nnull: 3", "unknown keys 2, True, None"),
+        (b"model: {depth: 1, width: 2}", "unknown keys model.depth, model.width"),
+        (b"\n".join(b"k%d: 1" % n for n in range(9)), "k4 and 4 more"),
+        (b"k" * 300 + b": 1", "unknown key " + "k" * 60 + "…"),
+        (b"model: 5", "model: expected keys and values, got int"),
+        (b"data: null", "data: expected keys and values, got NoneType"),
+        (b"data: {path: {a: b}}", "data.path={'a': 'b'}: expected list"),
+        (b"data: {path: [1]}", "data.path=1: expected str"),
+        (b'data: {path: ["a\\0b"]}', "data.path: it contains a NUL character"),
+        (b'prompt: "a\\0b"', "prompt: it contains a NUL character"),
+        (b"plugins: os", "plugins='os': expected list"),
+        (b"seed: -1", "seed=-1: give a value of at least 0"),
+        (b"optimizer: {lr: .nan}", "optimizer.lr=nan: give a finite number"),
+        (b"optimizer: {lr: fast}", "optimizer.lr='fast': expected float"),
+        (b"train: {max_steps: true}", "train.max_steps=True: expected int"),
+        (b"data: {split: [1, 1, 1]}", "add up to 1"),
+        (b"resume: perhaps", "choose one of never, auto, force"),
+    ],
+)  # fmt: skip
+def test_what_is_no_config_is_named(content: bytes, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_yaml(content, FILE)
+    message = str(caught.value)
+    assert message.startswith(FILE)
+    assert said in message
+    assert "\n" not in message
+    assert len(message) < 300
+
+
+def test_given_keys_come_before_the_runs_own() -> None:
+    stored = Config(recipe="x", seed=3, run_dir="old", overwrite=True, quiet=True, plugins=["p"])
+    stored.train.max_steps = 7
+    given_ = Config(run_dir="new", resume="auto", prompt="To be", length=9, seed=4)
+    stored.prompt_file, stored.seconds, stored.resume = "file", 2.0, "force"
+    merged = with_given(
+        dataclasses.replace(stored), given_, ["run_dir", "resume", "prompt", "length"]
+    )
+    assert (merged.recipe, merged.seed, merged.train.max_steps) == ("x", 3, 7)
+    assert (merged.run_dir, merged.resume, merged.plugins) == ("new", "auto", [])
+    assert (merged.overwrite, merged.quiet) == (False, False)
+    assert (merged.prompt, merged.prompt_file) == ("To be", None)
+    assert (merged.length, merged.seconds) == (9, None)
+    given_.train.max_steps = 8
+    assert with_given(merged, given_, ["train.max_steps"]).train.max_steps == 8
+    with pytest.raises(ConfigError, match="data=: a group is chosen when a run starts"):
+        with_given(merged, given_, ["data"])

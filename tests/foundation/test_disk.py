@@ -1,0 +1,268 @@
+"""The door to the disk: whole or absent, whatever fails, and in words."""
+
+import errno
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from seqkit.foundation import disk
+from seqkit.foundation.errors import OutputError
+from tests.conftest import SENTENCE, SMALL, TINY, environment
+from tests.warm_python import python
+
+
+class Full(io.BytesIO):
+    """A file on a disk that is full after so many bytes."""
+
+    def __init__(self, path: Path, room: int) -> None:
+        super().__init__()
+        self._path, self._room = path, room
+        path.touch()
+
+    def write(self, data: object) -> int:
+        written = super().write(data)  # type: ignore[arg-type]
+        if self.tell() > self._room:
+            raise OSError(errno.ENOSPC, "No space left on device", str(self._path))
+        return written
+
+    def fileno(self) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def full_after(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    def open_file(path: Path, mode: str) -> IO[bytes]:
+        return Full(path, room)
+
+    monkeypatch.setattr(disk, "open_file", open_file)
+
+
+@pytest.mark.parametrize("room", [0, 10, 1 << 20])
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "file.txt"
+    with disk.atomic_write(place) as stream:
+        stream.write(b"old")
+    full_after(monkeypatch, room)
+    refused = pytest.raises(OutputError, match=r"cannot write .*file\.txt: ")  # full, or no fsync
+    with refused, disk.atomic_write(place) as stream:
+        stream.write(b"new and longer")
+    assert place.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["file.txt"]
+
+
+class Broken(io.BytesIO):
+    """A file of which nothing works any more."""
+
+    def _fail(self, *_: object) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    write = seek = tell = truncate = flush = fileno = _fail  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda file: file.write(b"a"),
+        lambda file: file.seek(0),
+        lambda file: file.tell(),
+        lambda file: file.truncate(),
+        lambda file: file.flush(),
+        lambda file: file.sync(),
+        lambda file: file.fileno(),
+    ],
+)
+def test_a_stream_names_its_own_file(
+    use: Callable[[disk.OutputFile], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "open_file", lambda path, mode: Broken())
+    file = disk.create(tmp_path / "file.txt")
+    with pytest.raises(OutputError, match=r"cannot write .*file\.txt: input/output error"):
+        use(file)
+
+
+def test_what_fails_beside_a_stream_is_not_told_as_its_failure(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), disk.atomic_write(tmp_path / "file.txt") as stream:
+        stream.write((tmp_path / "none").read_bytes())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_block_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
+    place = tmp_path / "folder" / "file.txt"
+    with pytest.raises(KeyboardInterrupt), disk.atomic_write(place) as stream:
+        stream.write(b"half")
+        raise KeyboardInterrupt
+    assert not list(place.parent.iterdir())
+
+
+def test_what_exists_is_not_replaced_unasked(tmp_path: Path) -> None:
+    place = tmp_path / "file.txt"
+    disk.create(place).close()
+    with pytest.raises(OutputError, match="exists: give another out"):
+        disk.create(place)
+    place.write_text("another's")
+    (tmp_path / "second.txt").hardlink_to(place)
+    disk.create(place, overwrite=True).close()
+    assert (tmp_path / "second.txt").read_text() == "another's"
+    disk.remove(tmp_path / "second.txt")
+    disk.append(place, "one\n")
+    disk.append(place, "two\n")
+    assert place.read_text() == "one\ntwo\n"
+    disk.rename(place, tmp_path / "other.txt")
+    disk.remove(place)  # it is not there any more, which is what was wanted
+    assert [file.name for file in tmp_path.iterdir()] == ["other.txt"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_what_appears_meanwhile_is_not_replaced_unasked(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:
+
+        def refuse(*_: object) -> None:
+            raise OSError(errno.EPERM, "Operation not permitted")
+
+        monkeypatch.setattr("os.link", refuse)
+    place = tmp_path / "file.txt"
+    refused = pytest.raises(OutputError, match="exists: give another out")
+    with refused, disk.atomic_write(place, overwrite=False) as stream:
+        stream.write(b"new")
+        place.write_bytes(b"another's")
+    assert place.read_bytes() == b"another's"
+    with disk.atomic_write(place) as stream:
+        stream.write(b"asked for")
+    with disk.atomic_write(tmp_path / "other.txt", overwrite=False) as stream:
+        stream.write(b"nobody's")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {
+        "file.txt": b"asked for",
+        "other.txt": b"nobody's",
+    }
+
+
+def test_a_folder_that_gets_another_name_at_the_last_moment_is_written_to(tmp_path: Path) -> None:
+    folders = own, other, moved = tmp_path / "own", tmp_path / "other", tmp_path / "moved"
+
+    def move() -> None:
+        own.rename(moved)
+        other.rename(own)
+
+    def renewed() -> None:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder in (own, other):
+            folder.mkdir()
+            (folder / "a").write_text(f"{folder.name}\n")
+            (folder / "b").write_text("before\n")
+
+    renewed()
+    disk.append(own / "a", "more\n", move)
+    assert (moved / "a").read_text() == "own\nmore\n"
+    assert (own / "a").read_text() == "other\n"
+    renewed()
+    disk.rename_within(own, "a", "b", move)
+    assert [(file.name, file.read_text()) for file in moved.iterdir()] == [("b", "own\n")]
+    assert {file.name: file.read_text() for file in own.iterdir()} == {
+        "a": "other\n",
+        "b": "before\n",
+    }
+
+
+def test_a_file_name_that_is_not_utf_8_can_be_told(tmp_path: Path) -> None:
+    disk.append(tmp_path / "log", os.fsdecode(b"saved in run_\xff\n"))
+    assert (tmp_path / "log").read_bytes() == b"saved in run_\xff\n"
+
+
+def test_a_new_folder_is_nobody_elses(tmp_path: Path) -> None:
+    disk.make_folder(tmp_path / "a" / "b")
+    disk.make_folder(tmp_path / "a" / "b")
+    with pytest.raises(FileExistsError):
+        disk.make_folder(tmp_path / "a" / "b", new=True)
+    (tmp_path / "file").touch()
+    for make in (disk.make_folder, disk.remove):
+        with pytest.raises(OutputError, match="cannot write"):
+            make(tmp_path / "file" / "c")
+    with pytest.raises(OutputError, match="no such file or directory"):
+        disk.rename(tmp_path / "none", tmp_path / "some")
+
+
+def test_the_cache_can_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.raises(OutputError, match="SEQKIT_CACHE_DIR"):
+        disk.append(disk.cache_dir() / "x", "text")
+
+
+AUDITED = """
+import os, sys, traceback
+others = []
+def hear(event, given):
+    if event == "open" and isinstance(given[0], (str, bytes)):
+        writes = given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+        place = os.path.abspath(os.fsdecode(given[0]))
+    elif event in ("os.mkdir", "os.remove", "os.rename", "os.link", "shutil.rmtree"):
+        writes, place = True, os.path.abspath(os.fsdecode(given[0]))
+    else:
+        return
+    if writes and place.startswith(os.getcwd()):
+        files = {frame.filename for frame in traceback.extract_stack()}
+        if not any(file.endswith("seqkit/disk.py") for file in files):
+            others.append((event, place))
+sys.addaudithook(hear)
+from seqkit.cli import main
+for words in LINES:
+    assert main(words) == 0, words
+assert not others, others
+"""
+
+
+def test_every_write_of_the_program_goes_through_the_door(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text(SENTENCE * 40)
+    sound = ["recipe=wav_generation", "data.sample_rate=1000", "seconds=0.1"]
+    sound += [key for key in SMALL if not key.startswith("length=")]
+    lines = [
+        [*TINY, "data.path=text.txt", "run_dir=a", "train.max_steps=2"],
+        ["generate", "checkpoint=a", "length=9", "streams=2", "out=a.txt", "device=cpu"],
+        ["evaluate", "checkpoint=a", "json=true", "out=a.json", "device=cpu"],
+        ["export", "checkpoint=a", "out=a.onnx"],
+        ["compress", "checkpoint=a", "data.path=text.txt", "out=a.sq", "device=cpu"],
+        ["decompress", "checkpoint=a", "data.path=a.sq", "out=a.again"],
+        ["decompress", "checkpoint=a", "data.path=a.sq", "out=-"],
+        [*sound, "run_dir=b", "train.max_steps=2"],
+        ["generate", "checkpoint=b", "seconds=0.1", "out=b.flac", "device=cpu"],
+        ["generate", "checkpoint=b", "seconds=0.1", "out=b.ogg", "device=cpu"],
+        [*TINY, "data.path=text.txt", "run_dir=a", "train.max_steps=2", "overwrite=true"],
+    ]
+    done = subprocess.run(
+        [python(), "-c", f"LINES = {lines!r}\n{AUDITED}"], cwd=tmp_path,
+        env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "cache" / "made").is_dir()
+    assert (tmp_path / "b" / "samples" / "final.png").exists()
+
+
+@pytest.mark.parametrize("parent", ["file", "link"])
+def test_a_parent_that_is_no_folder_is_not_taken_for_a_name_in_use(
+    parent: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "x")
+    with pytest.raises(OutputError, match="cannot write"):
+        disk.make_folder(tmp_path / parent / "new", new=True)
+
+
+def test_names_are_reserved_together_or_not_at_all(tmp_path: Path) -> None:
+    names = [tmp_path / name for name in ("a", "b", "c")]
+    names[2].write_text("another's")
+    assert not disk.reserve(names)
+    assert list(tmp_path.iterdir()) == [names[2]]
+    assert names[2].read_text() == "another's"
+    assert disk.reserve(names[:2])
+    assert not disk.reserve(names[:1])

@@ -1,0 +1,185 @@
+"""What can be named: seqkit's own, installed packages', the user's; each fault with its name."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqkit.data.codecs import Characters, MuLaw
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue, Kind
+from seqkit.foundation.recipe_files import recipes
+from tests.conftest import Write, install
+
+DATASETS = """
+class Squares:
+    @staticmethod
+    def locate(folders):
+        raise AssertionError
+DATASETS = {"squares": Squares()}
+"""
+
+
+def test_seqkits_own_are_found_by_name() -> None:
+    catalogue = Catalogue()
+    assert {"tiny_shakespeare", "etude"} <= set(catalogue.names("datasets"))
+    assert catalogue.names("codecs") == ["bytes", "characters", "linear", "mu_law"]
+    assert catalogue.find("codecs", "characters") is Characters
+    assert catalogue.find("codecs", "mu_law") is MuLaw
+    for name in catalogue.names("datasets"):
+        assert callable(catalogue.find("datasets", name).locate)
+    recipe = catalogue.find("recipes", "shakespeare")
+    assert recipe == disk.config_dir("recipes") / "shakespeare.yaml"
+
+
+def test_a_name_that_nothing_has_is_refused_with_those_there_are() -> None:
+    with pytest.raises(
+        ConfigError, match=r"no codec named os\.system: there are bytes, .*plugins="
+    ):
+        Catalogue().find("codecs", "os.system")
+
+
+def test_a_module_of_the_users_is_one_more_source(write: Write) -> None:
+    write("mine/__init__.py", DATASETS + "RECIPES = 'recipes'\n")
+    write("mine/recipes/squares.yaml", "# Squares\n")
+    catalogue = Catalogue(["mine"])
+    assert callable(catalogue.find("datasets", "squares").locate)
+    assert catalogue.find("recipes", "squares").read_text() == "# Squares\n"
+    assert recipes(catalogue, [])["squares"] == "Squares"
+    assert "squares" not in Catalogue().names("datasets")
+
+
+CODEC = """
+from seqkit.data.codecs import TextCodec
+class Half(TextCodec):
+    name = "half"
+"""
+
+LOOKALIKE = """
+class Like:
+    kind = name = "text"
+    encode = decode = to_spec = from_spec = print
+CODECS = {"like": Like}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import no_such_module_here", "plugins=mine: cannot be imported: ModuleNotFoundError"),
+        ("raise SystemExit(3)", "plugins=mine: cannot be imported: SystemExit: 3"),
+        ("x = 1", "plugins=mine: the module has no DATASETS, CODECS or RECIPES"),
+        ("DATASETS = ['a']", "plugins=mine: DATASETS is not a mapping"),
+        ("CODECS = {1: int}", "plugins=mine: CODECS is not a mapping"),
+        ("DATASETS = {'a': 3}", "the data set a of plugins=mine has no function locate"),
+        (DATASETS + "DATASETS['s'] = Squares", "the data set s of plugins=mine has no function"),
+        ("CODECS = {'a': int}", "the codec a of plugins=mine is not a subclass of TextCodec"),
+        (CODEC + "CODECS = {'half': Half}", "the codec half of plugins=mine lacks decode, "),
+        (LOOKALIKE, "the codec like of plugins=mine is not a subclass of TextCodec"),
+        (
+            CODEC + "Half.kind = 'audio'\nCODECS = {'half': Half}",
+            "the codec half of plugins=mine is not a subclass of TextCodec",
+        ),
+        ("RECIPES = 3", "plugins=mine: RECIPES is a int, not a folder"),
+        ("RECIPES = 'none'", "plugins=mine: RECIPES: no such folder"),
+        (
+            "from seqkit.data.codecs import Bytes\nCODECS = {'mine': Bytes}",
+            "the codec mine of plugins=mine calls itself 'bytes'",
+        ),
+        (
+            "from seqkit.data.codecs import Bytes\nCODECS = {'bytes': Bytes}",
+            "plugins=mine: the codec bytes is also in seqkit",
+        ),
+    ],
+)
+def test_a_module_with_a_fault_is_refused_at_once(write: Write, text: str, said: str) -> None:
+    write("mine.py", text)
+    with pytest.raises(ConfigError, match=said):
+        Catalogue(["mine"])
+
+
+@pytest.mark.parametrize("name", ["", "my-data", "a..b", "../evil", "mine;x"])
+def test_what_is_no_name_of_a_module_is_not_imported(name: str) -> None:
+    with pytest.raises(ConfigError, match="not the name of a module"):
+        Catalogue([name])
+
+
+@pytest.mark.parametrize("given", ["my_mod", 5, [5], None])
+def test_modules_that_are_no_list_of_names_are_refused(given: Any) -> None:
+    with pytest.raises(ConfigError, match="plugins="):
+        Catalogue(given)
+
+
+def test_two_modules_with_the_same_name_are_refused(write: Write) -> None:
+    write("mine.py", DATASETS)
+    write("yours.py", DATASETS)
+    said = "plugins=yours: the data set squares is also in plugins=mine"
+    with pytest.raises(ConfigError, match=said):
+        Catalogue(["mine", "yours"])
+    assert Catalogue(["mine", "mine"]).find("datasets", "squares")
+
+
+def test_the_current_folder_is_importable(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site" / "deep").mkdir()
+    write("deep/here_only.py", DATASETS)
+    monkeypatch.chdir(tmp_path / "site" / "deep")
+    monkeypatch.setattr(
+        sys, "path", [place for place in sys.path if place not in ("", str(Path.cwd()))]
+    )
+    assert "squares" in Catalogue(["here_only"]).names("datasets")
+    assert sys.path[-1] == str(Path.cwd())
+
+
+def test_an_installed_package_is_imported_when_it_is_used(write: Write) -> None:
+    groups = "[seqkit.datasets]\nsquares = pkg_a\nfaulty = pkg_a.faulty\n"
+    groups += "[seqkit.recipes]\nmine = pkg_a.recipes\nnone = pkg_a.nowhere\n"
+    install(write, "pkg_a", groups)
+    write("pkg_a/__init__.py", "def locate(folders): ...\n")
+    write("pkg_a/faulty.py", "1 / 0\n")
+    write("pkg_a/recipes/squares.yaml", "# Squares\n")
+    catalogue = Catalogue()
+    assert {"squares", "faulty", "etude"} <= set(catalogue.names("datasets"))
+    listed = recipes(catalogue, [])
+    assert listed["squares"] == "Squares"
+    assert "pkg_a" not in sys.modules
+    assert callable(catalogue.find("datasets", "squares").locate)
+    said = "the data set faulty of the package pkg_a cannot be loaded: ZeroDivisionError"
+    with pytest.raises(ConfigError, match=said):
+        catalogue.find("datasets", "faulty")
+    with pytest.raises(ConfigError, match=r"recipe none of the package pkg_a.*no folder"):
+        catalogue.find("recipes", "none")
+    assert "pkg_a" in listed["none"]
+
+
+@pytest.mark.parametrize("kind", ["datasets", "recipes"])
+def test_two_packages_with_the_same_name_are_both_named_when_it_is_used(
+    write: Write, kind: Kind
+) -> None:
+    for package in ("pkg_b", "pkg_c"):
+        install(write, package, f"[seqkit.{kind}]\nsquares = {package}.x\n")
+        write(f"{package}/__init__.py", "")
+        write(f"{package}/x/squares.yaml", "")
+    catalogue = Catalogue()
+    with pytest.raises(ConfigError, match=r"package pkg_[bc] and in the package pkg_[bc]"):
+        catalogue.find(kind, "squares")
+    assert catalogue.find("datasets", "etude")
+
+
+def test_a_module_cannot_take_the_name_of_an_installed_package(write: Write) -> None:
+    install(write, "pkg_d", "[seqkit.datasets]\nsquares = pkg_d\n")
+    write("mine.py", DATASETS)
+    with pytest.raises(ConfigError, match=r"plugins=mine: .*squares is also in the package pkg_d"):
+        Catalogue(["mine"])
+
+
+def test_a_folder_that_two_entry_points_name_is_one(write: Write, tmp_path: Path) -> None:
+    groups = "[seqkit.recipes]\none = pkg_e.recipes\ntwo = pkg_e.recipes\nlinked = pkg_e.linked\n"
+    install(write, "pkg_e", groups)
+    write("pkg_e/__init__.py", "")
+    write("pkg_e/recipes/squares.yaml", "# Squares\n")
+    (tmp_path / "site" / "pkg_e" / "linked").symlink_to("recipes")
+    assert Catalogue().find("recipes", "squares").read_text() == "# Squares\n"

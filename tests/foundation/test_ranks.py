@@ -1,0 +1,97 @@
+"""Several processes add up, share and agree; one alone agrees with itself."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch._C._distributed_c10d import HashStore
+
+from seqkit.foundation.errors import DataError, LostProcessError
+from seqkit.foundation.processes import Place, place
+from seqkit.foundation.ranks import ALONE, Ranks
+from seqkit.foundation.rendezvous import joined
+from tests.conftest import environment, torchrun
+
+
+def test_three_processes_agree() -> None:
+    done = subprocess.run(
+        torchrun(3, "tests.several"),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_process_alone_agrees_with_itself() -> None:
+    values = torch.ones(2)
+    with joined(Place()) as ranks:
+        ranks.sum(values)
+        ranks.max(values)
+        ranks.settle(torch.device("cpu"))
+        assert values.tolist() == [1, 1]
+        assert ranks.first(None) is None
+        assert ranks.first("a") == "a"
+        assert list(ranks.rounds(iter("ab"))) == ["a", "b"]
+        assert ranks.totals([0.5]) == [0.5]
+        with ranks.turn(False), ranks.turn(True):
+            ranks.check_same({"a": 1})
+        before = {**vars(ALONE)}
+        ranks.advise(lambda: "nobody else can end")
+        assert (ranks is ALONE, vars(ALONE)) == (True, before)
+
+
+def test_rank_0_ends_with_the_failure_of_another_which_ends_in_silence() -> None:
+    store = HashStore()
+    first, second = (Ranks(Place(rank, 2, rank, 2), store) for rank in range(2))
+    with pytest.raises(SystemExit) as ended:
+        second.leave(DataError("no data"))
+    assert ended.value.code == DataError.exit_code
+    with pytest.raises(LostProcessError, match="rank 1: no data"):
+        first.leave(LostProcessError("another process has ended"))
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_signal_is_raised_in_every_process(rank: int) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Ranks(Place(rank, 2, rank, 2), HashStore()).leave(KeyboardInterrupt())
+
+
+_BROKEN = """
+import atexit
+from seqkit import cli
+atexit.register(print, "waited for the others")
+cli.main = lambda: 1 / 0
+cli.entry()
+"""
+
+
+@pytest.mark.parametrize(("size", "said"), [(1, "waited for the others\n"), (2, "")])
+def test_an_unexpected_failure_of_one_process_does_not_wait_for_the_others(
+    size: int, said: str
+) -> None:
+    place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size)}
+    done = subprocess.run(
+        [sys.executable, "-c", _BROKEN],
+        env={**environment(), **place, "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, said)
+    assert "ZeroDivisionError" in done.stderr
+
+
+def test_the_place_is_what_torchrun_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert place() == Place(0, 1, 0, 1)
+    said = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4"}
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+    assert place() == Place()  # as on a cluster that sets some of them for every program
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    assert place() == Place(5, 8, 1, 4)
+    assert not place().leads

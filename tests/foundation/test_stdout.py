@@ -1,0 +1,126 @@
+"""stdout that is full, and streams that are closed: no traceback, and the code that fits."""
+
+import contextlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from seqkit.foundation import stdout
+from tests.conftest import TINY, environment
+from tests.warm_python import python
+
+pytestmark = pytest.mark.faults
+
+COMMANDS = {
+    "help": "--help",
+    "keys": "generate --help",
+    "version": "--version",
+    "config": "recipe=shakespeare --cfg",
+    "inspect": "inspect checkpoint={run}",
+    "compare": "compare runs={run}",
+    "evaluate": "evaluate checkpoint={run} data.path={text} device=cpu",
+    "score": "score checkpoint={run} data.path={text} device=cpu",
+    "generate": "generate checkpoint={run} length=5 device=cpu",
+    "streams": "generate checkpoint={run} length=5 streams=3 device=cpu",
+    "train": " ".join([*TINY, "data.path={text}", "train.max_steps=1", "run_dir={new}"]),
+}
+
+
+def shell(
+    name: str, redirection: str, trained: Path, text_file: Path, tmp_path: Path
+) -> subprocess.CompletedProcess[str]:
+    words = COMMANDS[name].format(run=trained, text=text_file, new=tmp_path / "new")
+    return subprocess.run(
+        ["bash", "-c", f'"{python()}" -m seqkit {words} {redirection}'],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux only")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("version", "evaluate", "generate", "train"),
+        *(
+            pytest.param(name, marks=pytest.mark.thorough)
+            for name in sorted(COMMANDS.keys() - {"version", "evaluate", "generate", "train"})
+        ),
+    ],
+)
+def test_a_full_disk_behind_stdout_is_named_once(
+    name: str, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    done = shell(name, ">/dev/full", trained, text_file, tmp_path)
+    assert done.returncode == 6, done.stderr
+    assert done.stderr.count("cannot write stdout: no space left on device") == 1
+    assert done.stderr.count("seqkit: error") == 1
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize(
+    "name", ["version", "config", "compare", "evaluate", "score", "streams", "train"]
+)
+def test_streams_that_are_closed_from_the_start(
+    redirection: str, name: str, trained: Path, text_file: Path, tmp_path: Path
+) -> None:
+    done = shell(name, redirection, trained, text_file, tmp_path)
+    lost = ">&-" in redirection.split() and name != "train"  # a training leaves its run
+    assert done.returncode == (6 if lost else 0), done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    if redirection == ">&-":
+        told = "stdout is closed: no closing sample" if name == "train" else "error: stdout is clos"
+        assert done.stderr.count(told) == 1
+    if name == "train":
+        assert (tmp_path / "new" / "summary.json").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="Linux only")
+def test_what_is_discarded_leaves_no_file_open(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as out, contextlib.redirect_stdout(out):
+        before = len([*Path("/proc/self/fd").iterdir()])
+        stdout.discard()
+        assert len([*Path("/proc/self/fd").iterdir()]) == before
+        print("more", flush=True)
+    assert (tmp_path / "out").read_text() == ""
+
+
+def test_a_result_file_needs_no_stdout(trained: Path, text_file: Path, tmp_path: Path) -> None:
+    done = shell("evaluate", f"out={tmp_path / 'a'} >&-", trained, text_file, tmp_path)
+    assert (done.returncode, (tmp_path / "a").exists()) == (0, True), done.stderr
+
+
+_COUNTED = """
+import sys
+from seqkit import cli, console
+updates = []
+update = console.Bar.update
+console.Bar.update = lambda self, *given, **more: (updates.append(given), update(self, *given))
+code = cli.main(sys.argv[1:])
+print(len(updates), code, file=sys.stderr)
+"""
+
+
+def test_who_prints_in_long_stretches_ends_when_nobody_reads_on(
+    trained: Path, text_file: Path
+) -> None:
+    text_file.write_text(text_file.read_text() * 500)  # a call scores 8192 of its 900,000 symbols
+    words = ["score", f"checkpoint={trained}", f"data.path={text_file}", "device=cpu"]
+    with subprocess.Popen(
+        [python(), "-c", _COUNTED, *words],
+        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as scoring:  # fmt: skip
+        assert scoring.stdout and scoring.stderr
+        assert '"offset": 0' in scoring.stdout.readline()  # long before the whole is scored
+        scoring.stdout.close()
+        said = scoring.stderr.read()
+    updates, code = map(int, said.splitlines()[-1].split())
+    assert code == 0
+    assert updates < 100, said

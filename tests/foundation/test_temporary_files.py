@@ -1,0 +1,146 @@
+"""What a killed process was writing is removed by the next one, and nothing else is."""
+
+import errno
+import fcntl
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from seqkit.foundation import disk, temporary_files
+from tests.conftest import environment
+
+pytestmark = pytest.mark.faults
+
+WRITING = """
+import sys, time
+from pathlib import Path
+from seqkit import disk
+with disk.atomic_write(Path(sys.argv[1])) as stream:
+    stream.write(b"half")
+    stream.flush()
+    print("written", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _forgetful() -> None:
+    """Every test is another process."""
+    disk.clear_halves.cache_clear()
+
+
+def test_a_file_stays_while_its_process_lives_and_goes_once_it_is_killed(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITING, str(tmp_path / "a.txt")], env=environment(),
+        stdout=subprocess.PIPE, text=True,
+    ) as writing:  # fmt: skip
+        assert writing.stdout is not None
+        assert writing.stdout.readline() == "written\n"
+        disk.clear_halves(tmp_path)
+        (half,) = tmp_path.glob(temporary_files.PATTERN)
+        assert half.read_text() == "half"
+        writing.send_signal(signal.SIGKILL)
+    assert half.exists()
+    disk.clear_halves.cache_clear()
+    with disk.atomic_write(tmp_path / "b.txt") as stream:
+        stream.write(b"whole")
+    assert [file.name for file in tmp_path.iterdir()] == ["b.txt"]
+
+
+@pytest.mark.parametrize(("age", "left"), [(0, True), (23, True), (25, False)])
+def test_another_hosts_file_is_kept_for_a_day(
+    age: int, left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(platform, "node", lambda: "elsewhere")
+        half = temporary_files.name_for(tmp_path / "a.txt")
+    half.touch()
+    then = time.time() - 3600 * age
+    os.utime(half, (then, then))
+    disk.clear_halves(tmp_path)
+    assert half.exists() == left
+
+
+def test_without_locks_a_file_is_kept_for_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    new, old = (temporary_files.name_for(tmp_path / name) for name in ("a.txt", "b.txt"))
+    for half in (new, old):
+        half.touch()
+    os.utime(old, (0, 0))
+    with disk.atomic_write(tmp_path / "c.txt") as stream:
+        stream.write(b"whole")
+    assert {file.name for file in tmp_path.iterdir()} == {new.name, "c.txt"}
+
+
+def test_other_files_are_nobodys_business(tmp_path: Path) -> None:
+    for name in (".a.txt.0123456789ab.tmp", "a.txt.0123456789ab.half.tmp", ".half.tmp", ".a.part"):
+        (tmp_path / name).touch()
+    before = set(tmp_path.iterdir())
+    disk.clear_halves(tmp_path)
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
+    half, held = (temporary_files.name_for(tmp_path / name) for name in ("recordings", "others"))
+    for folder in (half, held):
+        folder.mkdir()
+        (folder / "a.wav").touch()
+    with temporary_files.folder_held(held) as is_held:
+        assert is_held
+        disk.clear_halves(tmp_path)
+    assert [*tmp_path.iterdir()] == [held]
+
+
+def test_a_file_that_is_removed_before_it_is_held_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold, removed = temporary_files.hold, list[Path]()
+
+    def late(handle: int) -> bool:
+        if not removed:
+            removed.extend(tmp_path.glob(temporary_files.PATTERN))
+            removed[0].unlink()
+        return hold(handle)
+
+    monkeypatch.setattr(temporary_files, "hold", late)
+    with disk.atomic_write(tmp_path / "a.txt") as stream:
+        stream.write(b"whole")
+    assert (tmp_path / "a.txt").read_bytes() == b"whole"
+    assert removed
+
+
+def test_a_folder_made_for_a_trial_may_be_removed_by_another_process(tmp_path: Path) -> None:
+    clearing = (
+        "import sys; from pathlib import Path; from seqkit import disk\n"
+        "print(flush=True)\n"
+        "while True: disk.clear_halves.__wrapped__(Path(sys.argv[1]))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", clearing, str(tmp_path)], env=environment(), stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        try:
+            for _ in range(1000):
+                disk.try_folder(tmp_path)
+        finally:
+            other.kill()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "é" * 127, "字" * 85, "caf\udce9.txt"])
+def test_any_name_can_be_written(name: str, tmp_path: Path) -> None:
+    with disk.atomic_write(tmp_path / name) as stream:
+        stream.write(b"whole")
+    assert [file.name for file in tmp_path.iterdir()] == [name]

@@ -1,0 +1,96 @@
+"""What a step leaves out is a function of its number, and has the shares that are asked for."""
+
+import pytest
+import torch
+
+from seqkit.config import ModelConfig, TrainConfig
+from seqkit.foundation.randomness import dropout_keys, dropout_masks
+from seqkit.training.dropout_masks import Noise
+
+CPU = torch.device("cpu")
+
+
+def noise(step: int = 3, reset: float = 0.0, first: int = 0, **model: object) -> Noise:
+    config = ModelConfig(
+        **{"num_layers": 3, "hidden_size": 40, "vocabulary_size": 9, **model}  # type: ignore[arg-type]
+    )
+    made = Noise(config, TrainConfig(reset_state=reset), 5, CPU, first)
+    made.set_step(step)
+    return made
+
+
+def share(mask: torch.Tensor) -> float:
+    return float((mask == 0).float().mean())
+
+
+def test_nothing_is_left_out_by_default() -> None:
+    made = noise()
+    assert made.units(4, torch.float32) is None
+    assert made.inputs(4, torch.float32) is None
+    assert made.weights() is None
+    assert made.forgotten(4) is None
+
+
+def test_units_are_dropped_as_by_earlier_versions() -> None:
+    expected = dropout_masks(torch.from_numpy(dropout_keys(5, 3, 3)), (50, 40), 0.3, torch.float32)
+    units = noise(dropout=0.3).units(50, torch.float32)
+    assert units is not None
+    assert torch.equal(units, expected)
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_the_top_layer_may_have_a_share_of_its_own(layers: int) -> None:
+    units = noise(num_layers=layers, dropout=0.2, output_dropout=0.6).units(400, torch.float32)
+    assert units is not None
+    assert [share(mask) for mask in units] == pytest.approx([0.2] * (layers - 1) + [0.6], abs=0.02)
+    alone = noise(output_dropout=0.6).units(400, torch.float32)
+    assert alone is not None
+    assert [share(mask) for mask in alone] == pytest.approx([0, 0, 0.6], abs=0.02)
+
+
+def test_inputs_weights_and_states_are_dropped_with_their_shares() -> None:
+    made = noise(
+        reset=0.25, input="embedding", embedding_size=30, input_dropout=0.4, weight_drop=0.7
+    )
+    inputs, weights, forgotten = (
+        made.inputs(100, torch.float32),
+        made.weights(),
+        made.forgotten(4000),
+    )
+    assert inputs is not None
+    assert inputs.shape == (100, 30)
+    assert share(inputs) == pytest.approx(0.4, abs=0.03)
+    assert weights is not None
+    assert weights.shape == (3, 160, 40)
+    assert [share(mask) for mask in weights] == pytest.approx([0.7] * 3, abs=0.03)
+    assert not torch.equal(weights[0], weights[1])
+    assert forgotten is not None
+    assert float(forgotten.float().mean()) == pytest.approx(0.25, abs=0.03)
+
+
+def test_the_masks_are_those_of_the_step() -> None:
+    first, other, again = (noise(step, weight_drop=0.5).weights() for step in (3, 4, 3))
+    assert first is not None
+    assert other is not None
+    assert again is not None
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_a_share_of_the_lanes_has_the_masks_that_it_has_among_all() -> None:
+    rates = {"dropout": 0.3, "output_dropout": 0.6, "input_dropout": 0.4, "weight_drop": 0.5}
+    network = {"input": "embedding", "embedding_size": 7, **rates}
+    whole, share = noise(reset=0.5, **network), noise(reset=0.5, first=5, **network)  # type: ignore[arg-type]
+    pairs = [
+        (whole.units(9, torch.float32), share.units(4, torch.float32), 1),
+        (whole.inputs(9, torch.float32), share.inputs(4, torch.float32), 0),
+        (whole.forgotten(9), share.forgotten(4), 0),
+    ]
+    for of_all, own, axis in pairs:
+        assert of_all is not None
+        assert own is not None
+        assert torch.equal(own, of_all.narrow(axis, 5, 4))
+    both = whole.weights(), share.weights()
+    assert both[0] is not None
+    assert both[1] is not None
+    assert torch.equal(both[0], both[1])
