@@ -27,7 +27,7 @@ RUN = (
 # The process kills itself at one of the calls that write: before, within or after a save.
 KILLED = """
 import os, signal, sys
-from seqkit import disk
+from seqkit.foundation import disk
 from seqkit.cli import main
 left = int(sys.argv.pop(1))
 def counted(call):

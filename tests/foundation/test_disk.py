@@ -211,7 +211,7 @@ def hear(event, given):
         return
     if writes and place.startswith(os.getcwd()):
         files = {frame.filename for frame in traceback.extract_stack()}
-        if not any(file.endswith("seqkit/disk.py") for file in files):
+        if not any(file.endswith("seqkit/foundation/disk.py") for file in files):
             others.append((event, place))
 sys.addaudithook(hear)
 from seqkit.cli import main

@@ -99,7 +99,8 @@ def test_a_result_file_needs_no_stdout(trained: Path, text_file: Path, tmp_path:
 
 _COUNTED = """
 import sys
-from seqkit import cli, console
+from seqkit import cli
+from seqkit.foundation import console
 updates = []
 update = console.Bar.update
 console.Bar.update = lambda self, *given, **more: (updates.append(given), update(self, *given))

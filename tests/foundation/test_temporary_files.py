@@ -20,7 +20,7 @@ pytestmark = pytest.mark.faults
 WRITING = """
 import sys, time
 from pathlib import Path
-from seqkit import disk
+from seqkit.foundation import disk
 with disk.atomic_write(Path(sys.argv[1])) as stream:
     stream.write(b"half")
     stream.flush()
@@ -122,7 +122,7 @@ def test_a_file_that_is_removed_before_it_is_held_is_made_again(
 
 def test_a_folder_made_for_a_trial_may_be_removed_by_another_process(tmp_path: Path) -> None:
     clearing = (
-        "import sys; from pathlib import Path; from seqkit import disk\n"
+        "import sys; from pathlib import Path; from seqkit.foundation import disk\n"
         "print(flush=True)\n"
         "while True: disk.clear_halves.__wrapped__(Path(sys.argv[1]))\n"
     )

@@ -96,13 +96,13 @@ def test_processes_end_when_nobody_wants_more(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_processes_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> None:
     code = (
-        "from tests import test_workers as t\n"
+        "from tests.foundation import test_workers as t\n"
         f"list(t.share_out(t.own_number, {str(tmp_path)!r}, [1, 1, 1], 2))"
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", code],
         env=environment(),
-        cwd=Path(__file__).parent.parent,
+        cwd=Path(__file__).parents[2],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

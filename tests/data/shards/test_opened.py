@@ -55,7 +55,7 @@ def shards(
 ) -> Path:
     """Shards of those files, some dozens, which are checked 16 bytes at a time."""
     small(60)
-    for module in ("shards.index", "stored_files"):
+    for module in ("shards.index", "symbol_files"):
         monkeypatch.setattr(f"seqkit.data.{module}.BLOCK", 16)
     assert len(prepared(path=[str(texts)]).shards) > 9
     return tmp_path / "shards"
@@ -318,7 +318,7 @@ def test_what_the_index_keeps_of_the_preparation_is_told(
     lines.write_text('{"text": "tea"}\n' * 3)
     data = remote.here(DataConfig(kind="hf", path=[str(lines)]), disk.cache_dir(), print)
     (said,) = told(source=Path(data.path[0]), kind="hf")
-    assert said == "prepared from line_documents.jsonl: 1 file, 3 documents"
+    assert said == "prepared from rows.jsonl: 1 file, 3 documents"
     sounds = tmp_path / "sounds"
     sounds.mkdir()
     for name, level in (("a", 0.5), ("b", 0.5), ("silent", 0.0)):
