@@ -16,9 +16,10 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
 from seqkit.foundation import device, disk
-from seqkit.foundation.console import Console, Product
+from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.stdout import Product
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Symbols
 

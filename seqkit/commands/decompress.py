@@ -16,10 +16,11 @@ from seqkit.data import files
 from seqkit.data.codecs import Codec
 from seqkit.data.sound import writer
 from seqkit.foundation import device, disk
-from seqkit.foundation.console import Console, Product
+from seqkit.foundation.console import Console
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.stdout import Product
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

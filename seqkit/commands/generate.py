@@ -8,9 +8,10 @@ from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
-from seqkit.foundation import device, disk_space
-from seqkit.foundation.console import Console, Product
+from seqkit.foundation import device, disk
+from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.stdout import Product
 from seqkit.generation.continuation import REMEMBERED, continue_prompt
 from seqkit.generation.footprint import require_streams
 from seqkit.generation.medium import Medium, medium_of
@@ -100,7 +101,7 @@ def _check_files(config: Config, medium: Medium, files: list[Path], symbols: int
         folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
         files = [folder / f"generated{medium.suffix}"]
     medium.check_files(files, symbols)
-    disk_space.require(files[0], config.streams * medium.least_size(files[0], symbols))
+    disk.require_space(files[0], config.streams * medium.least_size(files[0], symbols))
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import seqkit
 from seqkit import commands
 from seqkit.commands import COMMANDS
 from seqkit.config import options
-from seqkit.foundation import plugins, recipe_files, stdout
+from seqkit.foundation import plugins, stdout
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import default_of
 
@@ -47,7 +47,7 @@ _OPTIONS = {
 
 def overview(config_dirs: list[Path], words: list[str]) -> str:
     """Commands, recipes (those of plug-ins among the words, too), examples and options."""
-    recipes = recipe_files.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
+    recipes = plugins.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
     summaries = {name: command.summary for name, command in COMMANDS.items()}
     return _HELP.format(
         version=seqkit.__version__,

@@ -11,8 +11,9 @@ from seqkit.compose import Composed
 from seqkit.config import Config
 from seqkit.data import pipes
 from seqkit.foundation import disk, stdout
-from seqkit.foundation.console import Console, Product
+from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
+from seqkit.foundation.stdout import Product
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.sweeps import replaced
 from seqkit.sweeps.jobs import STOPPED, Job

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from seqkit.config import Config, DataConfig
 from seqkit.foundation import disk, stdout
-from seqkit.foundation.console import Product
 from seqkit.foundation.errors import ConfigError, OutputError
+from seqkit.foundation.stdout import Product
 from seqkit.runs import layout, protected
 
 _OTHER_FILES = 256  # that the process may have open

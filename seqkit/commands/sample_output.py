@@ -8,8 +8,8 @@ from pathlib import Path
 from seqkit.commands.interrupts import Interrupts
 from seqkit.commands.outputs import allow_open_files
 from seqkit.foundation import disk
-from seqkit.foundation.console import Console, Product
-from seqkit.foundation.wording import Reading, rounded
+from seqkit.foundation.console import Console
+from seqkit.foundation.stdout import Product
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
 from seqkit.symbols import Integers, Symbols
@@ -129,7 +129,7 @@ def _shown(blocks: Blocks, pace: "_Pace", length: int, console: Console) -> Iter
             done += len(block)
             pace.note(done)
             if pace.speed:
-                bar.update(done, Reading(pace.speed, pace.brief))
+                bar.update(done, pace.speed)
 
 
 class _Pace:
@@ -141,7 +141,6 @@ class _Pace:
         self._begun: tuple[int, float] | None = None
         self.speed = ""
         """In words; empty as long as it is not known."""
-        self.brief = ""
 
     def note(self, done: int) -> None:
         """So many symbols of each stream are done."""
@@ -154,4 +153,3 @@ class _Pace:
             first, begun = self._begun
             rate = (done - first) / max(now - begun, 1e-9)
             self.speed = self._medium.speed(rate, self._streams)
-            self.brief = f"{rounded(rate * self._streams)}/s"

@@ -17,8 +17,9 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation import scoring
 from seqkit.evaluation.surprise import Stretch, Wanted, stretches
 from seqkit.foundation import device, stdout
-from seqkit.foundation.console import Console, Product, unseen
+from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.stdout import Product
 from seqkit.model.activations import quantity
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.layout import find_checkpoint

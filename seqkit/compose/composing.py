@@ -21,10 +21,9 @@ from seqkit import config as schema
 from seqkit.compose.loading import Loader, loader
 from seqkit.config import Config, options
 from seqkit.foundation import config_file
+from seqkit.foundation.config_file import RENAMED
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, take_modules
-from seqkit.foundation.recipe_files import user_recipe_folders
-from seqkit.foundation.renamed_keys import RENAMED
+from seqkit.foundation.plugins import Catalogue, take_modules, user_recipe_folders
 from seqkit.foundation.settings import nearest
 
 FREE_TEXT = (

@@ -10,8 +10,8 @@ from hydra.plugins.config_source import ConfigResult
 from omegaconf import OmegaConf
 
 from seqkit.foundation import config_file
+from seqkit.foundation.config_file import with_listed_path
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.renamed_keys import with_listed_path
 
 
 class GroupSource(FileConfigSource):

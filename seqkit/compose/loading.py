@@ -16,8 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from seqkit.compose.config_sources import GroupSource, RecipeSource
 from seqkit.config import Config
 from seqkit.foundation import disk
-from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.recipe_files import recipe_folders
+from seqkit.foundation.plugins import Catalogue, recipe_folders
 
 _ROOT = "config"  # conf/config.yaml
 

@@ -19,7 +19,7 @@ from seqkit.data.datasets import Located
 from seqkit.data.meter import Meter
 from seqkit.data.symbol_files import StoredFile, digests
 from seqkit.data.symbol_row import StoredSymbols
-from seqkit.foundation import disk, disk_space
+from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
@@ -180,7 +180,7 @@ def load(
     shown = source.meter.shown("encoding", source.bytes)
     sound = isinstance(codec, Quantiser)  # which may be compressed
     most = None if sound else source.bytes * symbol_dtype(codec.size).itemsize
-    with shown, disk_space.told(most), disk.atomic_write(base.with_suffix(".bin")) as stream:
+    with shown, disk.space_needed(most), disk.atomic_write(base.with_suffix(".bin")) as stream:
         encoded = encode(stream)
         written = stream.tell()
     size = written // symbol_dtype(codec.size).itemsize

@@ -14,7 +14,6 @@ import yaml
 from seqkit.config import Config, check, options
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue, Kind
-from seqkit.foundation.renamed_keys import upgrade
 from seqkit.foundation.settings import nearest
 
 LARGEST = 1 << 20
@@ -29,6 +28,9 @@ _FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # where PyYAML was built 
 _ALWAYS = (b"recipe", b"data", b"model", b"optimizer", b"train")  # what a run's config has
 _OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
 """Keys that hold for one command line, and not for the next."""
+
+RENAMED = {"data.quantiser": "data.codec"}
+"""Keys of older versions and what they are called now."""
 
 
 def to_yaml(config: Config) -> str:
@@ -111,6 +113,27 @@ def explain(error: yaml.YAMLError, file: str) -> str:
     line = f", line {where.line + 1}" if where else ""
     reason = getattr(error, "problem", None) or getattr(error, "reason", None)
     return f"{file}{line}: not valid YAML: {reason or 'it cannot be parsed'}"
+
+
+def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of a run or checkpoint, its keys named and typed as they are now."""
+    config = dict(saved)
+    data = config.get("data")
+    if isinstance(data, Mapping):
+        data = with_listed_path(data)
+        if "quantiser" in data:
+            quantiser = data.pop("quantiser")  # mu_law was the default, for text too
+            data.setdefault("codec", "auto" if quantiser == "mu_law" else quantiser)
+        if data.get("kind") in ("text", "bytes"):  # 0.1.0 read nothing else in a folder
+            data.setdefault("pattern", "*.txt")
+        config["data"] = data
+    return config
+
+
+def with_listed_path(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys `data.*` with `path` as a list, which may be written as one string (as in 0.1.0)."""
+    path = data.get("path")
+    return {**data, "path": [path] if path else []} if isinstance(path, str) else dict(data)
 
 
 def _mapping(content: bytes, file: str) -> Mapping[str, Any]:

@@ -1,28 +1,21 @@
-"""What a person sees: notices and progress on stderr, the product on stdout."""
+"""What a person sees on stderr: notices and progress."""
 
-import codecs
 import contextlib
 import os
-import re
-import stat
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import BinaryIO, Protocol, TextIO
+from typing import Protocol, TextIO
 
-from seqkit.foundation import stdout
 from seqkit.foundation.escaping import visible, visible_line
-from seqkit.foundation.wording import ProgressLine, Reading, columns_of
+from seqkit.foundation.progress_line import ProgressLine
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 _DRAW_EVERY = 0.05  # seconds at least between two drawings of what changed
 _REDRAW_EVERY = 0.5  # seconds; a terminal may be resized at any time
-_FLUSH_EVERY = 0.05  # seconds
 _COLUMNS = 80  # of a terminal that does not say
-_COMMAND = re.compile(r"(python|torchrun \S.*) -m seqkit ")
-_WORD = re.compile(r" *[^ ]+")  # with the spaces before it
 _ERASE = "\r\x1b[J"  # the row of the cursor, and all below it
 
 
@@ -41,7 +34,7 @@ class Bar:
     def update(
         self,
         completed: int,
-        *readings: Reading | str,
+        *readings: str,
         total: int | None = None,
         important: bool = False,
         timed: bool = True,
@@ -55,7 +48,8 @@ class Bar:
             important: show it, however short the time since the last update was.
             timed: whether the time left can be told from how fast it went so far.
         """
-        self._line.update(completed, _in_one_line(readings), total, timed=timed)
+        lines = [" ".join(visible_line(text).split()) for text in readings]
+        self._line.update(completed, lines, total, timed=timed)
         if important or time.monotonic() - self._shown >= self._every:
             self._shown = time.monotonic()
             self._show()
@@ -86,13 +80,10 @@ class Console:
         self._lock = threading.RLock()
 
     def notice(self, text: str) -> None:
-        """One line that the user should know. It is no failure if nobody can read it any more.
-
-        In a terminal that is too narrow it becomes several; a command to copy stays in one piece.
-        """
+        """One line that the user should know. It is no failure if nobody can read it any more."""
         with self._lock:
             erase = _ERASE if self._shown else ""
-            self._write(f"{erase}{self._in_columns(visible(text))}\n{self._drawn()}")
+            self._write(f"{erase}{visible(text)}\n{self._drawn()}")
 
     def failure(self, text: str) -> None:
         """One line about a part of the work that failed while the rest goes on."""
@@ -152,12 +143,6 @@ class Console:
             return ""
         return f"\r{self._shown.fitted(_columns(self._stream) - 1)}\x1b[J\r"
 
-    def _in_columns(self, text: str) -> str:
-        if self._stream is None or not self._stream.isatty():
-            return text
-        columns = _columns(self._stream)
-        return "\n".join(row for line in text.split("\n") for row in _rows(line, columns))
-
     def _write(self, text: str) -> None:
         if self._stream is None:
             return
@@ -173,75 +158,3 @@ def _columns(terminal: TextIO) -> int:
     with contextlib.suppress(OSError, ValueError):
         columns = os.get_terminal_size(terminal.fileno()).columns
     return columns or _COLUMNS
-
-
-def _rows(line: str, columns: int) -> list[str]:
-    """A line in rows that are broken between words; one that is indented is left as it is."""
-    if columns_of(line) <= columns or line.startswith(" "):
-        return [line]
-    command = _COMMAND.search(line)
-    told = line[: command.start()] if command else line
-    rows: list[str] = []
-    for word in _WORD.findall(told.expandtabs()):  # textwrap would count characters, not columns
-        if rows and columns_of(rows[-1] + word) <= columns:
-            rows[-1] += word
-        else:
-            rows.append(f"  {word.lstrip()}" if rows else word)
-    return [*rows, f"  {line[command.start() :]}"] if command else rows
-
-
-def _in_one_line(readings: tuple[Reading | str, ...]) -> list[Reading]:
-    both = [(own, own) if isinstance(own, str) else own for own in readings]
-    return [Reading(*(" ".join(visible_line(text).split()) for text in forms)) for forms in both]
-
-
-class Product:
-    """What a command is for, on stdout: shown as it is made."""
-
-    def __init__(self) -> None:
-        """Raises OutputError where stdout was closed before the program began."""
-        out = stdout.existing()
-        self._stream = out.buffer
-        self.terminal = out.isatty()
-        self.stored = _is_file(self._stream)
-        """Whether it goes to a file, where nobody watches it grow."""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._flushed = time.monotonic()
-
-    def write(self, text: str | bytes) -> None:
-        """Bytes as they are, text as UTF-8; on a terminal nothing hides: see `visible`.
-
-        Raises:
-            BrokenPipeError: nobody reads any more.
-            OutputError: stdout cannot be written.
-        """
-        if self.terminal:
-            text = visible(self._decoder.decode(text) if isinstance(text, bytes) else text)
-        with stdout.failures():
-            self._stream.write(to_bytes(text))
-        if self.terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
-            self.flush()
-
-    def end(self) -> None:
-        """The last of it; a terminal's prompt goes to a new line."""
-        if self.terminal:
-            self.write(b"\n")
-        self.flush()
-
-    def flush(self) -> None:
-        """Hand over what was written. Raises as `write`."""
-        with stdout.failures():
-            self._stream.flush()
-        self._flushed = time.monotonic()
-
-
-def _is_file(stream: BinaryIO) -> bool:
-    try:
-        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-    except (OSError, ValueError):
-        return False
-
-
-def to_bytes(text: str | bytes) -> bytes:
-    """Text as UTF-8, lone surrogates included; bytes as they are."""
-    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")

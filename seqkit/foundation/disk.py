@@ -5,6 +5,7 @@ or is moved and removed by name. Every failure is an OutputError that names the 
 """
 
 import contextlib
+import errno
 import functools
 import os
 import shutil
@@ -12,8 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from seqkit.foundation import disk_space, temporary_files
+from seqkit.foundation import temporary_files
 from seqkit.foundation.errors import OutputError
+from seqkit.foundation.wording import byte_count
 
 
 def cache_dir() -> Path:
@@ -150,7 +152,7 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
         path.parent.mkdir(parents=True, exist_ok=True)
         clear_halves(path.parent.absolute())
     if size:
-        disk_space.require(path, size)
+        require_space(path, size)
 
     with contextlib.ExitStack() as stack:
         held = False
@@ -291,6 +293,40 @@ def _unlink(path: Path) -> None:
     """Remove a file, if that can be done."""
     with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
+
+
+def require_space(path: Path, size: int) -> None:
+    """Refuse a file, or what is in a folder, of so many bytes that its disk has no room for.
+
+    Raises OutputError.
+    """
+    try:
+        places = (path.absolute(), *path.absolute().parents)
+        folder = next(place for place in places if place.is_dir())
+        total, _, free = shutil.disk_usage(folder)
+    except OSError:
+        return  # whoever writes there is told why
+    if total and free < size:  # some file systems do not tell
+        raise OutputError(
+            f"cannot write {path}: it takes {byte_count(size)}, and {byte_count(free)} are free "
+            "on its disk"
+        )
+
+
+@contextlib.contextmanager
+def space_needed(most: int | None, what: str = "it takes") -> Iterator[None]:
+    """Add to the error of a disk that gets full how many bytes are needed at most.
+
+    `what` begins that phrase; with None, where it is not known, nothing is added. Raises
+    OutputError.
+    """
+    try:
+        yield
+    except OutputError as error:
+        full = getattr(error.__cause__, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        if not full or most is None:
+            raise
+        raise OutputError(f"{error}: {what} up to {byte_count(most)}") from error.__cause__
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ the mappings DATASETS and CODECS and the folder RECIPES (docs/plugins.md). seqki
 by the same code. Nothing is registered: a `Catalogue` is a value that is handed down.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import sys
@@ -151,6 +152,42 @@ def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
     return others, list(dict.fromkeys(modules))
 
 
+def recipes(catalogue: Catalogue, config_dirs: Sequence[Path]) -> dict[str, str]:
+    """The recipes by name, each with the first comment line of its file that is not a directive."""
+    found = {}
+    for name in catalogue.names("recipes"):
+        try:
+            found[name] = _description(catalogue.find("recipes", name))
+        except ConfigError as error:
+            found[name] = str(error)
+    for folder in reversed(user_recipe_folders(config_dirs)):
+        files = (file for file in folder.glob("*.yaml") if file.is_file())
+        found |= {file.stem: _description(file) for file in files}
+    return dict(sorted(found.items()))
+
+
+def recipe_folders(catalogue: Catalogue, config_dirs: Sequence[Path]) -> list[Path]:
+    """Where recipes are looked for, the first find counts; the user's folders come first."""
+    folders = user_recipe_folders(config_dirs)
+    for entry in catalogue.entries("recipes"):
+        with contextlib.suppress(OSError):  # said when that recipe is asked for
+            folders.append(Path(str(entry.load())).parent)
+    return list(dict.fromkeys(folders))
+
+
+def user_recipe_folders(config_dirs: Sequence[Path]) -> list[Path]:
+    """The folders of recipes that --config-dir means: DIR itself, its `recipe` and `recipes`.
+
+    Raises:
+        ConfigError: DIR is no folder.
+    """
+    for folder in config_dirs:
+        if not folder.is_dir():
+            raise ConfigError(f"--config-dir {folder}: no such folder")
+    named = [folder / name for folder in config_dirs for name in ("recipe", "recipes", "")]
+    return [folder for folder in named if folder.is_dir()]
+
+
 def _own(kind: Kind) -> list[Entry]:
     if kind == "recipes":
         return _in_folder(disk.config_dir("recipes"), "seqkit")
@@ -272,3 +309,9 @@ def _given(value: object) -> object:
 
 def _missing_folder(value: str) -> object:
     raise FileNotFoundError(f"no folder {value}")
+
+
+def _description(file: Path) -> str:
+    lines = file.read_text("utf-8", "replace").splitlines()
+    comments = (line[1:].strip() for line in lines if line[:1] == "#")
+    return next((line for line in comments if line[:1] != "@"), "")

@@ -3,16 +3,21 @@
 It is for the product alone: what plug-ins print goes to stderr.
 """
 
+import codecs
 import contextlib
 import os
 import select
+import stat
 import sys
+import time
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.escaping import visible
+
+_FLUSH_EVERY = 0.05  # seconds
 
 
 class _Reserved:
@@ -112,3 +117,55 @@ def write(text: str) -> None:
     with failures():
         out.write(f"{visible(text) if out.isatty() else text}\n")
         out.flush()
+
+
+class Product:
+    """What a command is for, on stdout: shown as it is made."""
+
+    def __init__(self) -> None:
+        """Raises OutputError where stdout was closed before the program began."""
+        out = existing()
+        self._stream = out.buffer
+        self.terminal = out.isatty()
+        self.stored = _is_file(self._stream)
+        """Whether it goes to a file, where nobody watches it grow."""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._flushed = time.monotonic()
+
+    def write(self, text: str | bytes) -> None:
+        """Bytes as they are, text as UTF-8; on a terminal nothing hides: see `visible`.
+
+        Raises:
+            BrokenPipeError: nobody reads any more.
+            OutputError: stdout cannot be written.
+        """
+        if self.terminal:
+            text = visible(self._decoder.decode(text) if isinstance(text, bytes) else text)
+        with failures():
+            self._stream.write(to_bytes(text))
+        if self.terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
+            self.flush()
+
+    def end(self) -> None:
+        """The last of it; a terminal's prompt goes to a new line."""
+        if self.terminal:
+            self.write(b"\n")
+        self.flush()
+
+    def flush(self) -> None:
+        """Hand over what was written. Raises as `write`."""
+        with failures():
+            self._stream.flush()
+        self._flushed = time.monotonic()
+
+
+def _is_file(stream: BinaryIO) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def to_bytes(text: str | bytes) -> bytes:
+    """Text as UTF-8, lone surrogates included; bytes as they are."""
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")

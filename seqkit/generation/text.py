@@ -13,9 +13,10 @@ from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.data.meter import Meter
 from seqkit.data.sound import reader, writer
 from seqkit.foundation import disk
-from seqkit.foundation.console import Progress, to_bytes, unseen
+from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type
+from seqkit.foundation.stdout import to_bytes
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound_faults import Redraw

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.foundation.command_line import command_line
+from seqkit.foundation.config_file import RENAMED
 from seqkit.foundation.processes import ALONE, Place
-from seqkit.foundation.renamed_keys import RENAMED
 from seqkit.runs.checkpoint import is_whole, peek
 from seqkit.runs.layout import STATES, RunFiles
 from seqkit.runs.record import Record

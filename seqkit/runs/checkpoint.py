@@ -24,9 +24,9 @@ from seqkit.config import Config, DataConfig, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.foundation import disk, memory
+from seqkit.foundation.config_file import upgrade
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.renamed_keys import upgrade
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.runs import digest, tensor_file

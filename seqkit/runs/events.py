@@ -7,7 +7,7 @@ from pathlib import Path
 from seqkit.foundation.command_line import command_line
 from seqkit.foundation.escaping import visible_line
 from seqkit.foundation.processes import ALONE, Place
-from seqkit.foundation.wording import Reading, counted, duration, percent, rounded
+from seqkit.foundation.wording import counted, duration, percent
 from seqkit.training import events as training
 from seqkit.training.events import (
     CheckpointDue,
@@ -188,19 +188,15 @@ def _given(plugins: tuple[str, ...]) -> list[str]:
     return [f"plugins={','.join(plugins)}"] if plugins else []
 
 
-def readings(event: Trained) -> list[Reading]:
+def readings(event: Trained) -> list[str]:
     """Loss, speed and more, in order of importance."""
-    loss, speed = f"loss {event.loss:.3f}", event.symbols_per_second
-    bits = f"{event.loss / math.log(2):.2f} bits/symbol"
     found = [
-        Reading(loss, loss),
-        Reading(f"{speed:,.0f} symbols/s", f"{rounded(speed)}/s"),
-        Reading(bits, bits),
+        f"loss {event.loss:.3f}",
+        f"{event.symbols_per_second:,.0f} symbols/s",
+        f"{event.loss / math.log(2):.2f} bits/symbol",
     ]
     if event.left_out:
-        left_out = f"{event.left_out} left out"
-        found.insert(1, Reading(counted(event.left_out, "step") + " left out", left_out))
+        found.insert(1, counted(event.left_out, "step") + " left out")
     if event.gradient_norm is not None:
-        norm = f"gradient {event.gradient_norm:.2f}"
-        found.append(Reading(norm, norm))
+        found.append(f"gradient {event.gradient_norm:.2f}")
     return found

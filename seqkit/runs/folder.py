@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import Config
-from seqkit.foundation import disk, disk_space
+from seqkit.foundation import disk
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.escaping import json_text
@@ -111,7 +111,7 @@ class RunFolder:
 
         Those that are here already will be replaced.
         """
-        disk_space.require(self.files.checkpoints, size - self.files.checkpoint_bytes)
+        disk.require_space(self.files.checkpoints, size - self.files.checkpoint_bytes)
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from seqkit.data.sound import pictures
 from seqkit.foundation.console import Bar, Console
-from seqkit.foundation.wording import Reading, duration
+from seqkit.foundation.wording import duration
 from seqkit.generation.medium import Medium, save_sample
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import (
@@ -203,7 +203,7 @@ class ProgressBar:
         self._bar = bar
         self._slow = slow_precision
         self._total = 0
-        self._readings: list[Reading] = []
+        self._readings: list[str] = []
         self._validation: tuple[float, int] | None = None  # when its progress was first told
 
     def __call__(self, event: Event) -> None:
@@ -230,15 +230,15 @@ class ProgressBar:
         if line := describe(event):
             self._console.notice(line)
 
-    def _validating(self, event: Validating) -> Reading:
+    def _validating(self, event: Validating) -> str:
         """How far the validation is, and how long it will take: steps tell nothing of that."""
         share, now = f"validating {event.symbols * 100 // event.total}%", time.monotonic()
         begun, first = self._validation or (now, event.symbols)
         self._validation = (begun, first) if event.symbols < event.total else None
         if not first < event.symbols < event.total or now - begun < _VALIDATION_JUDGED:
-            return Reading(share, share)
+            return share
         left = (now - begun) / (event.symbols - first) * (event.total - event.symbols)
-        return Reading(f"{share}, {duration(left)} to go", share)
+        return f"{share}, {duration(left)} to go"
 
     def _estimate(self, event: Trained) -> None:
         left = (self._total - event.step) * event.seconds / event.step

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqkit.foundation import disk
+from seqkit.foundation.config_file import upgrade
 from seqkit.foundation.errors import CheckpointError, UnreadableError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.renamed_keys import upgrade
 from seqkit.runs import checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint, is_whole, peek
 from seqkit.runs.layout import RunFiles

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from seqkit.foundation.console import Bar, Console
 from seqkit.foundation.errors import ConfigError, OutputError, SeqkitError
-from seqkit.foundation.wording import Reading, counted, duration
+from seqkit.foundation.wording import counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
 from seqkit.sweeps import replaced
@@ -51,7 +51,7 @@ class Sweep:
         self._done = sum(job.outcome != "not started" for job in source.jobs)
         self._stopping: signal.Signals | None = None
         self._read = 0.0
-        self._readings: list[Reading] = []
+        self._readings: list[str] = []
 
     def run(self) -> None:
         """Run all of them, or as many as come before a signal.
@@ -202,19 +202,16 @@ class Sweep:
             yield self._going[slot].job
 
 
-def _standing(job: Job) -> Reading:
+def _standing(job: Job) -> str:
     """The last step that a job has reported, and its loss."""
     try:
         with job.files.metrics.open("rb") as file:
             file.seek(max(0, job.files.metrics.stat().st_size - _TAIL))
             last = [line for line in file.read().split(b"\n")[:-1] if b'"train"' in line][-1]
         found = json.loads(last)
-        return Reading(
-            f"[{job.name}] step {found['step']} loss {found['loss']:.3f}",
-            f"{job.name}:{found['loss']:.2f}",
-        )
+        return f"[{job.name}] step {found['step']} loss {found['loss']:.3f}"
     except (OSError, ValueError, LookupError, TypeError):
-        return Reading(f"[{job.name}] …", f"{job.name}:…")
+        return f"[{job.name}] …"
 
 
 def _is_pruned(job: Job) -> bool:

@@ -17,8 +17,9 @@ from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts
 from seqkit.data.codecs import Characters, Codec, MuLaw
 from seqkit.foundation import console
-from seqkit.foundation.console import Console, Product
+from seqkit.foundation.console import Console
 from seqkit.foundation.errors import OutputError
+from seqkit.foundation.stdout import Product
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
 from tests.conftest import Run, environment

@@ -11,8 +11,7 @@ from seqkit.compose import FREE_TEXT
 from seqkit.config import Config, options
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.recipe_files import recipes
+from seqkit.foundation.plugins import Catalogue, recipes
 from tests.compose.conftest import composed
 
 RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))

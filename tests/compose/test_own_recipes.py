@@ -10,8 +10,7 @@ from seqkit import compose
 from seqkit.config import Config
 from seqkit.foundation import plugins
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, Kind
-from seqkit.foundation.recipe_files import recipes
+from seqkit.foundation.plugins import Catalogue, Kind, recipes
 from tests.compose.conftest import composed
 from tests.conftest import Write, install
 

@@ -12,7 +12,7 @@ from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.foundation.console import Bar
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.wording import ProgressLine, Reading
+from seqkit.foundation.progress_line import ProgressLine
 
 TEXT_PASSES = ["hashing", "finding the characters", "encoding"]
 SOUND_PASSES = ["hashing", "measuring the level", "encoding"]
@@ -36,7 +36,7 @@ class Watched(Bar):
     def update(
         self,
         completed: int,
-        *readings: Reading | str,
+        *readings: str,
         total: int | None = None,
         important: bool = False,
         timed: bool = True,

@@ -16,7 +16,7 @@ import pytest
 from seqkit.data import pipes
 from seqkit.foundation.console import Bar
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.wording import ProgressLine, Reading
+from seqkit.foundation.progress_line import ProgressLine
 
 pytestmark = pytest.mark.faults
 
@@ -125,7 +125,7 @@ def test_a_pause_in_the_middle_is_none_at_the_start(
         def update(
             self,
             completed: int,
-            *readings: Reading | str,
+            *readings: str,
             total: int | None = None,
             important: bool = False,
             timed: bool = True,

@@ -266,3 +266,23 @@ def test_names_are_reserved_together_or_not_at_all(tmp_path: Path) -> None:
     assert names[2].read_text() == "another's"
     assert disk.reserve(names[:2])
     assert not disk.reserve(names[:1])
+
+
+@pytest.mark.parametrize("name", [".", "new", "new/deep/file", "file"])
+def test_the_disk_is_that_of_the_nearest_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "mounted"
+    here.mkdir()
+    (here / "file").touch()
+    usage = shutil.disk_usage
+    monkeypatch.setattr(
+        shutil,
+        "disk_usage",
+        lambda path: usage(path)._replace(free=500 if path == here else 1 << 50),
+    )
+    disk.require_space(here / name, 500)
+    with pytest.raises(OutputError, match=r"it takes 5\.2 MB, and 0\.5 kB are free on its disk"):
+        disk.require_space(here / name, 5_200_000)
+    with pytest.raises(OutputError, match=r"it takes 0\.6 kB, and"):
+        disk.require_space(here / name, 600)

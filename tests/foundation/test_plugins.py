@@ -9,8 +9,7 @@ import pytest
 from seqkit.data.codecs import Characters, MuLaw
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, Kind
-from seqkit.foundation.recipe_files import recipes
+from seqkit.foundation.plugins import Catalogue, Kind, recipes
 from tests.conftest import Write, install
 
 DATASETS = """

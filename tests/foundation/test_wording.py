@@ -1,124 +1,8 @@
-"""The line fits, at every width and with every text, and tells a time left that comes true."""
-
-import subprocess
-import time
-from pathlib import Path
+"""Numbers, durations, counts and sizes are read at a glance."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from seqkit.foundation.wording import (
-    ProgressLine,
-    Reading,
-    columns_of,
-    counted,
-    duration,
-    percent,
-    rounded,
-)
-from tests.conftest import SENTENCE, TINY, environment
-from tests.terminal import Screen, on_terminal
-from tests.warm_python import python
-
-
-class Clock:
-    """Time that passes when it is told to."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 1000.0
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
-
-
-READINGS = [
-    Reading("loss 1.234", "loss 1.234"),
-    Reading("21,500 symbols/s", "21.5k/s"),
-    Reading("1.78 bits/symbol", "1.78 bits/symbol"),
-    Reading("gradient 0.43", "gradient 0.43"),
-]
-
-
-def training(monkeypatch: pytest.MonkeyPatch, total: int, done: int, second: float) -> ProgressLine:
-    """A line that stands at `done` of `total` steps, each of which took so many seconds."""
-    clock, line = Clock(monkeypatch), ProgressLine("step", total)
-    for step in (1, done):
-        clock.now = 1000 + step * second
-        line.update(step, READINGS)
-    return line
-
-
-@pytest.mark.parametrize(
-    ("columns", "shown"),
-    [
-        (5, "49%"),
-        (12, "1234/2500"),
-        (25, "1234/2500 loss 1.234"),
-        (39, "1234/2500 loss 1.234 21.5k/s 2:07 left"),
-        (59, "step 1234/2500  loss 1.234  21,500 symbols/s  2:07 left"),
-        (79, "[#########...........] step 1234/2500  loss 1.234  21,500 symbols/s  2:07 left"),
-        (
-            119,
-            "[#########...........] step 1234/2500  loss 1.234  21,500 symbols/s  2:07 left  "
-            "1.78 bits/symbol  gradient 0.43",
-        ),
-    ],
-)
-def test_what_matters_most_stays_where_there_is_little_room(
-    columns: int, shown: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert training(monkeypatch, 2500, 1234, 0.1).fitted(columns) == shown
-
-
-@pytest.mark.parametrize(
-    ("total", "done", "second", "shown"),
-    [
-        (20000, 12345, 0.5, "12.3k/20k loss 1.234 21.5k/s 1h04 left"),
-        (1_000_000, 123_456, 0.2, "123k/1M loss 1.234 21.5k/s 48h42 left"),
-    ],
-)
-def test_large_numbers_fit_into_40_columns(
-    total: int, done: int, second: float, shown: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert training(monkeypatch, total, done, second).fitted(39) == shown
-
-
-@given(st.text(max_size=30), st.lists(st.text(max_size=30), max_size=4), st.integers(0, 130))
-def test_any_text_stays_in_its_columns(title: str, texts: list[str], columns: int) -> None:
-    line = ProgressLine(title, 300, 7)
-    line.update(8, [Reading(text, text) for text in texts])
-    assert columns_of(line.fitted(columns)) <= columns
-
-
-def test_the_first_estimate_comes_true_though_the_first_step_was_slow(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock, line = Clock(monkeypatch), ProgressLine("step", 1000)
-    clock.now += 30  # the first step
-    for step in (1, *range(10, 40, 10)):
-        clock.now += 0.05 * 10
-        line.update(step, [])
-    assert line.whole().startswith("step 30/1000")
-    assert line.whole().endswith("0:50 left")  # by 29 steps in 1.5 s
-    clock.now += 5
-    assert line.whole().endswith("0:45 left")
-
-
-def test_the_estimate_follows_a_machine_that_slows_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, line = Clock(monkeypatch), ProgressLine("step", 1000)
-    for step in range(1, 501):
-        clock.now += 0.1 if step <= 300 else 1.0
-        line.update(step, [])
-    assert line.whole().endswith("8:20 left")
-
-
-def test_nothing_is_promised_where_the_total_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, line = Clock(monkeypatch), ProgressLine("read", 0, unit="bytes")
-    line.update(10, [])
-    clock.now += 2
-    line.update(1010, [])
-    assert line.whole() == line.fitted(80) == "read 1010  500 bytes/s"
-    line.update(1010, [], 2010)
-    assert line.whole() == "read 1010/2010  500 bytes/s  0:02 left"
+from seqkit.foundation.wording import byte_count, columns_of, counted, duration, percent, rounded
 
 
 @pytest.mark.parametrize(
@@ -136,104 +20,6 @@ def test_rounded_numbers(number: float, shown: str) -> None:
     assert rounded(number) == shown
 
 
-def test_the_bar_of_a_training_keeps_to_its_row_at_every_width(
-    text_file: Path, tmp_path: Path
-) -> None:
-    words = [*TINY, f"data.path={text_file}", "run_dir=run", "train.max_steps=90000"]
-    program = [python(), "-m", "seqkit", *words, "train.validate_every=0"]
-    seen: dict[int, str] = {}
-    with on_terminal(program, 120, tmp_path) as terminal:
-        for columns in (120, 60, 40, 80, 30, 120, 40):
-            terminal.resize(columns)
-            for _ in range(1000):
-                assert terminal.read(), terminal.screen.rows
-                *notices, last = terminal.screen.rows or [""]
-                # Nothing but the notice is above the bar, and the bar has one row.
-                alone = "".join(notices).endswith("into run")
-                whole = "/s" in last and (columns < 40 or "left" in last)
-                if alone and whole and len(last) < columns:
-                    break
-            else:
-                raise AssertionError(terminal.screen.rows)
-            seen[columns] = last
-        terminal.program.terminate()
-        while terminal.read():
-            pass
-        assert terminal.program.wait() == 75
-    left = "".join(terminal.screen.rows)
-    assert "/90" not in left.replace(" ", "").partition("intorun")[2]
-    assert "stopped by SIGTERM" in left
-    for columns in (60, 80, 120):
-        assert all(part in seen[columns] for part in ("/90000", "loss ", " symbols/s", " left"))
-    assert all(part in seen[40] for part in ("/90k", "loss ", "/s", " left"))
-    assert "[" in seen[80]
-    assert "gradient" in seen[120]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("columns", [40, 80])
-@pytest.mark.parametrize("command", ["evaluate", "generate"])
-def test_every_bar_keeps_to_its_row(
-    command: str, columns: int, trained: Path, tmp_path: Path
-) -> None:
-    if command == "evaluate":
-        (tmp_path / "long.txt").write_text(SENTENCE * 200_000)
-        words = [f"checkpoint={trained}", "data.path=long.txt"]
-    else:
-        words = [f"checkpoint={trained}", "length=9000000", "out=long.txt", "seed=1"]
-    program = [python(), "-m", "seqkit", command, "device=cpu", *words]
-    with on_terminal(program, columns, tmp_path) as terminal:
-        last = ""
-        while "/s" not in last or "left" not in last:
-            assert terminal.read(), terminal.screen.rows
-            *above, last = terminal.screen.rows or [""]
-        assert len(last) < columns
-        assert not [row for row in above if "/s" in row]
-
-
-def test_wide_characters_and_codes_are_counted_as_they_are_shown(tmp_path: Path) -> None:
-    program = (
-        "import sys; from seqkit.foundation.console import Console; console = Console()\n"
-        "with console.progress('読む\\x1b[31m', 50) as bar:\n"
-        "    for step in range(50):\n"
-        "        bar.update(step, '日本語のとても長い名前' * (step % 5))\n"
-        "        console.notice(f'{step} ☃')\n"
-    )
-    with on_terminal([python(), "-c", program], 40, tmp_path) as terminal:
-        while terminal.read():
-            assert all(columns_of(row) <= 40 for row in terminal.screen.rows)
-        assert terminal.screen.rows == [f"{step} ☃" for step in range(50)]
-
-
-def test_a_screen_breaks_lines_anew() -> None:
-    screen = Screen(8)
-    screen.feed("0123456789\n日本\r")
-    assert screen.rows == ["01234567", "89", "日本"]
-    screen.columns = 4
-    assert screen.rows == ["0123", "4567", "89", "日本"]
-
-
-def test_without_a_terminal_lines_are_told_now_and_then(tmp_path: Path) -> None:
-    program = (
-        "from seqkit.foundation.console import Console\n"
-        "with Console().progress('step', 50) as bar:\n"
-        "    for step in range(50):\n"
-        "        bar.update(step, 'loss 1', important=step == 3)\n"
-    )
-    done = subprocess.run(
-        [python(), "-c", program], cwd=tmp_path, env=environment(), capture_output=True,
-        text=True, check=True,
-    )  # fmt: skip
-    assert done.stderr == "step 3/50  loss 1\n"
-
-
-def test_bytes_are_shown_as_megabytes() -> None:
-    line = ProgressLine("encoding", 12_000_000, unit="MB")
-    line.update(3_456_789, [])
-    assert line.whole() == "encoding 3.5/12.0"
-    assert line.fitted(12) == "3.46M/12M"
-
-
 def test_wide_characters_take_two_columns() -> None:
     assert [columns_of(text) for text in ("", "text", "\u65e5\u672c", "e\u0301")] == [0, 4, 4, 1]
 
@@ -249,10 +35,8 @@ def test_less_than_all_is_never_a_hundred_per_cent() -> None:
     assert [percent(share) for share in shares] == shown
 
 
-def test_while_something_else_is_done_no_time_left_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    line = training(monkeypatch, 100, 20, 1.0)
-    assert "1:20 left" in line.whole()
-    line.update(20, READINGS[:1], timed=False)
-    assert "left" not in line.whole()
+@pytest.mark.parametrize(
+    ("count", "shown"), [(600, "0.6 kB"), (51_200, "51 kB"), (3.21e9, "3.2 GB"), (48e12, "48 TB")]
+)
+def test_sizes(count: float, shown: str) -> None:
+    assert byte_count(count) == shown

@@ -13,7 +13,7 @@ import soundfile
 from seqkit.data.codecs import Bytes, Characters
 from seqkit.foundation.console import Bar
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
-from seqkit.foundation.wording import ProgressLine
+from seqkit.foundation.progress_line import ProgressLine
 from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
 from seqkit.generation.text import Text

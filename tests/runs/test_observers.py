@@ -9,7 +9,7 @@ import pytest
 
 from seqkit.data.codecs import MuLaw
 from seqkit.foundation.console import Bar, Console
-from seqkit.foundation.wording import ProgressLine
+from seqkit.foundation.progress_line import ProgressLine
 from seqkit.generation.medium import medium_of
 from seqkit.runs.events import (
     Event,
@@ -81,12 +81,10 @@ def test_events_that_a_person_is_told_of_have_a_line() -> None:
 
 def test_updates_that_were_left_out_are_told_where_there_are_any() -> None:
     trained = Trained(20, 9, 1.0, 2.0, 3.0, 0.1, 1.5, 100)
-    words = [reading.text for reading in readings(trained)]
+    words = readings(trained)
     assert words == ["loss 2.000", "3 symbols/s", "2.89 bits/symbol", "gradient 1.50"]
     some = dataclasses.replace(trained, left_out=10)
-    assert [reading.text for reading in readings(some)] == [
-        *(words[0], "10 steps left out", *words[1:])
-    ]
+    assert readings(some) == [*(words[0], "10 steps left out", *words[1:])]
 
 
 def test_a_sample_whose_judge_fails_is_there_all_the_same(tmp_path: Path) -> None:
@@ -133,6 +131,6 @@ def test_a_long_validation_tells_its_own_time(monkeypatch: pytest.MonkeyPatch) -
             left = (50_000 - scored) / 1000
             told = f", 0:{left:02.0f} to go" if 10_000 < scored < 50_000 else ""
             assert shown == f"step 7/100  validating {scored // 500}%{told}"
-            assert f"validating {scored // 500}%" in line.fitted(30)
+            assert f"validating {scored // 500}%" in line.fitted(40)
             now += 10.0
         now += 1000.0 * number

@@ -12,7 +12,7 @@ import torch
 
 from seqkit.compose import compose
 from seqkit.config import ModelConfig
-from seqkit.foundation import recipe_files
+from seqkit.foundation import plugins
 from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.training.footprint import TrainingShape, advice, shape_of
@@ -153,7 +153,7 @@ def test_the_key_that_asks_for_too_much_is_named(
     assert fits % 64 == 0 or model
 
 
-@pytest.mark.parametrize("name", sorted(recipe_files.recipes(Catalogue([]), [])))
+@pytest.mark.parametrize("name", sorted(plugins.recipes(Catalogue([]), [])))
 def test_a_shipped_recipe_fits_where_it_runs(name: str) -> None:
     config = compose([f"recipe={name}"], []).config
     config.model.vocabulary_size = config.model.vocabulary_size or 256

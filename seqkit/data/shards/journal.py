@@ -26,7 +26,7 @@ from seqkit.data.shards.index import (
     read_index,
 )
 from seqkit.data.shards.tasks import Written
-from seqkit.foundation import disk, disk_space, temporary_files
+from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.errors import DataError, OutputError
 
 _NAME, _NEXT = JOURNAL, "next"
@@ -96,7 +96,7 @@ class Journal:
         Raises OutputError.
         """
         done = sum(file.stat().st_size for file in self.place.glob("*.bin"))
-        disk_space.require(self.place, size - done)
+        disk.require_space(self.place, size - done)
 
     def add(self, number: int, written: Written) -> None:
         """A shard stands. Raises OutputError."""

@@ -20,7 +20,7 @@ from seqkit.data.shards.index import Shard
 from seqkit.data.shards.plan import Work
 from seqkit.data.symbol_files import digests
 from seqkit.data.text_encoder import Texts, pieces_of
-from seqkit.foundation import disk, disk_space
+from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 from seqkit.symbols import Integers, symbol_dtype
 
@@ -161,7 +161,7 @@ def write(job: Job, task: ToWrite, watch: Watch) -> Written:
         encoder = Texts(job.config, source, codec)
     encoder.bad = job.bad()
     files, sizes = list[tuple[int, int]](), list[int]()
-    told = disk_space.told(job.most, "all shards take")
+    told = disk.space_needed(job.most, "all shards take")
     with told, disk.atomic_write(path) as stream:
         for extent in task.work:
             if isinstance(encoder, Recordings):
