@@ -17,7 +17,7 @@ from seqkit.config import DataConfig
 from seqkit.data.shards.prepare import prepare
 from seqkit.foundation.console import Bar, unseen
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.workers import cores
+from seqkit.foundation.threads import own_cores
 
 _VERSE = Path(__file__).parent.parent / "seqkit" / "data" / "datasets" / "verse.txt"
 _RATE, _SECONDS = 44_100, 60  # of a file of sound, in stereo
@@ -92,4 +92,4 @@ def _make_sound(folder: Path, megabytes: int) -> float:
 
 if __name__ == "__main__":
     given = [int(word) for word in sys.argv[1:]] + [0, 0]
-    print(table(given[0] or 1000, given[1] or cores()))
+    print(table(given[0] or 1000, given[1] or own_cores()))

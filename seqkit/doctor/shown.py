@@ -6,9 +6,8 @@ from typing import Any
 from seqkit.data.sound.levels import decibels
 from seqkit.doctor.text_faults import RETURN
 from seqkit.evaluation import baseline_names
-from seqkit.foundation import memory
 from seqkit.foundation.escaping import visible_line
-from seqkit.foundation.wording import counted, duration, rounded
+from seqkit.foundation.wording import byte_count, counted, duration, rounded
 
 _COUNTS = 12  # symbols that are listed with their counts
 _ODD = 8
@@ -121,7 +120,7 @@ def _recommended(found: Mapping[str, Any] | None) -> Iterator[str]:
     yield "Train with"
     yield f"  {found['command']}"
     where = f" on {found['measured_on']}, where it was measured" if found["measured_on"] else ""
-    needs = f", {memory.readable(found['memory'])} of memory" if found["memory"] else ""
+    needs = f", {byte_count(found['memory'])} of memory" if found["memory"] else ""
     yield (
         f"{found['parameters']:,} weights, {found['steps']:,} steps, {found['epochs']:.1f} passes "
         f"over the training part; about {duration(found['seconds'])}{where}{needs}."

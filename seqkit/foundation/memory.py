@@ -6,18 +6,19 @@ what it will need at least, an estimate from shapes, with what is free, control 
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+import resource
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
 from seqkit.foundation import cgroups
 from seqkit.foundation.errors import DeviceError
+from seqkit.foundation.wording import byte_count
 
 HOST = torch.device("cpu")
 """The machine's own memory."""
 _SAFE = 0.6  # the share of free memory that advice fills: more may be needed than is estimated
-_CACHE = ("inactive_file", "active_file")  # of memory.stat: what the kernel can give back
 
 
 def require(
@@ -43,7 +44,7 @@ def require(
         where = f" on {device}" if device.type == "cuda" else ""
         raise DeviceError(
             f"not enough memory{where}: {purpose} needs at least "
-            f"{readable(needed)}, and {readable(free)} is free. {advice()}".rstrip()
+            f"{byte_count(needed)}, and {byte_count(free)} is free. {advice()}".rstrip()
         )
 
 
@@ -66,22 +67,12 @@ def largest(needed: Callable[[int], int], free: int | None, below: int) -> int:
     return fits
 
 
-def readable(count: int) -> str:
-    """A number of bytes as 512 MB, 3.2 GB or 48 TB."""
-    amount, unit = count / 1e6, "MB"
-    for larger in ("GB", "TB", "PB"):
-        if amount < 1000:
-            break
-        amount, unit = amount / 1000, larger
-    return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
-
-
 def free_bytes(device: torch.device) -> int | None:
     """What can still be allocated on a device; None where that is not known."""
     if device.type == "cuda":
         kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + kept)
-    bounds = [_machine(Path("/")), *_control_groups(Path("/")), _address_space()]
+    bounds = [_machine(Path("/")), *cgroups.memory_left(), _address_space()]
     known = [bound for bound in bounds if bound is not None]
     return max(0, min(known)) if known else None
 
@@ -92,61 +83,19 @@ def _machine(root: Path) -> int | None:
     Without Linux's /proc (macOS) it is all the memory that there is.
     """
     with contextlib.suppress(OSError, KeyError, ValueError):
-        fields = _fields(root / "proc/meminfo")
+        fields = cgroups.fields(root / "proc/meminfo")
         return 1024 * (fields["MemAvailable:"] + fields.get("SwapFree:", 0))
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # POSIX only
+    with contextlib.suppress(OSError, ValueError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None
 
 
-def _control_groups(root: Path) -> Iterator[int]:
-    """What the process's control groups leave it, from its own to the outermost."""
-    swap = 0
-    with contextlib.suppress(OSError):
-        swap = 1024 * _fields(root / "proc/meminfo").get("SwapFree:", 0)
-    for folder, first_version in cgroups.folders(root, "memory"):
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            yield (_left_in_v1 if first_version else _left_in_v2)(folder, swap)
-
-
-def _left_in_v2(group: Path, swap: int) -> int:
-    """Raises OSError, KeyError or ValueError (the word max) where there is no limit."""
-    left = _number(group / "memory.max") - _number(group / "memory.current")
-    with contextlib.suppress(OSError, ValueError):  # max: as much as the machine has
-        own = _number(group / "memory.swap.max") - _number(group / "memory.swap.current")
-        swap = min(swap, own)
-    statistics = _fields(group / "memory.stat")
-    return left + swap + sum(statistics[name] for name in _CACHE)
-
-
-def _left_in_v1(group: Path, swap: int) -> int:
-    """Raises OSError or KeyError where there is no such group."""
-    left = _number(group / "memory.limit_in_bytes") - _number(group / "memory.usage_in_bytes")
-    left += swap
-    with contextlib.suppress(OSError):  # the limit of memory and swap together
-        both = _number(group / "memory.memsw.limit_in_bytes")
-        left = min(left, both - _number(group / "memory.memsw.usage_in_bytes"))
-    statistics = _fields(group / "memory.stat")
-    return left + sum(statistics[f"total_{name}"] for name in _CACHE)
-
-
 def _address_space() -> int | None:
     """What `ulimit -v` leaves."""
-    with contextlib.suppress(ImportError, OSError, ValueError):  # POSIX, and Linux's /proc
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            return limit - pages * resource.getpagesize()
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    with contextlib.suppress(OSError, ValueError):  # Linux's /proc
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return limit - pages * resource.getpagesize()
     return None
-
-
-def _number(file: Path) -> int:
-    return int(file.read_text())
-
-
-def _fields(file: Path) -> dict[str, int]:
-    """The lines `name number …` of a file."""
-    lines = (line.split() for line in file.read_text().splitlines())
-    return {words[0]: int(words[1]) for words in lines if len(words) > 1}

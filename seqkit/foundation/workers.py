@@ -9,30 +9,23 @@ import multiprocessing
 import os
 import signal
 import threading
-import traceback
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection, resource_tracker
+from multiprocessing.sharedctypes import Synchronized
 from typing import Any, TypeVar
 
 import torch
 
-from seqkit.foundation.errors import DeviceError, SeqkitError
-from seqkit.foundation.threads import cores_granted
+from seqkit.foundation.errors import DeviceError
 
-_TOLD_EVERY = 1 << 20  # of what is counted, before the parent is told
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
+_LOOK = 0.2  # seconds between looks at what the tasks have counted
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 Watch = Callable[[int], None]
 S = TypeVar("S")
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-def cores() -> int:
-    """How many processes can compute at the same time."""
-    with contextlib.suppress(AttributeError, OSError):  # Linux only
-        return min(cores_granted(), len(os.sched_getaffinity(0)))
-    return cores_granted()
 
 
 def share_out(
@@ -54,7 +47,7 @@ def share_out(
         watch: told what the tasks tell theirs, in sums.
 
     Raises:
-        SeqkitError: what a task raised first.
+        Exception: what a task raised first.
         DeviceError: a process was killed.
     """
     count = min(processes, len(tasks))
@@ -62,124 +55,81 @@ def share_out(
         for number, task in enumerate(tasks):
             yield number, function(shared, task, watch)
         return
-    workers: dict[connection.Connection, multiprocessing.process.BaseProcess] = {}
-    try:
-        for _ in range(count):
-            own, process = _started(function, shared)
-            workers[own] = process
-        yield from _results(workers, tasks, watch)
-    finally:
-        for process in workers.values():
-            process.kill()
-        for own, process in workers.items():
-            process.join()
-            own.close()
-
-
-def _started(
-    function: Callable[..., Any], shared: object
-) -> tuple[connection.Connection, multiprocessing.process.BaseProcess]:
-    """A new process, and the end of its pipe that is ours."""
     # A fork of this process, which has threads, might hang; one of a server that has none is quick.
-    serves = "forkserver" in multiprocessing.get_all_start_methods()
-    own, other = multiprocessing.Pipe()
-    given = other, function, shared
-    process: multiprocessing.process.BaseProcess
-    if serves:
-        server = multiprocessing.get_context("forkserver")
-        server.set_forkserver_preload([function.__module__])
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([function.__module__])
+    alive, held = context.Pipe(duplex=False)  # `held` closes at the latest when this process ends
+    counter = context.Value("q", 0)
+    given = (alive, counter, function, shared)
+    pool = ProcessPoolExecutor(count, context, initializer=_Worker.begin, initargs=given)
+    try:
         resource_tracker.ensure_running()  # its start would let the signals held below through
-        process = server.Process(target=_work, args=given, daemon=True)
-    else:
-        process = multiprocessing.get_context("spawn").Process(
-            target=_work, args=given, daemon=True
-        )
-    with _signals_held():  # what is started inherits that
-        process.start()
-    other.close()
-    return own, process
+        with _signals_held():  # what is started inherits that
+            numbers = {pool.submit(_Worker.work, task): n for n, task in enumerate(tasks)}
+        for future in _as_completed(numbers, counter, watch):
+            yield numbers[future], future.result()
+    except BrokenProcessPool as error:
+        raise DeviceError(
+            f"one of {count} processes was killed, perhaps for want of memory: the same command "
+            "goes on"
+        ) from error
+    finally:
+        held.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def _as_completed(
+    futures: dict[Future[Any], int], counter: "Synchronized[int]", watch: Watch
+) -> Iterator[Future[Any]]:
+    """Futures as they come, and meanwhile what the tasks count."""
+    waiting, told = set(futures), 0
+    while waiting:
+        done, waiting = wait(waiting, _LOOK, FIRST_COMPLETED)
+        counted = counter.value
+        watch(counted - told)
+        told = counted
+        yield from done
 
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    numbers = [getattr(signal, name) for name in _SIGNALS]
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _results(
-    workers: dict[connection.Connection, multiprocessing.process.BaseProcess],
-    tasks: Sequence[Any],
-    watch: Watch,
-) -> Iterator[tuple[int, Any]]:
-    waiting = deque(enumerate(tasks))
-    busy = dict[connection.Connection, int]()
+class _Worker:
+    """What a process of the pool keeps from task to task."""
 
-    def give(own: connection.Connection) -> None:
-        if waiting:
-            busy[own], task = waiting.popleft()
-            own.send(task)
+    _call: Callable[[Any], Any]
 
-    try:
-        for own in workers:
-            give(own)
-        while busy:
-            for ready in connection.wait([*busy]):
-                assert isinstance(ready, connection.Connection)
-                said, value = ready.recv()
-                if said == "counted":
-                    watch(value)
-                    continue
-                if said == "failed":
-                    raise value
-                number = busy.pop(ready)
-                give(ready)
-                yield number, value
-    except (EOFError, ConnectionError) as error:
-        codes = [process.exitcode for process in workers.values() if process.exitcode is not None]
-        code = f" (exit code {codes[0]})" if codes else ""
-        raise DeviceError(
-            f"one of {len(workers)} processes was killed{code}, perhaps for want of memory: the "
-            "same command goes on"
-        ) from error
+    @classmethod
+    def begin(
+        cls,
+        alive: connection.Connection,
+        counter: "Synchronized[int]",
+        function: Callable[..., Any],
+        shared: object,
+    ) -> None:
+        """Prepare this process: `alive` ends when the parent wants no more, or has ended."""
+
+        def watch(count: int) -> None:
+            with counter.get_lock():
+                counter.value += count
+
+        threading.Thread(target=_end_after, args=(alive,), daemon=True).start()
+        torch.set_num_threads(1)  # the processes share the cores
+        cls._call = staticmethod(lambda task: function(shared, task, watch))
+
+    @classmethod
+    def work(cls, task: object) -> Any:
+        """Do a task."""
+        return cls._call(task)
 
 
-def _work(pipe: connection.Connection, function: Callable[..., Any], shared: object) -> None:
-    """Do the tasks that come, until no more can."""
-    counted = 0
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    torch.set_num_threads(1)  # the processes share the cores
-
-    def watch(count: int) -> None:
-        nonlocal counted
-        counted += count
-        if counted >= _TOLD_EVERY:
-            pipe.send(("counted", counted))
-            counted = 0
-
-    with contextlib.suppress(EOFError, OSError):  # the parent wants no more
-        while True:
-            task = pipe.recv()
-            try:
-                result = function(shared, task, watch)
-            except SeqkitError as error:
-                pipe.send(("failed", error))
-            except Exception:
-                pipe.send(("failed", RuntimeError(traceback.format_exc())))
-            else:
-                pipe.send(("counted", counted))
-                counted = 0
-                pipe.send(("done", result))
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
+def _end_after(alive: connection.Connection) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        alive.recv()
     os._exit(1)

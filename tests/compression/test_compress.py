@@ -5,7 +5,6 @@ import json
 import struct
 import subprocess
 import sys
-import threading
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seqkit
-from seqkit.compression import coder, compress, contents, steps
+from seqkit.compression import coder, contents, steps
 from seqkit.compression.coder import Coder, from_lanes, to_lanes
 from seqkit.compression.container import MARK, Reader
 from seqkit.compression.rans import LEAST
@@ -190,29 +189,6 @@ def test_the_number_of_threads_is_the_encoders_and_is_given_back(trained: Path) 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert Reader(io.BytesIO(done.stdout), "packed").header.threads == 2
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how its cores are used")
-def test_its_threads_block_beside_other_programs(
-    model: "seqkit.Model[str]", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def note(done: int) -> None:
-        block.append(any(one.name == "sleeper" for one in threading.enumerate()))
-
-    monkeypatch.setattr("seqkit.foundation.threads._cores_left_free", lambda: 0)
-    content, block, packed = TEXT * 13, list[bool](), io.BytesIO()
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        given = (model.char_rnn, model.codec)
-        compress.compress(*given, [content], len(content), packed.write, note)
-        packed.seek(0)
-        pieces = compress.decompress(*given, Reader(packed, "packed"), note)
-        assert b"".join(pieces) == content
-    finally:
-        torch.set_num_threads(before)
-    assert len(block) > 2 and all(block)
 
 
 def test_lanes_that_end_early_cost_nothing(model: "seqkit.Model[str]") -> None:

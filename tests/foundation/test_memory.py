@@ -26,71 +26,11 @@ def files(root: Path, content: dict[str, str]) -> Path:
     return root
 
 
-def left(root: Path) -> list[int]:
-    """What each control group leaves, in tenths of a GB."""
-    return [round(10 * count / GB) for count in memory._control_groups(root)]
-
-
-def group_of_v2(most: str, current: float, swap: str = "0") -> dict[str, str]:
-    return {
-        "memory.max": f"{most}\n",
-        "memory.current": f"{int(current * GB)}\n",
-        "memory.swap.max": f"{swap}\n",
-        "memory.swap.current": "0\n",
-        "memory.stat": f"anon 5\ninactive_file {GB // 10}\nactive_file {GB // 10}\n",
-    }
-
-
-def below(path: str, group: dict[str, str]) -> dict[str, str]:
-    return {f"{path}/{name}": text for name, text in group.items()}
-
-
 def test_the_machine_counts_swap_and_what_it_can_give_back(tmp_path: Path) -> None:
     assert memory._machine(files(tmp_path, {})) == pytest.approx(9 * GB, abs=10**6)
 
 
-def test_every_group_above_the_own_one_counts(tmp_path: Path) -> None:
-    root = files(
-        tmp_path,
-        {
-            "proc/self/cgroup": "0::/user/job\n",
-            **below("sys/fs/cgroup/user/job", group_of_v2("max", 1)),
-            **below("sys/fs/cgroup/user", group_of_v2(f"{3 * GB}", 1)),
-        },
-    )
-    assert left(root) == [22]  # 3 - 1, and a file cache of 0.2
-
-
-def test_a_container_sees_its_own_group_as_the_outermost(tmp_path: Path) -> None:
-    group = group_of_v2(f"{2 * GB}", 0.5, swap="max")
-    root = files(
-        tmp_path, {"proc/self/cgroup": "0::/docker/abc\n", **below("sys/fs/cgroup", group)}
-    )
-    assert left(root) == [27]  # 1.5, a cache of 0.2, and the machine's swap
-
-
-def test_groups_of_the_first_version(tmp_path: Path) -> None:
-    group = {
-        "memory.limit_in_bytes": f"{4 * GB}\n",
-        "memory.usage_in_bytes": f"{GB}\n",
-        "memory.memsw.limit_in_bytes": f"{4 * GB}\n",
-        "memory.memsw.usage_in_bytes": f"{GB}\n",
-        "memory.stat": f"total_inactive_file {GB // 10}\ntotal_active_file {GB // 10}\n",
-    }
-    own = {**group, "memory.limit_in_bytes": f"{2 * GB}\n"}
-    root = files(
-        tmp_path,
-        {
-            "proc/self/cgroup": "9:cpu,cpuacct:/\n4:memory:/a/b\n0::/\n",
-            **below("sys/fs/cgroup/memory/a", group),
-            **below("sys/fs/cgroup/memory/a/b", own),
-        },
-    )
-    assert left(root) == [22, 32]  # swap is not free: memory and swap have one limit
-
-
 def test_without_linux_all_memory_counts_as_free(tmp_path: Path) -> None:
-    assert not left(tmp_path)
     total = memory._machine(tmp_path)
     assert total is not None
     assert total >= (memory.free_bytes(memory.HOST) or 0)
@@ -100,14 +40,6 @@ def test_what_fits_is_found_by_calculation() -> None:
     assert memory.largest(lambda n: n * n, 10_000, below=1000) == 77
     assert memory.largest(lambda n: n * n, None, below=100) == 77  # what failed was too much
     assert memory.largest(lambda n: 10**9, 10_000, below=1000) == 0
-
-
-@pytest.mark.parametrize(
-    ("count", "text"), [(0, "0.0 MB"), (5 * 10**8, "500 MB"), (1500 * 10**6, "1.5 GB"),
-                        (21 * GB, "21 GB"), (3 * 10**15, "3.0 PB")],
-)  # fmt: skip
-def test_bytes_are_readable(count: int, text: str) -> None:
-    assert memory.readable(count) == text
 
 
 def test_a_refusal_has_both_numbers() -> None:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from seqkit.data.meter import Meter
 from seqkit.data.shards.tasks import Job, Watch
-from seqkit.foundation import workers
+from seqkit.foundation import threads, workers
 
 _FEW = 1 << 23  # bytes for which other processes are not worth their start
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Crew:
 
         `size` is how many bytes are read. To be closed, so that the processes end.
         """
-        own = 1 if size <= _FEW else workers.cores()
+        own = 1 if size <= _FEW else threads.own_cores()
         with self.meter.shown(title, size):
             count = own if self.processes is None else self.processes
             yield from workers.share_out(function, job, work, count, self.meter.add)
