@@ -1,10 +1,8 @@
 """Data sets from the network: one file, or a folder in an archive, each checked by its sha256."""
 
-import contextlib
 import hashlib
 import io
 import tarfile
-import threading
 import urllib.error
 import urllib.request
 import zlib
@@ -16,11 +14,10 @@ from pathlib import Path
 from seqkit.data.datasets import Folders, Located
 from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.errors import DataError, OutputError
+from seqkit.foundation.timeout import HangingError, within
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
-
-
 _BLOCK = 1 << 16  # bytes
 
 
@@ -155,54 +152,19 @@ class Archive:
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     """A folder with these files, whole or absent. Raises OutputError."""
     disk.clear_halves(target.parent.absolute())
-    with contextlib.ExitStack() as stack:
-        held = False
-        while not held:
-            aside = temporary_files.name_for(target)
-            stack.callback(disk.remove_folder, aside)
-            disk.make_folder(aside, new=True)
-            held = stack.enter_context(temporary_files.folder_held(aside))
-        try:
+    aside = temporary_files.name_for(target)
+    disk.make_folder(aside, new=True)
+    try:
+        with temporary_files.folder_held(aside):
             for name, content in files.items():
                 with disk.create(aside / name) as stream:
                     stream.write(content)
             disk.rename(aside, target)
-        except OutputError:
-            if not target.is_dir():  # else another process was first
-                raise
-
-
-class _Asked(threading.Thread):
-    """One request; a name look-up or a server that hangs is left behind with its thread."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(daemon=True)
-        self._url = url
-        self._lock = threading.Lock()
-        self._left = False
-        self.response: HTTPResponse | None = None
-        self.error: Exception | None = None
-
-    def run(self) -> None:
-        try:
-            response = urllib.request.urlopen(self._url, timeout=ANSWER_SECONDS)
-        except urllib.error.HTTPError as error:
-            error.close()
-            self.error = error
-        except Exception as error:
-            self.error = error
-        else:
-            with self._lock:
-                self.response = response
-                if self._left:
-                    response.close()
-
-    def leave(self) -> None:
-        """Close the answer, should it still come."""
-        with self._lock:
-            self._left = True
-            if self.response:
-                self.response.close()
+    except OutputError:
+        if not target.is_dir():  # else another process was first
+            raise
+    finally:
+        disk.remove_folder(aside)
 
 
 def _download(url: str, name: str, folders: Folders) -> bytes:
@@ -221,12 +183,10 @@ def _download(url: str, name: str, folders: Folders) -> bytes:
 
 def _open(url: str) -> HTTPResponse:
     """Open a URL, giving up after ANSWER_SECONDS in all. Raises OSError."""
-    asked = _Asked(url)
-    asked.start()
-    asked.join(ANSWER_SECONDS)
-    if asked.is_alive():
-        asked.leave()
-        raise TimeoutError(f"no answer within {ANSWER_SECONDS:g} s")
-    if asked.response is None:
-        raise OSError(str(asked.error)) from asked.error
-    return asked.response
+    try:
+        return within(ANSWER_SECONDS, lambda: urllib.request.urlopen(url, timeout=ANSWER_SECONDS))  # type: ignore[no-any-return]
+    except HangingError as error:
+        raise TimeoutError(f"no answer within {ANSWER_SECONDS:g} s") from error
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise OSError(str(error)) from error

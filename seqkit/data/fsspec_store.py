@@ -1,15 +1,20 @@
-"""Files in the stores that fsspec knows (s3://, gs://, hf://, http://), listed and read.
+"""Files and folders at the URLs that fsspec knows (s3://, gs://, hf://, http://), copied.
 
-Whatever a store does is done in a thread that is left behind when it hangs.
+A file is copied again only if its store says that it changed.
 """
 
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
-from seqkit.foundation.timeout import HangingError, within
+from seqkit.data.copies import Copies, asked
+from seqkit.data.files import Choice
+from seqkit.data.meter import Meter
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.wording import counted
 
 PATIENCE = 30.0
 """Seconds that a store may take for the next bytes, or for a listing."""
@@ -19,8 +24,6 @@ _STAMPS = (
     *("VersionId", "version_id", "blob_id", "xet_hash", "sha", "content_hash", "ino"),
     *("mtime", "created", "updated", "last_modified", "LastModified", "Last-Modified"),
 )  # what stores call that which changes with a file's content; `ukey` of HTTP is the URL alone
-_AGAIN = "give the same command again; files that came whole are kept"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -39,104 +42,66 @@ class Entry:
     stamp: dict[str, str]
 
     @property
-    def tells_changes(self) -> bool:
-        """Whether the stamp has more than the size."""
-        return bool(self.stamp.keys() - {"size"})
+    def is_plain(self) -> bool:
+        """Whether a copy may have its name: neither hidden nor a way out of the folder."""
+        hidden = any(part.startswith(".") for part in self.name.split("/"))
+        return not (hidden or "\0" in self.name or self.name.endswith("/"))  # some have folder/
 
 
-class Store:
-    """What a URL names: a file, or a folder."""
-
-    def __init__(self, url: str) -> None:
-        """Find what reads such URLs, and the credentials.
-
-        Raises:
-            ConfigError: that is not known, or not installed.
-            DataError: the credentials cannot be had.
-        """
-        self._url = url
-        self._system, self._root = _ask(url, lambda: _found(url))
-
-    def files(self) -> list[Entry]:
-        """The file, or all files in the folder, as they are now.
-
-        Raises:
-            DataError: there is none, or the store cannot be asked.
-        """
-        if self._url.partition("?")[0].endswith("/") and self._url.startswith("http"):
-            raise DataError(f"{self._url}: HTTP cannot list a folder: give the URL of each file")
-        self._system.invalidate_cache()
-        info = _ask(self._url, lambda: self._system.info(self._root))
-        if info.get("type") != "directory":
-            return [_entry("", info)]
-        found = _ask(self._url, lambda: self._system.find(self._root, detail=True))
-        folder = str(info["name"]).rstrip("/") + "/"
-        return [_entry(place.removeprefix(folder), one) for place, one in sorted(found.items())]
-
-    def blocks(self, entry: Entry) -> Iterator[bytes]:
-        """The content of a file.
-
-        Raises:
-            DataError: it cannot be read, or is not as long as the store said.
-        """
-        file = f"{self._url.rstrip('/')}/{entry.name}" if entry.name else self._url
-        read, of = 0, "" if entry.size is None else f" of {entry.size:,}"
-        # Without blocks of its own, HTTP sends the file in one go, and other stores what is asked.
-        stream = _ask(file, lambda: self._system.open(entry.place, "rb", block_size=0))
-        try:
-            while block := _ask(file, lambda: stream.read(_BLOCK), f" after {read:,}{of} bytes"):
-                read += len(block)
-                yield block
-        finally:
-            threading.Thread(target=stream.close, daemon=True).start()  # which may hang, too
-        if entry.size not in (None, read):
-            raise DataError(f"{file}: came to its end after {read:,}{of} bytes: {_AGAIN}")
-
-
-def asked(call: Callable[[], T], patience: float, explain: Callable[[Exception | None], str]) -> T:
-    """What a call of somebody else's code returns, in so many seconds.
-
-    It is made in a thread that is left behind if it hangs.
+def fetched(
+    url: str, pattern: str, cache: Path, notice: Callable[[str], None], meter: Meter
+) -> Path:
+    """The copy of a URL, brought up to date; of a folder the files that match `data.pattern`.
 
     Raises:
-        DataError: it failed, as `explain` says of its exception, or of None where it hangs.
-        SeqkitError: as the call does.
+        ConfigError: what reads such URLs is not installed.
+        DataError: there is no such file or folder, or it cannot be read whole, or it changed.
+        OutputError: the cache cannot be written, or its disk is full.
     """
-    try:
-        return within(patience, call)
-    except HangingError as error:
-        raise DataError(explain(None)) from error
-    except SeqkitError:
-        raise
-    except Exception as error:  # each store, and each data set, raises its own
-        raise DataError(explain(error)) from error
+    copies, system = copies_of(url, cache), asked(url, lambda: _file_system(url), PATIENCE)
+    found = _files(url, system)
+    chosen = _chosen(found, pattern)
+    if not chosen:
+        which = f" that matches {pattern}" if pattern else ""
+        raise DataError(f"{url}: the folder holds no file{which}")
+    if new := [entry for entry in chosen if not copies.has(entry.name, entry.stamp)]:
+        size = sum(entry.size or 0 for entry in new)
+        notice(f"{url}: fetching {counted(len(new), 'file')}, {size / 1e6:,.1f} MB")
+        with meter.shown(f"fetching {copies.path.name}", size):
+            for entry in new:
+                blocks = _blocks(url, system, entry, meter)
+                copies.write(entry.name, entry.stamp, blocks, entry.size or 0)
+        if _chosen(_files(url, system), pattern) != chosen:
+            raise DataError(f"{url}: changed while it was fetched: give the same command again")
+    copies.keep_only(entry.name for entry in found)
+    notice(f"{url}: read from its copy, {copies.path}")
+    return copies.path
 
 
-def _ask(url: str, call: Callable[[], T], when: str = "") -> T:
-    """What a call of a store returns; raises as `asked`."""
-
-    def explain(error: Exception | None) -> str:
-        if error is None:
-            return f"{url}: nothing came for {PATIENCE:g} s{when}: {_AGAIN}"
-        what, advice = _explained(error)
-        return f"{url}: {what}{when}: {advice}"
-
-    return asked(call, PATIENCE, explain)
+def copies_of(url: str, cache: Path) -> Copies:
+    """What was copied of a URL, or would be, called as the last part of the URL is."""
+    parts = urlsplit(url.partition("::")[0])
+    name = unquote(parts.path.rstrip("/")).rpartition("/")[2] or parts.netloc
+    return Copies(cache, "remote", url, name)
 
 
-def _found(url: str) -> tuple[Any, str]:
+def _chosen(found: list[Entry], pattern: str) -> list[Entry]:
+    choice = Choice("bytes", pattern)
+    return [entry for entry in found if not (entry.name and choice.against_name(entry.name))]
+
+
+def _file_system(url: str) -> tuple[Any, str]:
     """The file system of a URL, and what it calls the place. Raises ConfigError."""
     try:
         from fsspec.core import url_to_fs
 
-        system, place = url_to_fs(url, **_options(url))
+        return url_to_fs(url, **_options(url))  # type: ignore[no-any-return]
     except ImportError as error:
         raise ConfigError(
             f"data.path={url} needs more packages: pip install 'seqkit[remote]' ({error})"
         ) from error
     except ValueError as error:
         raise ConfigError(f"data.path={url}: {error}") from error
-    return system, str(place)
 
 
 def _options(url: str) -> dict[str, Any]:
@@ -151,18 +116,46 @@ def _options(url: str) -> dict[str, Any]:
     return {name: {"client_kwargs": client} for name in names}
 
 
+def _files(url: str, system: tuple[Any, str]) -> list[Entry]:
+    """The file, or all files in the folder, as they are now. Raises DataError."""
+    if url.startswith("http") and url.partition("?")[0].endswith("/"):
+        raise DataError(f"{url}: HTTP cannot list a folder: give the URL of each file")
+    store, root = system
+
+    def listed() -> list[Entry]:
+        store.invalidate_cache()
+        info = store.info(root)
+        if info.get("type") != "directory":
+            return [_entry("", info)]
+        folder = str(info["name"]).rstrip("/") + "/"
+        found = sorted(store.find(root, detail=True).items())
+        entries = [_entry(place.removeprefix(folder), one) for place, one in found]
+        return [entry for entry in entries if entry.is_plain]
+
+    return asked(url, listed, PATIENCE)
+
+
 def _entry(name: str, info: dict[str, Any]) -> Entry:
     stamp = {key: str(info[key]) for key in _STAMPS if info.get(key) is not None}
     return Entry(name, str(info["name"]), info.get("size"), stamp)
 
 
-def _explained(error: Exception) -> tuple[str, str]:
-    """What went wrong in a few words, and what to do."""
-    cause = error.__cause__ or error  # fsspec says of every failure of HTTP that no file was found
-    status = getattr(cause, "status", None)
-    if status == 404 or (isinstance(cause, FileNotFoundError) and status is None):
-        return "no such file, folder or bucket", "check the URL"
-    if status in (401, 403) or isinstance(cause, PermissionError):
-        return "access is denied", "give the store's credentials, as its own programs take them"
-    said = " ".join(f"{type(cause).__name__}: {cause}".split()).removesuffix(":")
-    return f"cannot be read ({said})", _AGAIN
+def _blocks(url: str, system: tuple[Any, str], entry: Entry, meter: Meter) -> Iterator[bytes]:
+    """The content of a file. Raises DataError if it is not as long as the store said."""
+    file = f"{url.rstrip('/')}/{entry.name}" if entry.name else url
+    read, of = 0, "" if entry.size is None else f" of {entry.size:,}"
+    # Without blocks of its own, HTTP sends the file in one go, and other stores what is asked.
+    stream = asked(file, lambda: system[0].open(entry.place, "rb", block_size=0), PATIENCE)
+    try:
+        while block := asked(
+            file, lambda: bytes(stream.read(_BLOCK)), PATIENCE, f" after {read:,}{of} bytes"
+        ):
+            read += len(block)
+            meter.add(len(block))
+            yield block
+    finally:
+        threading.Thread(target=stream.close, daemon=True).start()  # which may hang, too
+    if entry.size not in (None, read):
+        raise DataError(
+            f"{file}: came to its end after {read:,}{of} bytes: give the same command again"
+        )

@@ -1,33 +1,24 @@
 """Data sets in the format of Hugging Face, from their hub or from the disk.
 
-A column of text is copied into the cache as a file of rows: the folder `hf/KEY/` holds it, and
-`hf/KEY.json` what it was copied from.
+A column of text is copied into `hf/` of the cache as one file, a line for each row.
 """
 
-import contextlib
-import hashlib
 import json
 import logging
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import csv_tables, file_hashes, fsspec_store
-from seqkit.data.files import first_of
+from seqkit.data.copies import Copies, asked
 from seqkit.data.line_documents import line_of
 from seqkit.data.meter import Meter
 from seqkit.data.stamps import stamp
-from seqkit.foundation import disk
-from seqkit.foundation.errors import ConfigError, DataError, OutputError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import counted
 
 _PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row
-_AGAIN = "give the same command again; the data set is then read from its beginning"
 _ROWS = 100  # read at a time
-_SPLIT = re.compile(r"[\w.-]+")  # of data.hf_split, such as train+test or train[:10%]
-_EACH = "data.path=FILE, once for each, reads all"
 _KINDS = {
     ".parquet": "parquet",
     ".jsonl": "json",
@@ -35,7 +26,6 @@ _KINDS = {
     ".csv": "csv",
     ".arrow": "arrow",
 }
-T = TypeVar("T")
 
 
 def fetched(
@@ -51,88 +41,65 @@ def fetched(
         meter: shows how much that is.
 
     Raises:
-        ConfigError: the library that reads such data sets is not installed; or a subset of what
-            has none.
+        ConfigError: the library that reads such data sets is not installed.
         DataError: there is no such data set, split, subset or column, or it cannot be read.
         OutputError: the cache cannot be written, or its disk is full.
     """
-    copy = copy_of(name, data, cache)
-    record = copy.parent.with_suffix(".json")
-    known = _record(record)
-    whole = file_hashes.renewed(copy, known.get("copy"), meter)
-    if whole and whole != known["copy"]:
-        with contextlib.suppress(OutputError):  # a cache that came with a container, for instance
-            _write(record, known | {"copy": whole})
+    copies = copies_of(name, data, cache)
     try:
-        with meter.shown(f"looking for {copy.name}", 0):
-            stamps = _stamps(Path(name))
-            rows, fingerprint, left_out = _asked(name, lambda: _opened(name, data))
+        with meter.shown(f"looking for {copies.path.name}", 0):
+            rows, identity, files = asked(name, lambda: _opened(name, data), _PATIENCE)
     except (DataError, ConfigError) as error:  # without a network, or without the library
-        if not whole:
+        if not copies.path.exists():
             raise
-        waited = isinstance(error.__cause__, ConnectionError) and not _is_offline()
-        hint = " (HF_HUB_OFFLINE=1 does not try to)" if waited else ""
-        notice(f"{error}{hint}; read from its copy, {copy}")
-        return copy
-    if left_out:
-        notice(f"{name}: {left_out}")
-    identity = [fingerprint, *stamps]
-    if whole and known.get("from") == identity:
-        notice(f"{name}: read from its copy, {copy}")
-        return copy
-    notice(f"{name}: reading {data.column} of the split {data.hf_split}")
+        notice(f"{error}; read from its copy, {copies.path}")
+        return copies.path
+    if copies.has("", identity):
+        notice(f"{name}: read from its copy, {copies.path}")
+        return copies.path
+    of_files = f", {counted(files, 'file')}" if files else ""
+    notice(f"{name}: reading {data.column} of the split {data.hf_split}{of_files}")
     found = empty = 0
-    digest = hashlib.sha256()
-    with meter.shown(f"reading {copy.name}", 0), disk.atomic_write(copy) as stream:
-        for texts in _texts(name, rows, data.column):
-            for text in filter(None, texts):
+
+    def lines() -> Iterator[bytes]:
+        nonlocal found, empty
+        for text in _texts(name, rows, data.column):
+            if text:
                 line = line_of(text)
-                stream.write(line)
-                digest.update(line)
                 meter.add(len(line))
-                found += 1
-            empty += sum(not text for text in texts)
+                yield line
+            found, empty = found + bool(text), empty + (not text)
         if not found:
             raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
-    _write(record, {"from": identity, "copy": file_hashes.entry_of(copy, digest.hexdigest())})
+
+    with meter.shown(f"reading {copies.path.name}", 0):
+        copies.write("", identity, lines())
     without = f", {empty:,} empty ones left out" if empty else ""
-    notice(f"{name}: {counted(found, 'row')}{without}, each a document, kept as {copy}")
-    return copy
+    told = f"{counted(found, 'row')}{without}, each a document, kept as {copies.path}"
+    notice(f"{name}: {told}")
+    return copies.path
 
 
-def copy_of(name: str, data: DataConfig, cache: Path) -> Path:
-    """Where the copy of a data set's column is, or would be, called as the data set is."""
-    asked = [absolute(name), data.hf_subset, data.hf_split, data.column]
-    key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:32]
-    return _copies(cache) / key / (Path(name).name.strip(".") or "data")
+def copies_of(name: str, data: DataConfig, cache: Path) -> Copies:
+    """What was copied of a data set's column, or would be, called as the data set is."""
+    origin = json.dumps([absolute(name), data.hf_subset, data.hf_split, data.column])
+    return Copies(cache, "hf", origin, Path(name).name)
 
 
 def is_away(path: str, cache: Path) -> bool:
     """Whether a path is not that of a copy."""
-    return Path(path).parent.parent != _copies(cache)
+    return Path(path).parent.parent != (cache / "hf").absolute()
 
 
 def absolute(name: str) -> str:
     """The name of a data set as it is known from every folder."""
-    try:
-        return str(Path(name).absolute()) if Path(name).exists() else name
-    except (OSError, ValueError):
-        return name
+    return str(Path(name).absolute()) if Path(name).exists() else name
 
 
-def _copies(cache: Path) -> Path:
-    return (cache / "hf").absolute()
+def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
+    """The column in the rows of a split, which come as they are read.
 
-
-def _is_saved(path: Path) -> bool:
-    """Whether a folder was written by `save_to_disk`."""
-    return any((path / file).is_file() for file in ("state.json", "dataset_dict.json"))
-
-
-def _opened(name: str, data: DataConfig) -> tuple[Any, str, str]:
-    """The column in the rows of a split, which come as they are read; what changes with it.
-
-    The last is what there is to say of files in a folder that are not read.
+    With it comes what changes with the rows, and how many files they are in, if that is known.
 
     Raises:
         ConfigError: the library is not installed, or the data set has no subsets.
@@ -144,61 +111,36 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, str, str]:
         from datasets.packaged_modules.parquet.parquet import Parquet
     except ImportError as error:
         raise ConfigError(
-            f"data.kind=hf needs more packages: pip install 'seqkit[hf]' ({error})"
+            f"data.kind=hf needs another package: pip install 'seqkit[hf]' ({error})"
         ) from error
     datasets.disable_progress_bars()
     for library in (datasets, huggingface_hub):  # what goes wrong is told once
         library.logging.set_verbosity(logging.CRITICAL)
     split, path = data.hf_split, Path(name)
-    if data.hf_subset and (path.is_file() or _is_saved(path)):
+    was_saved = any((path / file).is_file() for file in ("state.json", "dataset_dict.json"))
+    if data.hf_subset and (path.is_file() or was_saved):
         raise ConfigError(f"data.hf_subset={data.hf_subset}: {name} has no subsets: leave it out")
-    if _is_saved(path):
+    if was_saved:
         saved = datasets.load_from_disk(name)
         splits = saved if isinstance(saved, datasets.DatasetDict) else {"train": saved}
         if split not in splits:
-            raise DataError(
-                f"data.hf_split={split}: {name} has no such split, only {', '.join(splits)}"
-            )
+            only = ", ".join(splits)
+            raise DataError(f"data.hf_split={split}: {name} has no such split, only {only}")
         saved = splits[split]
         rows = _narrowed(name, saved.to_iterable_dataset(), data.column)
-        return rows, str(saved._fingerprint), ""
+        return rows, [saved._fingerprint, *_stamps(path)], 0
     if path.is_file():
         if path.suffix not in _KINDS:
             raise DataError(f"{name}: no data set: its name ends in none of {', '.join(_KINDS)}")
         builder = datasets.load_dataset_builder(_KINDS[path.suffix], data_files=name)
     else:
         builder = datasets.load_dataset_builder(name, data.hf_subset or None)
-    of_splits = {str(own): files for own, files in (builder.config.data_files or {}).items()}
-    if path.is_dir() and of_splits and not {*_SPLIT.findall(split)} & {*of_splits, "all"}:
-        raise DataError(
-            f"data.hf_split={split}: {name} has no such split, only {', '.join(of_splits)}, by the "
-            f"names of its files: {_EACH}"
-        )
-    left_out = _left_out(path, of_splits, split) if path.is_dir() else ""
     rows = _narrowed(name, builder.as_streaming_dataset(split=split), data.column)
     if isinstance(builder, Parquet):
         builder.config.columns = [data.column]  # the bytes of the others need not come
         rows = builder.as_streaming_dataset(split=split)
-    return rows, builder.cache_dir, left_out
-
-
-def _left_out(folder: Path, of_splits: Mapping[str, Iterable[str]], split: str) -> str:
-    """What to say of the files of rows in a folder that are not of the split; nothing of none.
-
-    The library takes files of one ending, and of these, if a split is in the name of any, only
-    those with one.
-    """
-    asked = {*_SPLIT.findall(split)}
-    read = {file for own, files in of_splits.items() if asked & {own, "all"} for file in files}
-    there = [file for file in sorted(folder.rglob("[!.]*")) if file.suffix in _KINDS]
-    others = [file for file in there if str(file.resolve()) not in read]
-    if not others:
-        return ""
-    shown = first_of([file.relative_to(folder) for file in others])
-    return (
-        f"{len(there) - len(others)} of {len(there)} files of rows are the split {split}, by their "
-        f"names and endings; left out: {shown}; {_EACH}"
-    )
+    files = (builder.config.data_files or {}).get(split, [])
+    return rows, [builder.cache_dir, *_stamps(path)], len(files)
 
 
 def _narrowed(name: str, rows: Any, column: str) -> Any:
@@ -209,69 +151,22 @@ def _narrowed(name: str, rows: Any, column: str) -> Any:
     return rows.select_columns([column])
 
 
-def _check_column(name: str, column: str, found: Iterable[str]) -> None:
+def _check_column(name: str, column: str, found: list[str]) -> None:
     if column not in found:
-        place, only = _place(name, [*found]), ", ".join(found)
-        raise DataError(f"data.column={column}: {place} has no such column, only {only}")
+        only = ", ".join(found)
+        raise DataError(f"data.column={column}: {name} has no such column, only {only}")
 
 
-def _place(name: str, columns: Sequence[str]) -> str:
-    """The file with these columns, where the CSV files of a folder differ; else the name."""
-    files = sorted(Path(name).rglob("[!.]*.csv"))
-    with contextlib.suppress(OSError):
-        those = [*csv_tables.with_columns(files, columns)]
-        return str(those[0]) if 0 < len(those) < len(files) else name
-    return name
-
-
-def _texts(name: str, rows: Any, column: str) -> Iterator[list[str | None]]:
-    """The texts of a column, many at a time."""
+def _texts(name: str, rows: Any, column: str) -> Iterator[str | None]:
+    """The texts of a column. Raises DataError."""
     batches = rows.iter(batch_size=_ROWS)
-    while batch := _asked(name, lambda: next(batches, None)):
-        _check_column(name, column, batch)
+    while batch := asked(name, lambda: next(batches, None), _PATIENCE):
+        _check_column(name, column, [*batch])
         for value in batch[column]:
             if not isinstance(value, str | None):
-                raise DataError(
-                    f"data.column={column}: {name} has no text there, but {type(value).__name__}"
-                )
-        yield batch[column]
-
-
-def _asked(name: str, call: Callable[[], T]) -> T:
-    """What the library answers; raises as `fsspec_store.asked`."""
-
-    def explain(error: Exception | None) -> str:
-        if error is None:
-            return f"{name}: nothing came for {_PATIENCE:g} s: {_AGAIN}"
-        said = " ".join(str(error).split()) or type(error).__name__
-        if isinstance(error, ConnectionError):
-            said = "there is no such file or folder, and the hub cannot be reached"
-            if _is_offline():
-                said = "there is no such file or folder, and HF_HUB_OFFLINE forbids to ask the hub"
-        return f"{name}: cannot be read as a data set: {said}"
-
-    return fsspec_store.asked(call, _PATIENCE, explain)
-
-
-def _is_offline() -> bool:
-    """Whether the user has told the library to use what is on the disk alone."""
-    from huggingface_hub.constants import HF_HUB_OFFLINE
-
-    return bool(HF_HUB_OFFLINE)
-
-
-def _write(record: Path, known: dict[str, Any]) -> None:
-    """Note what a copy was made of, and how the copy itself is known. Raises OutputError."""
-    with disk.atomic_write(record) as stream:
-        stream.write(json.dumps(known).encode())
-
-
-def _record(path: Path) -> dict[str, Any]:
-    with contextlib.suppress(OSError, ValueError):
-        known = json.loads(path.read_bytes())
-        if isinstance(known, dict):
-            return known
-    return {}
+                kind = type(value).__name__
+                raise DataError(f"data.column={column}: {name} has no text there, but {kind}")
+        yield from batch[column]
 
 
 def _stamps(path: Path) -> list[list[int]]:
@@ -279,7 +174,5 @@ def _stamps(path: Path) -> list[list[int]]:
 
     The library's own fingerprint of files on the disk knows of nothing but their time stamps.
     """
-    with contextlib.suppress(OSError, ValueError):  # what is wrong is told by who reads it
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        return [stamp(file.stat()) for file in files if file.is_file()]
-    return []
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return [stamp(file.stat()) for file in files if file.is_file()]

@@ -38,16 +38,12 @@ def _hint(character: str) -> str:
     return "; see sample.unknown=skip or sample.unknown=nearest"
 
 
-def _from_stream(place: str, notice: Callable[[str], None], progress: Progress) -> bytes:
-    """All that comes from a stream. Where nothing comes at once, that is told. Raises DataError."""
-    meter, parts, waits = Meter(progress), list[bytes](), False
+def _from_stream(place: str, progress: Progress) -> bytes:
+    """All that comes from a stream. Raises DataError."""
+    meter, parts = Meter(progress), list[bytes]()
     with meter.shown("reading the prompt", 0):
         for block in pipes.blocks(place):
-            if block:
-                parts.append(block)
-            elif not (parts or waits):
-                notice("waiting for the prompt")
-                waits = True
+            parts.append(block)
             meter.add(len(block))
     return b"".join(parts)
 
@@ -149,17 +145,17 @@ class Text:
             raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
         content: str | bytes = prompt.text or ""
         if prompt.file is not None:
-            content = self._read(prompt.file, notice, progress)
+            content = self._read(prompt.file, progress)
             if not content:
                 notice(f"prompt_file={prompt.file} is empty: nothing is continued")
         elif self._codec.kind == "bytes":
             content = to_bytes(prompt.text or "")
         return self._encode("prompt", content, prompt.unknown, notice)
 
-    def _read(self, path: Path, notice: Callable[[str], None], progress: Progress) -> str | bytes:
+    def _read(self, path: Path, progress: Progress) -> str | bytes:
         try:
             if pipes.is_pipe(str(path)):
-                content = _from_stream(str(path), notice, progress)
+                content = _from_stream(str(path), progress)
             elif path.exists() and not path.is_file():
                 raise DataError(f"prompt_file={path}: cannot be read: it is no file")
             else:

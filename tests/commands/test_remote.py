@@ -107,7 +107,7 @@ def test_doctor_gives_a_command_line_with_the_url(run: Run, served: Site) -> Non
 @pytest.mark.parametrize(
     ("url", "code", "said"),
     [
-        ("file:///none/a.txt", 3, "file:///none/a.txt: no such file, folder or bucket: check"),
+        ("file:///none/a.txt", 3, "file:///none/a.txt: cannot be read: FileNotFoundError: "),
         ("foo://bucket/a.txt", 2, "data.path=foo://bucket/a.txt: Protocol not known: foo"),
     ],
 )

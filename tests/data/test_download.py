@@ -1,12 +1,10 @@
 """Downloads are looked for in the order of the contract, and checked."""
 
-import contextlib
 import hashlib
 import http.server
 import io
 import tarfile
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +15,6 @@ from seqkit.data import download as downloads
 from seqkit.data.datasets import Folders
 from seqkit.data.datasets.tiny_shakespeare import FILE
 from seqkit.data.download import Archive, Download
-from seqkit.foundation import disk, temporary_files
-from seqkit.foundation.console import Bar, unseen
 from seqkit.foundation.errors import DataError, OutputError
 from tests.conftest import fill_disk
 
@@ -66,19 +62,6 @@ def test_a_download_is_kept_in_the_cache(site: str, folders: Folders, notices: l
     assert folders.cache in located.path.parents
     again = download("http://127.0.0.1:1/none").locate(folders)
     assert (again.path, notices) == (located.path, [])
-
-
-def test_a_download_is_shown(site: str, folders: Folders) -> None:
-    seen: list[tuple[str, int, str]] = []
-
-    @contextlib.contextmanager
-    def progress(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
-        seen.append((title, total, unit))
-        with unseen(title, total) as bar:
-            yield bar
-
-    download(f"{site}/good").locate(replace(folders, progress=progress))
-    assert seen == [("downloading words", 0, "MB")]
 
 
 def test_the_users_data_comes_first(site: str, folders: Folders) -> None:
@@ -162,29 +145,3 @@ def test_a_full_disk_leaves_nothing_of_an_archive(
     with pytest.raises(OutputError, match="no space left"):
         good.locate(folders)
     assert not list((folders.cache / "downloads" / "c").iterdir())
-
-
-def test_a_folder_that_is_removed_before_it_is_held_is_made_again(
-    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    content = packed({f"repo-1/recordings/{name}": data for name, data in CLIPS.items()})
-    make, hold, times = disk.make_folder, temporary_files.hold, Counter[str]()
-
-    def removed_once_made(path: Path, new: bool = False) -> None:
-        make(path, new)
-        times["made"] += new
-        if new and times["made"] == 1:  # another process took it for a dead one's
-            path.rmdir()
-
-    def removed_once_open(handle: int) -> bool:
-        times["open"] += 1
-        if times["open"] == 1:
-            (half,) = (folders.cache / "downloads" / "c").glob(temporary_files.PATTERN)
-            half.rmdir()
-        return hold(handle)
-
-    monkeypatch.setattr(disk, "make_folder", removed_once_made)
-    monkeypatch.setattr(temporary_files, "hold", removed_once_open)
-    place = archive(tmp_path, content).locate(folders).path
-    assert {file.name: file.read_bytes() for file in place.iterdir()} == CLIPS
-    assert times == {"made": 3, "open": 2}

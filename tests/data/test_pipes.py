@@ -1,22 +1,15 @@
 """Stdin and pipes are read once, to their end, and what gives nothing is told in words."""
 
 import os
-import pty
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from seqkit.data import pipes
-from seqkit.foundation.console import Bar
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.progress_line import ProgressLine
 
 pytestmark = pytest.mark.faults
 
@@ -109,87 +102,15 @@ def test_nothing_is_waited_for_without_end(tmp_path: Path) -> None:
     assert not [*(tmp_path / "cache" / "streams").iterdir()]
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_pause_in_the_middle_is_none_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pipes, "_LOOK_EVERY", 0.1)
-    told: list[str] = []
-    paused = threading.Event()
-
-    class Shown(Bar):
-        """Bytes as they are shown."""
-
-        seen: ClassVar[list[int]] = []
-
-        def update(
-            self,
-            completed: int,
-            *readings: str,
-            total: int | None = None,
-            important: bool = False,
-            timed: bool = True,
-        ) -> None:
-            self.seen.append(completed)
-            if self.seen.count(4) > 1:  # nothing came, and is shown all the same
-                paused.set()
-
-    @contextmanager
-    def progress(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
-        told.append(f"{title}, in {unit} of {total}")
-        yield Shown(ProgressLine(title, total), lambda: None)
-
-    def write(end: int) -> None:
-        os.write(end, b"one ")
-        paused.wait(60)
-        os.write(end, b"two")
-
-    with pipe_with(write) as end, stdin_from(end):
-        (path,) = pipes.settled(["-"], tmp_path / "cache", told.append, progress)
-    assert Path(path).read_bytes() == b"one two"
-    assert told[:2] == ["reading stdin", "reading stdin, in MB of 0"]
-    assert told[2:] == [f"stdin: 7 bytes read, and kept as {path}"]
-    assert Shown.seen[-1] == 7
+def test_a_file_of_a_stream_that_is_gone_is_asked_for_again(tmp_path: Path) -> None:
+    gone = (tmp_path / "streams" / "0" / "stdin").absolute()
+    with pytest.raises(DataError, match="no longer holds what was read from stdin: give the same"):
+        settle(str(gone), tmp_path)
 
 
-def test_what_was_read_long_ago_gives_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(text: str) -> Path:
-        with pipe_with(lambda end: os.write(end, text.encode())) as end, stdin_from(end):
-            return Path(settle("-", tmp_path / "cache"))
-
-    monkeypatch.setattr(pipes, "_MOST_KEPT", 25)
-    first, second = read("a" * 10), read("b" * 10)
-    for age, file in ((3, first), (2, second)):
-        os.utime(file.parent, (time.time() - 86400 * age,) * 2)
-    third, fourth = read("c" * 10), read("d" * 10)
-    assert [file.exists() for file in (first, second, third, fourth)] == [False, False, True, True]
-    fifth = read("e" * 10)  # none of these is a day old
-    assert third.exists()
-    assert fifth.exists()
-    with pytest.raises(
-        DataError, match="stdin: the cache no longer holds what was read from stdin"
-    ):
-        settle(str(first), tmp_path / "cache")
-
-
-def test_what_is_no_data_is_said(tmp_path: Path) -> None:
-    master, terminal = pty.openpty()
-    places = {"/dev/null": "a device", "/dev/zero": "a device", str(tmp_path): "a folder"}
-    handles = {os.open(place, os.O_RDONLY): said for place, said in places.items()}
-    handles[terminal] = "a terminal: write to it through a pipe"
-    for handle, said in handles.items():
-        with stdin_from(handle), pytest.raises(DataError, match=f"stdin is {said}"):
-            settle("-", tmp_path / "cache")
-        os.close(handle)
-    os.close(master)
-    with pytest.raises(DataError, match="pipe: cannot be read: bad file descriptor"):
-        settle("/dev/fd/987", tmp_path / "cache")
-
-
-def test_a_closed_stdin_is_said(tmp_path: Path) -> None:
-    code = "from seqkit.data import pipes; print(next(pipes.blocks('-')))"
-    done = subprocess.run(
-        ["sh", "-c", '"$0" -c "$1" <&-', sys.executable, code],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert "DataError: stdin is closed" in done.stderr
+def test_a_handle_that_is_not_open_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    handle = os.open(tmp_path / "file", os.O_WRONLY)  # as a stdin that cannot be read
+    with stdin_from(handle), pytest.raises(DataError, match="stdin: cannot be read: bad file"):
+        settle("-", tmp_path / "cache")
+    os.close(handle)

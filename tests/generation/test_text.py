@@ -1,9 +1,6 @@
 """Text as a medium: prompts, files and what is shown of them."""
 
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +8,7 @@ import pytest
 import soundfile
 
 from seqkit.data.codecs import Bytes, Characters
-from seqkit.foundation.console import Bar
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
-from seqkit.foundation.progress_line import ProgressLine
 from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.request import Prompt
 from seqkit.generation.text import Text
@@ -124,25 +119,3 @@ def test_text_is_not_written_under_a_name_of_sound() -> None:
     TEXT.check_files([Path("a.txt"), Path("wav")], 10)
     with pytest.raises(ConfigError, match=r"a\.WAV: this model writes text, no sound: give a\.txt"):
         TEXT.check_files([Path("a.WAV")], 10)
-
-
-def test_a_prompt_that_is_waited_for_is_told_about(tmp_path: Path) -> None:
-    told: list[str] = []
-    shown = threading.Event()
-
-    @contextmanager
-    def progress(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
-        told.append(f"{title}, of {total} {unit}")
-        yield Bar(ProgressLine(title, total), shown.set, every=0)  # while nothing comes, too
-
-    def write() -> None:
-        shown.wait(60)
-        (tmp_path / "pipe").write_text("abc")
-
-    os.mkfifo(tmp_path / "pipe")
-    writer = threading.Thread(target=write, daemon=True)
-    writer.start()
-    prompt = TEXT.read_prompt(Prompt(file=tmp_path / "pipe"), told.append, progress)
-    writer.join()
-    assert CODEC.decode(prompt) == "abc"
-    assert told == ["reading the prompt, of 0 MB", "waiting for the prompt"]
