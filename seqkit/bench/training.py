@@ -214,7 +214,8 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
     The persistent kernel's inputs are symbols where the network's are, as in training.
     """
     model = _model(config, config.model, device)
-    layers = model.leaves(dtype=execution.dtype, kernel=execution.kernel, separators=False).layers
+    network = model.leaves(dtype=execution.dtype, kernel=execution.kernel, separators=False)
+    layers, failed = network.layers, network.failed
     leaves = [part for layer in layers for part in layer]
     shape = (config.train.sequence_length, execution.lanes, config.model.input_width)
     x = torch.randn(shape, device=device, dtype=leaves[0].dtype)
@@ -231,8 +232,8 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
         else:
             for index, layer in enumerate(layers):
                 state = h[index], h[index]
-                if execution.kernel == "persistent":
-                    y = persistent_layer(layer, y, *state).y
+                if failed is not None:
+                    y = persistent_layer(layer, y, *state, failed=failed).y
                 else:
                     y = fused.fused_layer(cell, layer, y, *state).y
         torch.autograd.grad(y, leaves, dy)

@@ -1,6 +1,5 @@
 """The coder on a GPU: windows recorded once and replayed, and its entropy coder as two kernels."""
 
-import ctypes
 import functools
 from pathlib import Path
 
@@ -10,27 +9,10 @@ from torch import Tensor
 
 from seqkit.compression.rans import BITS, States, Words
 from seqkit.compression.steps import Steps
+from seqkit.kernels.arguments import Value
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.symbols import Integers
-
-
-class _DecoderArguments(ctypes.Structure):
-    _fields_ = tuple(
-        (name, ctypes.c_void_p)
-        for name in ("bounds", "states", "words", "count", "next", "symbols")
-    )
-
-
-class _EncoderArguments(ctypes.Structure):
-    _fields_ = (
-        ("lowers", ctypes.c_void_p),
-        ("widths", ctypes.c_void_p),
-        ("rows", ctypes.c_int64),
-        ("states", ctypes.c_void_p),
-        ("words", ctypes.c_void_p),
-        ("first", ctypes.c_void_p),
-    )
 
 
 class KernelEncoder:
@@ -49,14 +31,8 @@ class KernelEncoder:
         """As `rans.encode`, of contiguous int64 tensors (R, W) on the GPU."""
         states, first = (lowers.new_empty(count) for count in (self._ways, 1))
         words = torch.empty(lowers.numel(), dtype=torch.int32, device=lowers.device)
-        arguments = _EncoderArguments(
-            lowers=lowers.data_ptr(),
-            widths=widths.data_ptr(),
-            rows=len(lowers),
-            states=states.data_ptr(),
-            words=words.data_ptr(),
-            first=first.data_ptr(),
-        )
+        arguments: dict[str, Value] = {"lowers": lowers, "widths": widths, "rows": len(lowers)}
+        arguments |= {"states": states, "words": words, "first": first}
         self._kernel.launch(arguments, blocks=1, threads=32)
         made = words[int(first) :].cpu().numpy()
         return states.cpu().numpy().view(np.uint64), made.view(np.uint32)
@@ -116,14 +92,13 @@ class _Decoder:
     def take(self, index: int, bounds: Tensor) -> Tensor:
         """Queue the decoding of one step: the symbols (B,), when the GPU gets there."""
         symbols = self.made[index]
-        stream = self._stream.data_ptr()
-        arguments = _DecoderArguments(
-            bounds=bounds.data_ptr(),
-            states=self._states.data_ptr(),
-            words=stream,
-            count=stream + 8,
-            next=stream + 16,
-            symbols=symbols.data_ptr(),
-        )
+        words, count, following = self._stream
+        arguments: dict[str, Value] = {
+            "bounds": bounds,
+            "states": self._states,
+            "words": words,
+            "count": count,
+        }
+        arguments |= {"next": following, "symbols": symbols}
         self._kernel.launch(arguments, blocks=1, threads=32)
         return symbols

@@ -1,6 +1,5 @@
 """Dropout masks on a GPU, in one launch; PyTorch takes sixteen."""
 
-import ctypes
 import functools
 import math
 from pathlib import Path
@@ -10,17 +9,10 @@ from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError
 from seqkit.foundation.randomness import dropout_masks, dropout_threshold
+from seqkit.kernels.arguments import Value
 from seqkit.kernels.nvrtc import NUMBERS, Kernel, dtype_number
 
 _THREADS = 256
-
-
-class _Arguments(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("masks", "keys")),
-        *((name, ctypes.c_int) for name in ("layers", "begin", "count", "threshold")),
-        ("factor", ctypes.c_float),
-    )
 
 
 def masks(
@@ -32,15 +24,14 @@ def masks(
         return dropout_masks(keys, shape, rate, dtype, first)
     made = torch.empty((len(keys), *shape), dtype=dtype, device=keys.device)
     count, begin = math.prod(shape), first * math.prod(shape[1:])
-    arguments = _Arguments(
-        masks=made.data_ptr(),
-        keys=keys.data_ptr(),
-        layers=len(keys),
-        begin=begin,
-        count=count,
-        threshold=dropout_threshold(rate),
-        factor=1 / (1 - rate),
-    )
+    arguments: dict[str, Value] = {
+        "masks": made,
+        "keys": keys,
+        "layers": len(keys),
+        "begin": begin,
+        "count": count,
+    }
+    arguments |= {"threshold": dropout_threshold(rate), "factor": 1 / (1 - rate)}
     threads = len(keys) * ((begin + count + 1) // 2 - begin // 2)
     kernel.launch(arguments, blocks=-(-threads // _THREADS), threads=_THREADS)
     return made

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from seqkit.foundation.errors import DeviceError
+from seqkit.kernels.arguments import Value, filled, parameter_of
 
 HOPPER = Path(__file__).with_name("hopper.cu")
 """What sources for Hopper GPUs share; it comes first."""
@@ -72,10 +73,13 @@ class Kernel:
             DeviceError: this PyTorch has no NVRTC, the code does not compile, or the GPU refuses
                 it.
         """
+        texts = [source.read_text() if isinstance(source, Path) else source for source in sources]
+        source = "\n".join(texts)
+        self._parameter = parameter_of(name, source, constants)
         with torch.cuda.device(device):
             torch.cuda.current_stream().synchronize()  # makes PyTorch's context the current one
             self._libraries()
-            code = self._compile(name, sources, constants, _architecture(device, exact))
+            code = self._compile(name, source, constants, _architecture(device, exact))
             module = ctypes.c_void_p()
             self._function = ctypes.c_void_p()
             self._check(self._cuda.cuModuleLoadData(ctypes.byref(module), code))
@@ -111,7 +115,7 @@ class Kernel:
 
     def launch(
         self,
-        arguments: ctypes.Structure,
+        arguments: Mapping[str, Value],
         *,
         blocks: int,
         threads: int,
@@ -122,7 +126,7 @@ class Kernel:
         """Queue a launch on PyTorch's current stream.
 
         Args:
-            arguments: the kernel's one parameter, a struct passed by value.
+            arguments: the members of the kernel's one parameter, a struct, by their names.
             blocks: in the grid, which has one dimension.
             threads: in a block.
             shared: bytes of dynamic shared memory a block; see `reserve`.
@@ -132,7 +136,8 @@ class Kernel:
         Raises:
             DeviceError: the GPU refuses the launch.
         """
-        packed = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.pointer(arguments), ctypes.c_void_p))
+        parameter = ctypes.pointer(filled(self._parameter, arguments))
+        packed = (ctypes.c_void_p * 1)(ctypes.cast(parameter, ctypes.c_void_p))
         if cluster:
             config = ctypes.byref(_shape(blocks, threads, shared, cluster))
             self._check(self._cuda.cuLaunchKernelEx(config, self._function, packed, None))
@@ -154,20 +159,15 @@ class Kernel:
             raise DeviceError(f"this PyTorch has no NVRTC: {error}") from error
 
     def _compile(
-        self,
-        name: str,
-        sources: Sequence[Path | str],
-        constants: Mapping[str, int],
-        architecture: str,
+        self, name: str, text: str, constants: Mapping[str, int], architecture: str
     ) -> ctypes.Array[ctypes.c_char]:
         """The machine code (a cubin)."""
-        texts = [source.read_text() if isinstance(source, Path) else source for source in sources]
         options = [f"--gpu-architecture={architecture}", "--std=c++17"]
         options += [f"-D{key}={int(value)}" for key, value in constants.items()]
         packed = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
         handle = ctypes.byref(program)
-        source, file = "\n".join(texts).encode(), f"{name}.cu".encode()
+        source, file = text.encode(), f"{name}.cu".encode()
         named_source = ctypes.c_char_p(source), ctypes.c_char_p(file)
         if self._nvrtc.nvrtcCreateProgram(handle, *named_source, 0, None, None):
             raise DeviceError("NVRTC cannot start")

@@ -124,7 +124,9 @@ class CharRNN(nn.Module):
         if packed and cuda and (missing := round_up(len(head_bias), TENSOR_CORE) - len(head_bias)):
             head_weight = F.pad(head_weight, (0, 0, 0, missing))
             head_bias = F.pad(head_bias, (0, missing), value=_NEVER)
+        failed = None
         if packed and kernel == "persistent":
+            failed = torch.zeros(1, dtype=torch.int32, device=head_bias.device)
             w = layers[0].w
             if missing := -w.shape[1] % TENSOR_CORE:
                 layers[0] = layers[0]._replace(w=F.pad(w, (0, missing)))
@@ -142,6 +144,7 @@ class CharRNN(nn.Module):
             layers=tuple(layers),
             head_weight=head_weight,
             head_bias=head_bias,
+            failed=failed,
         )
 
     @torch.no_grad()

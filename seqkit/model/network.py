@@ -54,7 +54,7 @@ class Network(NamedTuple):
     `kernel` is an `Execution`'s; the weights are packed for it. A packed tensor may have more rows
     or columns than its parameter; the parameter's come first. `beside` is given where the gradients
     of the persistent kernel's matrices are made beside the rest, and has to be joined before they
-    are used.
+    are used. `failed` is that kernel's word for having given up: see `persistent.launch.check`.
     """
 
     config: ModelConfig
@@ -63,6 +63,7 @@ class Network(NamedTuple):
     layers: tuple[LayerWeights, ...]
     head_weight: Tensor
     head_bias: Tensor
+    failed: Tensor | None = None
     beside: Beside | None = None
 
     def tensors(self) -> list[Tensor]:
@@ -165,7 +166,10 @@ class Network(NamedTuple):
                     clip = config.clip
                     out = cells.unrolled(config.cell, *given, resets=resets, cell_clip=clip)
                 case "persistent":
-                    out = persistent_layer(*given, resets=resets, beside=self.beside)
+                    assert self.failed is not None
+                    out = persistent_layer(
+                        *given, failed=self.failed, resets=resets, beside=self.beside
+                    )
                 case _:
                     out = fused.fused_layer(config.cell, *given, resets=resets)
             x = out.y if masks is None else out.y * masks[index]

@@ -4,7 +4,6 @@ PyTorch takes a dozen launches for it, each of a few blocks. The tensors are tho
 optimizer, so a training may be resumed with either.
 """
 
-import ctypes
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.kernels.arguments import Value
 from seqkit.kernels.gather import chunks, row_stride
 from seqkit.kernels.nvrtc import NUMBERS, Kernel, dtype_number
 from seqkit.training.weights import TrainingWeights
@@ -28,20 +28,6 @@ _PIECE = np.dtype(
     + [(name, np.int32) for name in ("count", "columns", "stride")]
     + [("decay", np.float32)]
 )
-
-
-class _Arguments(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("pieces", "chunks", "gradient", "partials")),
-        *((name, ctypes.c_void_p) for name in ("arrived", "decision", "rate", "share")),
-        *((name, ctypes.c_void_p) for name in ("norm", "scale", "growth")),
-        *((name, ctypes.c_void_p) for name in ("left_out", "gave_up")),
-        ("length", ctypes.c_longlong),
-        ("pieces_count", ctypes.c_int),
-        *((name, ctypes.c_float) for name in ("beta1", "beta2", "rest1", "rest2", "log1", "log2")),
-        *((name, ctypes.c_float) for name in ("momentum", "clip_value", "clip_norm", "exploded")),
-        ("patience", ctypes.c_int),
-    )
 
 
 class GpuUpdate:
@@ -75,8 +61,10 @@ class GpuUpdate:
         places = chunks(pieces["count"].tolist(), _CHUNK, device)
         self._blocks = len(places)
         average = weights.average
-        self._tensors: dict[str, Tensor | None] = {
+        group = optimizer.param_groups[0]
+        self._arguments: dict[str, Value] = {
             **tensors,
+            **settings,
             "pieces": torch.from_numpy(pieces.view(np.uint8)).to(device),
             "chunks": places,
             "gradient": weights.flat_gradient,
@@ -84,20 +72,13 @@ class GpuUpdate:
             "arrived": torch.zeros(1, dtype=torch.int32, device=device),
             "decision": torch.zeros(_DECISION, dtype=torch.uint8, device=device),
             "share": None if average is None else average.share,
+            "length": weights.flat_gradient.numel(),
+            "pieces_count": len(pieces),
+            "momentum": group.get("momentum", 0.0),
         }
-        group = optimizer.param_groups[0]
-        decays = group.get("betas", (0.0, 0.0))
-        values = dict(settings)
-        for number, decay in enumerate(decays, 1):
-            values |= {f"beta{number}": decay, f"rest{number}": 1 - decay}
-            values[f"log{number}"] = math.log(decay) if decay else -math.inf
-        self._arguments = _Arguments(
-            **{k: None if v is None else v.data_ptr() for k, v in self._tensors.items()},
-            **values,
-            length=weights.flat_gradient.numel(),
-            pieces_count=len(pieces),
-            momentum=group.get("momentum", 0.0),
-        )
+        for number, decay in enumerate(group.get("betas", (0.0, 0.0)), 1):
+            self._arguments |= {f"beta{number}": decay, f"rest{number}": 1 - decay}
+            self._arguments[f"log{number}"] = math.log(decay) if decay else -math.inf
 
     def __call__(self) -> None:
         """Queue the update."""

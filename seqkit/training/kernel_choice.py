@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
@@ -152,8 +153,9 @@ def _by_rule(model: CharRNN, lanes: Lanes, tried: list[Execution]) -> ExecutionC
     if own is None or not others:
         return ExecutionChoice(tried[0], {})
     try:
-        forward_backward(model, lanes, own)()
-        launch.check(model.head.weight.device)
+        run, failed = forward_backward(model, lanes, own)
+        run()
+        launch.check(failed)
     except DeviceError as error:
         return ExecutionChoice(others[0], {}, str(error))
     return ExecutionChoice(own, {})
@@ -179,15 +181,16 @@ def _milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
         RuntimeError, DeviceError: it cannot run here.
     """
     device = model.head.weight.device
-    row = {"": lambda: forward_backward(model, lanes, execution)}
-    timing = interleave(row, device, rounds=1, calls=_CALLS)[""]
-    if execution.kernel == "persistent":
-        launch.check(device)
+    run, failed = forward_backward(model, lanes, execution)
+    timing = interleave({"": lambda: run}, device, rounds=1, calls=_CALLS)[""]
+    launch.check(failed)
     return timing.quantile(0.5)
 
 
-def forward_backward(model: CharRNN, lanes: Lanes, execution: Execution) -> Recording:
-    """The forward and backward pass over one window, as a CUDA graph."""
+def forward_backward(
+    model: CharRNN, lanes: Lanes, execution: Execution
+) -> tuple[Recording, Tensor | None]:
+    """The forward and backward pass over one window, as a CUDA graph, and `Network.failed`."""
     device = model.head.weight.device
     shape = (lanes.sequence_length, execution.lanes)
     network = model.leaves(
@@ -202,7 +205,7 @@ def forward_backward(model: CharRNN, lanes: Lanes, execution: Execution) -> Reco
         logits, _ = network(symbols, state, None, resets if lanes.has_separators else None)
         torch.autograd.grad(cross_entropy(logits, symbols), leaves)
 
-    return Recording(run, device)
+    return Recording(run, device), network.failed
 
 
 def why_not_persistent(model: CharRNN) -> str | None:

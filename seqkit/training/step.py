@@ -62,7 +62,7 @@ class TrainingStep:
         self._gave_up: Tensor | None = None
         self._network = self.weights.network
         if execution.kernel == "persistent":
-            self._gave_up = launch.error_word(device).zero_()
+            self._gave_up = self._network.failed
             self._network = self._network._replace(beside=Beside(device))
         scaled = execution.precision == "fp16"
         self._updater = Updater(
@@ -223,8 +223,7 @@ class TrainingStep:
             GaveUpError: the persistent kernel gave up; no step changed anything from then on.
         """
         nats = self._nats_of_all()
-        if self._gave_up is not None:
-            launch.check(self._device)
+        launch.check(self._gave_up)
         self._nats.zero_()
         return float(nats)
 

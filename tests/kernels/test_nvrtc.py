@@ -1,6 +1,5 @@
 """A kernel is compiled from texts and files, sees its constants, and reports what went wrong."""
 
-import ctypes
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,12 @@ from seqkit.kernels.nvrtc import Kernel
 
 pytestmark = pytest.mark.gpu
 
-STRUCT = "struct Arguments { float *values; };"
+STRUCT = "struct Arguments {\n  float *values;\n};\n"
 ADD = """
 extern "C" __global__ void add(Arguments arguments) {
     arguments.values[blockIdx.x * blockDim.x + threadIdx.x] += ADDED;
 }
 """
-
-
-class Arguments(ctypes.Structure):
-    _fields_ = (("values", ctypes.c_void_p),)
 
 
 def test_a_kernel_of_a_text_and_a_file_runs(tmp_path: Path) -> None:
@@ -29,7 +24,7 @@ def test_a_kernel_of_a_text_and_a_file_runs(tmp_path: Path) -> None:
     sources: list[Path | str] = [STRUCT, tmp_path / "add.cu"]
     kernel = Kernel("add", sources=sources, constants={"ADDED": 3}, device=device)
     values = torch.zeros(64, device=device)
-    kernel.launch(Arguments(values.data_ptr()), blocks=2, threads=32)
+    kernel.launch({"values": values}, blocks=2, threads=32)
     assert values.tolist() == [3.0] * 64
 
 
@@ -54,7 +49,7 @@ extern "C" __global__ void place(Arguments arguments) {
     kernel = Kernel("place", sources=[text], constants={}, device=device, exact=True)
     kernel.reserve(1024, large_clusters=True)
     values = torch.zeros(8, device=device)
-    kernel.launch(Arguments(values.data_ptr()), blocks=8, threads=1, cluster=4)
+    kernel.launch({"values": values}, blocks=8, threads=1, cluster=4)
     assert values.tolist() == [0, 1, 2, 3] * 2
     assert kernel.clusters_at_once(cluster=4, threads=1, shared=1024) > 1
     assert kernel.clusters_at_once(cluster=64, threads=1, shared=1024) == 0

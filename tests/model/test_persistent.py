@@ -83,9 +83,12 @@ class Case:
         leaves = [value.requires_grad_() for value in (*self.weights, self.h, self.c)]
         if self.given is self.x:
             leaves.append(self.x.requires_grad_())
-        out = persistent_layer(self.weights, self.given, self.h, self.c, resets=self.resets)
-        launch.check(GPU)
-        return [*out, *torch.autograd.grad(out, leaves, self.gradients)]
+        failed = torch.zeros(1, dtype=torch.int32, device=GPU)
+        given = self.weights, self.given, self.h, self.c
+        out = persistent_layer(*given, failed=failed, resets=self.resets)
+        gradients = torch.autograd.grad(out, leaves, self.gradients)
+        launch.check(failed)
+        return [*out, *gradients]
 
     def cudnn(self) -> list[Tensor]:
         leaves = [v.requires_grad_() for v in (*self.weights, self.h, self.c, self.x)]
@@ -187,15 +190,17 @@ def test_it_can_be_recorded() -> None:
     expected = again.persistent()
     leaves = [v.requires_grad_() for v in (*case.weights, case.h, case.c, case.x)]
     found: list[Tensor] = []
+    failed = torch.zeros(1, dtype=torch.int32, device=GPU)
 
     def run() -> None:
-        out = persistent_layer(case.weights, case.x, case.h, case.c, resets=case.resets)
+        given = case.weights, case.x, case.h, case.c
+        out = persistent_layer(*given, failed=failed, resets=case.resets)
         found[:] = [*out, *torch.autograd.grad(out, leaves, case.gradients)]
 
     replay = Recording(run, GPU)
     for _ in range(3):
         replay()
-    launch.check(GPU)
+    launch.check(failed)
     assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
 
 
@@ -227,5 +232,4 @@ def test_blocks_that_wait_in_vain_give_up(name: str, monkeypatch: pytest.MonkeyP
         patch.setattr(launch, "_kernel", with_a_mute_block)
         with pytest.raises(DeviceError, match="in vain"):
             case.persistent()
-            launch.check(GPU)
     assert all(torch.equal(a, b) for a, b in zip(case.persistent(), expected, strict=True))

@@ -269,7 +269,7 @@ def test_an_execution_launches_the_kernels_that_it_names(
     execution: Execution, persistent: bool
 ) -> None:
     model, lanes = setting("cuda", 512)
-    run = kernel_choice.forward_backward(model, lanes, execution)
+    run, _ = kernel_choice.forward_backward(model, lanes, execution)
     activities = [torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities, acc_events=True) as profile:
         run()

@@ -7,8 +7,14 @@ import torch
 from seqkit.config import OptimizerConfig
 from seqkit.foundation.errors import DeviceError, GaveUpError
 from seqkit.model.execution import Execution
-from seqkit.model.persistent import launch
+from seqkit.training.step import TrainingStep
 from tests.training.stepping import GPU, B, T, V, step, trained
+
+
+def give_up(stepper: TrainingStep) -> None:
+    """Let the step's kernels have given up."""
+    assert stepper.weights.network.failed is not None
+    stepper.weights.network.failed.fill_(1)
 
 
 @GPU
@@ -76,10 +82,21 @@ def test_a_step_says_so_when_the_persistent_kernel_gave_up() -> None:
     _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64)
     stepper.run(0, 0.01)
     stepper.take_nats()
-    launch.error_word(stepper.weights.leaves[0].device).fill_(1)
+    give_up(stepper)
     with pytest.raises(DeviceError, match=r"in vain; train with model.backend=cudnn"):
         stepper.take_nats()
-    stepper.take_nats()  # a training that follows in this process starts afresh
+    stepper.take_nats()
+
+
+@GPU
+def test_one_training_that_gives_up_stops_no_other() -> None:
+    way = Execution("persistent", "fp16", 8)
+    steppers = [step(way, "cuda", hidden_size=64)[1] for _ in range(2)]
+    give_up(steppers[0])
+    for stepper in steppers:
+        stepper.run(0, 0.01)
+    assert [stepper.take_missing() for stepper in steppers] == [1, 0]
+    assert steppers[1].take_nats() > 0
 
 
 @GPU
@@ -91,7 +108,7 @@ def test_nothing_changes_once_the_persistent_kernel_gave_up(captured: bool) -> N
     for number in range(3):
         stepper.run(number, 0.01)
     before = {name: values.clone() for name, values in stepper._tensors().items()}
-    launch.error_word(stepper.weights.leaves[0].device).fill_(1)
+    give_up(stepper)
     for number in range(3, 6):
         stepper.run(number, 0.01)
     for name, values in stepper._tensors().items():

@@ -1,6 +1,5 @@
 """What the GPU engines share: the rule of the draw as kernels read it, and copies to the host."""
 
-import ctypes
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -12,26 +11,15 @@ from seqkit.generation.sampling import Sampling
 from seqkit.symbols import Integers
 
 
-class Rule(ctypes.Structure):
-    """The struct of that name in draw.cu."""
-
-    _fields_ = (
-        ("inverse_temperature", ctypes.c_float),
-        ("top_p", ctypes.c_float),
-        ("top_k", ctypes.c_int),
-        ("greedy", ctypes.c_int),
-    )
-
-
-def rule_of(sampling: Sampling, size: int) -> Rule:
-    """Sampling among `size` symbols as draw.cu reads it."""
+def rule_of(sampling: Sampling, size: int) -> dict[str, float]:
+    """Sampling among `size` symbols: the struct Rule of draw.cu."""
     greedy = sampling.temperature == 0
-    return Rule(
-        0.0 if greedy else 1 / sampling.temperature,
-        1.0 if sampling.top_p is None else sampling.top_p,
-        size if sampling.top_k is None else min(sampling.top_k, size),
-        greedy,
-    )
+    return {
+        "inverse_temperature": 0.0 if greedy else 1 / sampling.temperature,
+        "top_p": 1.0 if sampling.top_p is None else sampling.top_p,
+        "top_k": size if sampling.top_k is None else min(sampling.top_k, size),
+        "greedy": int(greedy),
+    }
 
 
 def require_gpu(device: torch.device, engine: str) -> None:

@@ -1,6 +1,5 @@
 """The cuda_graph engine: many steps, draws included, in one replay of a CUDA graph."""
 
-import ctypes
 import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,9 +9,10 @@ from torch import Tensor
 
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.engines.cuda import Rule, copied_out, require_gpu, rule_of
+from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.pytorch import Layers, PreparedStep, score, step
 from seqkit.generation.sampling import Sampling
+from seqkit.kernels.arguments import Value
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN
@@ -21,13 +21,6 @@ from seqkit.symbols import Floats, Integers
 
 _SIZES = (64, 8, 1)  # steps in a graph; a block is cut into these
 _MOST_SYMBOLS = 16384
-
-
-class _Arguments(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("logits", "draws", "symbols")),
-        ("rule", Rule),
-    )
 
 
 def check(device: torch.device, size: int) -> None:
@@ -125,18 +118,19 @@ class _Loop:
         self._symbols.copy_(symbols)
         self._keep(self.step.split(state))
 
-    def advance(self, steps: int, rule: Rule) -> None:
+    def advance(self, steps: int, rule: dict[str, float]) -> None:
         """Make steps: the first rows of `draws` become the first rows of `drawn`."""
         fed, layers = self._symbols, self._layers
         for index in range(steps):
             logits, layers = self.step(fed, layers)
             fed = self.drawn[index]
-            arguments = _Arguments(
-                logits=logits.data_ptr(),
-                draws=self.draws[index].data_ptr(),
-                symbols=fed.data_ptr(),
-                rule=rule,
-            )
+            draws = self.draws[index]
+            arguments: dict[str, Value] = {
+                "logits": logits,
+                "draws": draws,
+                "symbols": fed,
+                "rule": rule,
+            }
             self._draw.launch(arguments, blocks=len(fed), threads=32)
         self._symbols.copy_(fed)
         self._keep(layers)

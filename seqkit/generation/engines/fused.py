@@ -4,7 +4,6 @@ There are two kernels, for few streams (fused.cu) and for many (fused_many.cu). 
 exchanged hidden values are fp16; sums, gates, cell values and logits are fp32.
 """
 
-import ctypes
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,10 +13,11 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engines.cuda import Copy, Rule, copied_out, require_gpu, rule_of
+from seqkit.generation.engines.cuda import Copy, copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
 from seqkit.generation.sampling import Sampling
+from seqkit.kernels.arguments import Value
 from seqkit.kernels.nvrtc import HOPPER, Kernel
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
@@ -26,19 +26,6 @@ from seqkit.symbols import Floats, Integers
 _SHARED = 99 * 1024  # bytes of shared memory that every GPU from capability 8.6 on gives a block
 _FEW = 3  # streams up to which the kernel for few is faster on a Hopper GPU
 _PATIENCE = 1 << 21  # polls before a warp gives up, after a second or two
-
-
-class _Arguments(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("weights", "table", "bias", "head_bias")),
-        *((name, ctypes.c_void_p) for name in ("h_in", "c_in", "h_out", "c_out", "first")),
-        *((name, ctypes.c_void_p) for name in ("draws", "forced", "symbols", "logits")),
-        *((name, ctypes.c_void_p) for name in ("hidden_words", "logit_words", "error")),
-        ("steps", ctypes.c_int),
-        ("base", ctypes.c_uint),
-        ("patience", ctypes.c_uint),
-        ("rule", Rule),
-    )
 
 
 def lay_out_on(
@@ -114,9 +101,7 @@ class FusedEngine:
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
         for block in draws:
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
-            drawn, state = self._launch(
-                fed, state, len(block), rule=rule_of(sampling, self._layout.V), draws=uniforms
-            )
+            drawn, state = self._launch(fed, state, len(block), sampling=sampling, draws=uniforms)
             yield drawn
             fed = drawn[len(block) - 1]
 
@@ -140,7 +125,7 @@ class FusedEngine:
         state: State,
         steps: int,
         *,
-        rule: Rule | None = None,
+        sampling: Sampling | None = None,
         draws: Tensor | None = None,
         forced: Tensor | None = None,
         logits: Tensor | None = None,
@@ -152,7 +137,7 @@ class FusedEngine:
         layout, weights = self._layout, self._weights
         drawn = torch.zeros(steps + 1, layout.S, dtype=torch.int32, device=self._device)
         after = State(torch.empty_like(state.h), torch.empty_like(state.c))
-        tensors = {
+        arguments: dict[str, Value] = {
             "weights": weights.fragments,
             "table": weights.table,
             "bias": weights.bias,
@@ -169,11 +154,11 @@ class FusedEngine:
             "hidden_words": self._hidden_words,
             "logit_words": self._logit_words,
             "error": drawn[steps],
+            "steps": steps,
+            "base": self._number,
+            "patience": _PATIENCE,
+            "rule": rule_of(sampling or Sampling(), layout.V),
         }
-        places = {k: None if value is None else value.data_ptr() for k, value in tensors.items()}
-        arguments = _Arguments(
-            **places, steps=steps, base=self._number, patience=_PATIENCE, rule=rule or Rule()
-        )
         self._kernel.launch(
             arguments,
             blocks=layout.BLOCKS,

@@ -1,6 +1,5 @@
 """The two kernels of the persistent layer: compiled once, and launched."""
 
-import ctypes
 import functools
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError, GaveUpError
+from seqkit.kernels.arguments import Value
 from seqkit.kernels.nvrtc import HOPPER, Kernel
 from seqkit.model.persistent import tiles
 from seqkit.model.persistent.tiles import Tiling
@@ -47,28 +47,13 @@ class Gradients(NamedTuple):
     c: Tensor
 
 
-class _Forward(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("inputs", "symbols", "u", "b", "d", "h0", "c0")),
-        *((name, ctypes.c_void_p) for name in ("resets", "y", "c_last", "gates", "cells", "error")),
-        *((name, ctypes.c_int) for name in ("steps", "lanes", "tiles")),
-    )
-
-
-class _Backward(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("u", "gates", "cells", "dy", "dh_last", "dc_last")),
-        *((name, ctypes.c_void_p) for name in ("dgates", "dh0", "dc0", "dbias", "error")),
-        *((name, ctypes.c_int) for name in ("steps", "lanes", "tiles")),
-    )
-
-
 def forward(
     inputs: Tensor,
     symbols: Tensor | None,
     resets: Tensor | None,
     state: tuple[Tensor, Tensor],
     weights: tuple[Tensor, Tensor, Tensor],
+    failed: Tensor,
 ) -> tuple[Tensor, Kept]:
     """All T steps of a layer; everything is fp16 and contiguous.
 
@@ -78,6 +63,7 @@ def forward(
         resets: (T, B), bool.
         state: h and c, (B, H).
         weights: u (4H, H), b and d (4H,).
+        failed: see `check`.
 
     Returns:
         c after the last step, (B, H), and what the backward pass needs; h is in it.
@@ -95,31 +81,35 @@ def forward(
     )
     c_last = torch.empty_like(h0)
     u, b, d = weights
-    tensors: dict[str, Tensor | None] = {"inputs": inputs, "symbols": symbols, "resets": resets}
-    tensors |= {"u": u, "b": b, "d": d, "h0": h0, "c0": c0}
-    tensors |= {"y": h, "c_last": c_last, "gates": kept.gates, "cells": kept.cells}
-    tensors |= {"error": error_word(h0.device)}
-    arguments = _Forward(**_places(tensors), steps=steps, lanes=lanes, tiles=tiling.tiles)
+    arguments: dict[str, Value] = {"inputs": inputs, "symbols": symbols, "resets": resets}
+    arguments |= {"u": u, "b": b, "d": d, "h0": h0, "c0": c0}
+    arguments |= {"y": h, "c_last": c_last, "gates": kept.gates, "cells": kept.cells}
+    arguments |= {"error": failed, "steps": steps, "lanes": lanes, "tiles": tiling.tiles}
     _launch("forward", arguments, h0.device, hidden, tiling)
     return c_last, kept
 
 
 def backward(
-    kept: Kept, u: Tensor, dy: Tensor, dh_last: Tensor | None, dc_last: Tensor | None
+    kept: Kept,
+    u: Tensor,
+    dy: Tensor,
+    dh_last: Tensor | None,
+    dc_last: Tensor | None,
+    failed: Tensor,
 ) -> Gradients:
     """All T steps backwards; everything is fp16 and contiguous.
 
     `dy` (T, B, H), `dh_last` and `dc_last` (B, H) are the gradients of the layer's results.
+    `failed`: see `check`.
     """
     steps, lanes, hidden = dy.shape
     dgates = dy.new_empty(steps, lanes, 4 * hidden)
     dh0, dc0 = torch.empty_like(dy[0]), torch.empty_like(dy[0])
     dbias = dy.new_empty(kept.tiling.tiles, 4 * hidden, dtype=torch.float32)
-    tensors: dict[str, Tensor | None] = {"u": u, "gates": kept.gates, "cells": kept.cells, "dy": dy}
-    tensors |= {"dh_last": dh_last, "dc_last": dc_last, "dgates": dgates, "dh0": dh0, "dc0": dc0}
-    tensors |= {"dbias": dbias, "error": error_word(dy.device)}
-    places = _places(tensors)
-    arguments = _Backward(**places, steps=steps, lanes=lanes, tiles=kept.tiling.tiles)
+    arguments: dict[str, Value] = {"u": u, "gates": kept.gates, "cells": kept.cells, "dy": dy}
+    arguments |= {"dh_last": dh_last, "dc_last": dc_last, "dgates": dgates, "dh0": dh0, "dc0": dc0}
+    arguments |= {"dbias": dbias, "error": failed}
+    arguments |= {"steps": steps, "lanes": lanes, "tiles": kept.tiling.tiles}
     _launch("backward", arguments, dy.device, hidden, kept.tiling)
     return Gradients(dgates, dbias.sum(0), dh0, dc0)
 
@@ -158,21 +148,17 @@ def refusal(device: torch.device, hidden: int) -> str | None:
     return None
 
 
-@functools.cache
-def error_word(device: torch.device) -> Tensor:
-    """Not zero once a block has waited for another in vain; (1,), int32."""
-    return torch.zeros(1, dtype=torch.int32, device=device)
-
-
-def check(device: torch.device) -> None:
+def check(failed: Tensor | None) -> None:
     """Wait for the GPU and see that no block has waited in vain since the last call.
+
+    `failed` (1,), int32, was zero before the first launch that it was given to; it is again.
+    None stands for other kernels, which do not give up.
 
     Raises:
         GaveUpError: one did.
     """
-    word = error_word(device)
-    if word.item():
-        word.zero_()
+    if failed is not None and failed.item():
+        failed.zero_()
         raise GaveUpError(
             "the blocks of the persistent LSTM kernel waited for each other in vain; "
             "train with model.backend=cudnn"
@@ -199,7 +185,7 @@ def _shared(name: str, hidden: int, tile: int) -> int:
 
 
 def _launch(
-    name: str, arguments: ctypes.Structure, device: torch.device, hidden: int, tiling: Tiling
+    name: str, arguments: Mapping[str, Value], device: torch.device, hidden: int, tiling: Tiling
 ) -> None:
     cluster = tiles.blocks(hidden)
     _kernel(name, device, hidden, tiling.lanes).launch(
@@ -209,8 +195,3 @@ def _launch(
         shared=_shared(name, hidden, tiling.lanes),
         cluster=cluster,
     )
-
-
-def _places(tensors: Mapping[str, Tensor | None]) -> dict[str, int | None]:
-    """Where each tensor is in the GPU's memory."""
-    return {k: None if value is None else value.data_ptr() for k, value in tensors.items()}

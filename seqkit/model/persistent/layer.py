@@ -20,6 +20,7 @@ def persistent_layer(
     h: Tensor,
     c: Tensor,
     *,
+    failed: Tensor,
     resets: Tensor | None = None,
     beside: Beside | None = None,
 ) -> Outputs:
@@ -29,6 +30,7 @@ def persistent_layer(
         weights: of the layer; w may have more columns than there are inputs.
         x: inputs (T, B, X); or symbols (T, B), int64, whose one-hot rows are the inputs.
         h, c: the state before the first step, (B, H).
+        failed: see `launch.check`.
         resets: (T, B), true where the output and the state after the step are zero.
         beside: where the gradients of w and u are made; they may be used once that is joined.
 
@@ -37,7 +39,7 @@ def persistent_layer(
     """
     if x.is_floating_point() and (missing := weights.w.shape[1] - x.shape[-1]):
         x = F.pad(x, (0, missing))
-    y, h, c = _Layer.apply(x, resets, h, c, *weights, beside)
+    y, h, c = _Layer.apply(x, resets, h, c, *weights, failed, beside)
     return Outputs(y, h, c)
 
 
@@ -55,6 +57,7 @@ class _Layer(torch.autograd.Function):
         u: Tensor,
         b: Tensor,
         d: Tensor,
+        failed: Tensor,
         beside: Beside | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         symbols = None if x.is_floating_point() else x.contiguous()
@@ -62,9 +65,9 @@ class _Layer(torch.autograd.Function):
         inputs = F.linear(x, w) if symbols is None else w.T.contiguous()
         flags = None if resets is None else resets.contiguous()
         state = h.contiguous(), c.contiguous()
-        c_last, kept = launch.forward(inputs, symbols, flags, state, (u, b, d))
+        c_last, kept = launch.forward(inputs, symbols, flags, state, (u, b, d), failed)
         ctx.save_for_backward(x, w, u, kept.h, kept.gates, kept.cells)
-        ctx.tiling, ctx.beside = kept.tiling, beside
+        ctx.tiling, ctx.failed, ctx.beside = kept.tiling, failed, beside
         ctx.set_materialize_grads(False)
         # Copied, because a state that is carried on must not keep the outputs of all steps alive.
         return kept.h[1:], kept.h[-1].clone(), c_last
@@ -77,14 +80,14 @@ class _Layer(torch.autograd.Function):
         x, w, u, hidden, gates, cells = ctx.saved_tensors
         kept = launch.Kept(ctx.tiling, hidden, gates, cells)
         dy = torch.zeros_like(hidden[1:]) if dy is None else dy.contiguous()
-        last = (None if value is None else value.contiguous() for value in (dh, dc))
-        found = launch.backward(kept, u, dy, *last)
+        last_h, last_c = (None if value is None else value.contiguous() for value in (dh, dc))
+        found = launch.backward(kept, u, dy, last_h, last_c, ctx.failed)
         dx = found.gates @ w if ctx.needs_input_grad[0] else None
         bias = found.bias.to(w.dtype)
         used = found.gates, hidden, x
         with contextlib.nullcontext() if ctx.beside is None else ctx.beside.running(*used):
             dw, du = _weight_gradients(found.gates, x, hidden[:-1], w.shape[1])
-        return dx, None, found.h, found.c, dw, du, bias, bias, None
+        return dx, None, found.h, found.c, dw, du, bias, bias, None, None
 
 
 def _weight_gradients(
