@@ -81,7 +81,8 @@ class Training:
     def baselines(self) -> dict[str, float]:
         """What the validation part, or all data without one, takes without training, in bits."""
         part = self.validation if len(self.validation) else self.corpus.whole
-        return baselines.quick(part, self.corpus.codec)
+        names = baselines.of_run(self.corpus.codec)
+        return baselines.baselines(part, self.corpus.codec, names, baselines.SAMPLE)
 
     @property
     def length(self) -> int:

@@ -14,7 +14,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.load import fitting_recipe, load_corpus
 from seqkit.data.shards import opened
 from seqkit.doctor import advice, after_run, shown
-from seqkit.doctor.examine import examine, read_otherwise
+from seqkit.doctor.examine import examine
 from seqkit.doctor.fault import Fault
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
@@ -56,15 +56,9 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     with device.memory_errors(lambda: "Try device=cpu."):
         examined = examine(config, corpus, console.progress)
         faults = [*_unreadable(corpus), *examined.faults]
-        if _take(config, faults):
-            corpus = read(config.data, notice=lambda text: None)  # it was told all of it
-            examined = read_otherwise(examined, config, corpus)
+        _take(config, faults)
         config.data.path = given  # the command line to copy has the URL
-        with console.progress("timing", 1) as bar:
-            recommended = advice.advise(
-                config, examined, corpus, chosen, partial(_composed, catalogue)
-            )
-            bar.update(1)
+        recommended = advice.advise(config, examined, corpus, chosen, partial(_composed, catalogue))
     return {
         **examined.facts,
         "faults": [*map(str, faults)],
@@ -107,16 +101,11 @@ def _unreadable(corpus: Corpus) -> list[Fault]:
     ]
 
 
-def _take(config: Config, faults: Iterable[Fault]) -> bool:
-    """Have the data read as the faults advise; whether that is another way.
-
-    Shards are read as they were prepared.
-    """
-    if not config.data.path or opened.folder_of(config.data):
-        return False
-    keys = {key: value for fault in faults for key, value in fault.keys.items()}
-    before, config.data = config.data, dataclasses.replace(config.data, **keys)
-    return config.data != before
+def _take(config: Config, faults: Iterable[Fault]) -> None:
+    """Have the data read as the faults advise; shards are read as they were prepared."""
+    if config.data.path and not opened.folder_of(config.data):
+        keys = {key: value for fault in faults for key, value in fault.keys.items()}
+        config.data = dataclasses.replace(config.data, **keys)
 
 
 def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Config:

@@ -14,7 +14,7 @@ from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming, text_baselines
+from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.bootstrap import interval
 from seqkit.evaluation.score import Score
 from seqkit.foundation import device, processes, rendezvous, stdout
@@ -98,8 +98,13 @@ def _prediction(
     if not ranks.leads:
         return {}
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
-    with console.progress("baselines", baselines.passes(corpus.codec) * len(part)) as bar:
-        beside = baselines.beside_score(part, corpus, bar.update)
+    names = baselines.beside_score(corpus.codec)
+    with console.progress("baselines", len(names) * len(part)) as bar:
+        beside: dict[str, Any] = {
+            **baselines.baselines(part, corpus.codec, names, watch=bar.update)
+        }
+    if corpus.codec.kind == "audio":
+        beside["quantiser_snr_db"] = corpus.snr
     return {
         **_score_fields(score, part, corpus),
         "skipped": corpus.skipped,
@@ -186,7 +191,7 @@ def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
     """A score in nats and in bits, by symbol and by byte of text."""
     codec, found = corpus.codec, interval(score)
     nats = None if found is None else [found.low, found.high]
-    size = None if codec.kind == "audio" else text_baselines.text_bytes(part.symbols, codec)
+    size = None if codec.kind == "audio" else baselines.text_bytes(part.symbols, codec)
     return {
         "loss": score.loss,
         "loss_interval": nats,

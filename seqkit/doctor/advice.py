@@ -1,4 +1,8 @@
-"""The command line to copy, and what it promises."""
+"""The command line to copy: what to train on some data, by their kind, their size and the device.
+
+On a CPU that is a recipe that ends after the minutes that there are, and a network that makes steps
+enough in them; on a GPU a recipe that was made for one.
+"""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -8,13 +12,21 @@ import torch
 
 from seqkit.config import Config, DataConfig
 from seqkit.data.corpus import Corpus
-from seqkit.doctor import baselines, recommendation, speed, whole_recipes
 from seqkit.doctor.examine import Examined
-from seqkit.doctor.recommendation import Recommendation, Task
-from seqkit.foundation import device, memory
 from seqkit.foundation.command_line import command_line
+from seqkit.model.char_rnn import count_parameters
 
 _MINUTES = 5.0  # of training where train.max_minutes is not given
+_FOR_GPU = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_digits_large"}
+_LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
+_UNITS_BY_MINUTES = {2: 128, 15: 256}
+_UNITS_BY_SYMBOLS = {100_000: 128, 1_000_000: 256}
+"""Units of a layer at most, for fewer minutes or symbols than these."""
+_MUCH = 300_000  # symbols a minute, which are read fewer than eight times and want no dropout
+_DROPOUT = "dropout", "output_dropout", "weight_drop"
+_MANY_SYMBOLS = 512  # beyond it a symbol is shown by an embedding
+_VALIDATIONS = 5  # that a short training should come to at least: steps from one to the next
+_STEPS_A_MINUTE = 250
 
 
 def advise(
@@ -26,8 +38,6 @@ def advise(
 ) -> dict[str, Any] | None:
     """What to train with this config's data on a device; None where there is nothing to learn.
 
-    On a GPU that is a recipe made for one; where the recipe ends by the clock, it is that recipe.
-
     Args:
         config: with which the data were read.
         examined: what was found in the data.
@@ -37,56 +47,44 @@ def advise(
     """
     if examined.constant:
         return None
-    codec, symbols = corpus.codec, len(examined.training)
+    codec = corpus.codec
     if chosen.type == "cuda":
-        large = composed(whole_recipes.for_gpu(codec.kind, symbols))
-        found = whole_recipes.on_gpu(large, codec, symbols, examined.baseline)
-        return {**_command(config, large), **found}
-    base, minutes = composed(config.recipe or ""), config.train.max_minutes or _MINUTES
-    precision = device.candidate_precisions(config.train.precision, chosen)[0]
-    if base.train.max_minutes:  # it brings a network that was made for such data
-        words = [] if minutes == base.train.max_minutes else [f"train.max_minutes={minutes:g}"]
-        given = codec, symbols, examined.baseline, 60 * minutes, precision
-        return {**_command(config, base, *words), **whole_recipes.by_the_clock(base, *given)}
-    network = recommendation.network(codec.size)
-    measured = speed.measure(network, recommendation.LANES[codec.kind], precision)
-    task = Task(
-        kind=codec.kind,
-        symbols=symbols,
-        vocabulary=codec.size,
-        baseline=examined.baseline,
-        seconds=60 * minutes,
-        precision=precision,
-        free=memory.free_bytes(chosen),
-        split=base.data.split if config.data.split == base.data.split else None,
-    )
-    advised = recommendation.recommend(task, measured)
-    if split := advised.keys["data.split"]:  # the loss to expect is that of another validation part
-        training, validation, _ = corpus.split(split)
-        baseline = baselines.of_validation(training, validation, codec)
-        advised = recommendation.recommend(replace(task, baseline=baseline), measured)
-    return _as_values(config, base, advised, symbols)
-
-
-def _as_values(config: Config, base: Config, found: Recommendation, symbols: int) -> dict[str, Any]:
-    keys = {key: value for key, value in found.keys.items() if value is not None}
-    keys = {key: value for key, value in keys.items() if value != _value(base, key)}
+        large = codec.kind == "text" and examined.symbols > _LARGE_TEXT
+        base, keys = composed("text_large" if large else _FOR_GPU[codec.kind]), dict[str, Any]()
+    else:
+        base = composed(config.recipe or "")
+        keys = _on_cpu(config, base, examined.symbols, codec.size)
+    recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
     words = [f"{key}={_written(value)}" for key, value in keys.items()]
-    told = found.model, found.steps, found.read, symbols, found.seconds, found.expected
+    model = replace(base.model, vocabulary_size=codec.size)
+    for key, value in keys.items():
+        section, _, name = key.partition(".")
+        model = replace(model, **{name: value}) if section == "model" else model
+    minutes = keys.get("train.max_minutes", base.train.max_minutes)
     return {
-        **_command(config, base, *words),
+        "command": command_line(f"recipe={recipe}", *_data_words(config.data, base.data), *words),
+        "recipe": recipe,
         "keys": keys,
-        **whole_recipes.facts(*told),
-        "memory": found.memory,
-        "measured_on": None,
+        "parameters": count_parameters(model),
+        "seconds": 60 * minutes or None,
     }
 
 
-def _command(config: Config, base: Config, *words: str) -> dict[str, str]:
-    """The command line that trains by a recipe with the data of a config."""
-    recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
-    line = command_line(f"recipe={recipe}", *_data_words(config.data, base.data), *words)
-    return {"command": line, "recipe": recipe}
+def _on_cpu(config: Config, base: Config, symbols: int, vocabulary: int) -> dict[str, Any]:
+    """The keys that a recipe is given so that its training fits the time and the data."""
+    minutes = config.train.max_minutes or base.train.max_minutes or _MINUTES
+    keys: dict[str, Any] = {"train.max_minutes": minutes}
+    if not base.train.max_minutes:  # else it brings a network that was made for the clock
+        most = [units for least, units in _UNITS_BY_MINUTES.items() if minutes < least]
+        most += [units for least, units in _UNITS_BY_SYMBOLS.items() if symbols < least]
+        keys["model.hidden_size"] = min([base.model.hidden_size, *most])
+        if symbols >= _MUCH * minutes:
+            keys |= {f"model.{name}": 0.0 for name in _DROPOUT}
+        if vocabulary > _MANY_SYMBOLS and base.model.input == "one_hot":
+            keys |= {"model.input": "embedding", "model.embedding_size": 128}
+        between = max(1, int(minutes * _STEPS_A_MINUTE / _VALIDATIONS))
+        keys["train.validate_every"] = min(base.train.validate_every, between)
+    return {key: value for key, value in keys.items() if value != _value(base, key)}
 
 
 def _data_words(data: DataConfig, base: DataConfig) -> list[str]:
@@ -108,6 +106,8 @@ def _written(value: object) -> str:
         return ",".join(map(_written, value))
     if value is None:
         return "null"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,7 +1,7 @@
 """The examination of some data before a training: all that `doctor` tells of it, as JSON values."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,15 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened
 from seqkit.data.symbol_row import StoredSymbols
 from seqkit.data.text_reading import encoding_with_mark
-from seqkit.doctor import baselines, files, sound, sound_faults, text, text_faults
+from seqkit.doctor import files, sound, sound_faults, text, text_faults
 from seqkit.doctor.enough import require_enough, require_sound
 from seqkit.doctor.fault import Fault
 from seqkit.doctor.files import FileFacts
+from seqkit.evaluation import baselines
 from seqkit.foundation.console import Progress
 from seqkit.foundation.wording import counted
 
+_SAMPLE = 1 << 18  # symbols whose baselines are told; more would take more memory
 _SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
 _MOST = 1 << 28  # symbols of shards that are counted, from the first
 _NAMED = 3  # files
@@ -34,15 +36,13 @@ class Examined:
 
     facts: see docs/doctor.md.
     faults: what is wrong with the data, the worst first.
-    training: the training part.
-    baseline: see `baselines.of_validation`.
+    symbols: of the training part.
     constant: the data are the same symbol again and again.
     """
 
     facts: Mapping[str, Any]
     faults: list[Fault]
-    training: Part
-    baseline: float
+    symbols: int
     constant: bool
 
 
@@ -53,7 +53,9 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
         DataError: a training with this config would fail, with the least that it needs.
     """
     codec = corpus.codec
-    parts = _parts(config, corpus)
+    parts = training, validation, _ = corpus.split(config.data.split)
+    require_enough(config, corpus, training)
+    require_sound(config, corpus)
     is_files = config.data.path and not opened.folder_of(config.data)
     paths, left = files.found(config.data, codec) if is_files else ([], 0)
     with progress("looking for duplicates", len(paths), unit="files") as bar:
@@ -64,11 +66,10 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
         about, faults = _of_text(config, corpus, progress)
     if codec.kind == "text":
         faults += map(Fault, text_hints.of(paths, config.data))
-    training, validation, _ = parts
     judged = validation if len(validation) else corpus.whole  # as the run's report does
-    with progress("baselines", min(len(judged), baselines.PACKED), unit="symbols") as bar:
-        beside = baselines.of(judged, codec, bar.update)
-        baseline = baselines.of_validation(training, validation, codec)
+    sample, names = min(len(judged), _SAMPLE), _baselines(codec)
+    with progress("baselines", sample * len(names), unit="symbols") as bar:
+        beside = baselines.baselines(judged, codec, names, _SAMPLE, bar.update)
     facts = {
         "data": corpus.record(),
         "kind": codec.kind,
@@ -80,35 +81,16 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
             **beside,
             "part": "validation" if judged is validation else "all",
             "symbols": len(judged),
-            "sample": min(len(judged), baselines.SAMPLE),
+            "sample": sample,
         },
     }
-    return Examined(
-        facts,
-        [*faults, *_file_faults(among)],
-        training,
-        baseline,
-        constant=training.is_constant,
-    )
+    faults = [*faults, *_file_faults(among)]
+    return Examined(facts, faults, len(training), constant=training.is_constant)
 
 
-def read_otherwise(examined: Examined, config: Config, corpus: Corpus) -> Examined:
-    """What was examined, to be learnt as this config reads it. Raises DataError as `examine`."""
-    training, validation, _ = _parts(config, corpus)
-    return replace(
-        examined,
-        training=training,
-        baseline=baselines.of_validation(training, validation, corpus.codec),
-        constant=training.is_constant,
-    )
-
-
-def _parts(config: Config, corpus: Corpus) -> tuple[Part, Part, Part]:
-    """The parts for training, validation and test. Raises DataError where they are too small."""
-    parts = corpus.split(config.data.split)
-    require_enough(config, corpus, parts[0])
-    require_sound(config, corpus)
-    return parts
+def _baselines(codec: Codec) -> list[str]:
+    """All that the run's report and `evaluate` have."""
+    return [*dict.fromkeys((*baselines.of_run(codec), *baselines.beside_score(codec)))]
 
 
 def _of_text(

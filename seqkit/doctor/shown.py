@@ -7,7 +7,7 @@ from seqkit.data.sound.levels import decibels
 from seqkit.doctor.text_faults import RETURN
 from seqkit.evaluation import baseline_names
 from seqkit.foundation.escaping import visible_line
-from seqkit.foundation.wording import byte_count, counted, duration, rounded
+from seqkit.foundation.wording import counted, duration, rounded
 
 _COUNTS = 12  # symbols that are listed with their counts
 _ODD = 8
@@ -103,8 +103,7 @@ def _baselines(found: Mapping[str, Any]) -> Iterator[str]:
     part = "the validation part" if found["part"] == "validation" else "all of the data"
     cut = found["sample"] < found["symbols"]
     begin = f"the first {rounded(found['sample'])} symbols of " if cut else ""
-    more = "; xz in more of it" if cut and "xz_bits" in found else ""
-    yield _row("", f"without a network, in {begin}{part}{more}")
+    yield _row("", f"without a network, in {begin}{part}")
 
 
 def _faults(faults: list[str]) -> list[str]:
@@ -119,20 +118,5 @@ def _recommended(found: Mapping[str, Any] | None) -> Iterator[str]:
         return
     yield "Train with"
     yield f"  {found['command']}"
-    where = f" on {found['measured_on']}, where it was measured" if found["measured_on"] else ""
-    needs = f", {byte_count(found['memory'])} of memory" if found["memory"] else ""
-    yield (
-        f"{found['parameters']:,} weights, {found['steps']:,} steps, {found['epochs']:.1f} passes "
-        f"over the training part; about {duration(found['seconds'])}{where}{needs}."
-    )
-    if found["expected_between"] is None:
-        yield (
-            "The validation part is nearly constant, or repeats itself: its loss will tell nothing."
-        )
-        return
-    low, high = found["expected_between"]
-    beyond = "" if found["within_fit"] else ", which is beyond what was tried"
-    yield (
-        f"Expected validation loss: {found['expected_loss']:.2f} nats a symbol, "
-        f"between {low:.2f} and {high:.2f}{beyond}."
-    )
+    ends = f"; about {duration(found['seconds'])}" if found["seconds"] else ""
+    yield f"{found['parameters']:,} weights{ends}."

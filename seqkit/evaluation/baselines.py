@@ -1,72 +1,84 @@
 """What a model has to beat: bits per symbol that need no training.
 
-Those of text are in `text_baselines`. Those of sound read the symbols in blocks; their memory does
-not grow with the sound, except for that of `context_bits` with more than some 300 levels, which
-grows with the different contexts.
+All start from nothing, as a compressor does, and know no more than what they have read of the part
+itself. Their memory does not grow with the part.
 """
 
 import io
+import lzma
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import soundfile
 
 from seqkit.data.codecs import Codec, Quantiser
-from seqkit.data.corpus import Corpus, Part, Row
-from seqkit.evaluation import text_baselines
-from seqkit.symbols import Integers
+from seqkit.data.codecs.base import TextCodec
+from seqkit.data.corpus import Part, Row
+from seqkit.evaluation import count_models
+from seqkit.symbols import Symbols
 
-_STRENGTHS = (1.0, 64.0, 64.0)  # a0, a1 and a2: pseudo-counts of the orders 0, 1 and 2
-_PASSES = 3  # over the symbols
-_BLOCK = 1 << 20  # samples read at a time
-_LARGEST_TABLE = 1 << 25  # counts; beyond it only contexts that occur have one
+SAMPLE = 1 << 20
+"""Symbols, of which the baselines of a run are: the first of its validation part."""
+
+_BLOCK = 1 << 20  # symbols read at a time
 _FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size
+_DICTIONARY = 1 << 12, 1 << 23  # bytes: the smallest one of xz, and that of its default level
 
 
-def beside_score(
-    part: Part, corpus: Corpus, watch: Callable[[int], None] = lambda done: None
-) -> dict[str, float | None]:
-    """What a score is read beside: every baseline of the part, in bits per symbol.
-
-    Of sound that is also the signal to noise ratio of quantising its corpus, in decibels. `watch`
-    hears how many symbols were read, of `passes` times as many as the part has.
-    """
-    codec = corpus.codec
-    if codec.kind != "audio":
-        return {**text_baselines.all_of(part, codec, watch)}
-    return {**all_of(part, codec, watch), "quantiser_snr_db": corpus.snr}
-
-
-def quick(part: Part, codec: Codec) -> dict[str, float]:
-    """Baselines of the first million symbols of a part, in bits per symbol, for text, too.
-
-    `uniform_bits` is what it takes to name one of all symbols; the others are those of `all_of`.
-    """
-    begin = Part(part.symbols[:_BLOCK], part.starts[part.starts < _BLOCK])
-    found = {"uniform_bits": math.log2(codec.size)}
+def beside_score(codec: Codec) -> tuple[str, ...]:
+    """The baselines that a score is read beside."""
     if codec.kind == "audio":
-        return found | all_of(begin, codec)
-    return found | {
-        "histogram_bits": histogram_bits(begin.symbols, codec.size),
-        "context_bits": context_bits(begin, codec.size),
-    }
+        return "histogram_bits", "context_bits", "flac_bits"
+    return "ngram_bits", "xz_bits"
 
 
-def passes(codec: Codec) -> int:
-    """How often the baselines of a codec's symbols read a part."""
-    return _PASSES if codec.kind == "audio" else text_baselines.PASSES
+def of_run(codec: Codec) -> tuple[str, ...]:
+    """The baselines that a run records: those that are quickly found."""
+    quick = "uniform_bits", "histogram_bits", "context_bits"
+    return (*quick, "flac_bits") if codec.kind == "audio" else quick
 
 
-def all_of(
-    part: Part, codec: Quantiser, watch: Callable[[int], None] = lambda done: None
+def baselines(
+    part: Part,
+    codec: Codec,
+    names: Sequence[str],
+    limit: int | None = None,
+    watch: Callable[[int], None] = lambda done: None,
 ) -> dict[str, float]:
-    """Every baseline of a part of sound, in bits per symbol; `watch` as in `beside_score`."""
-    found = {"histogram_bits": histogram_bits(part.symbols, codec.size)}
-    watch(len(part))
-    found["context_bits"] = context_bits(part, codec.size, lambda done: watch(len(part) + done))
-    found["flac_bits"] = flac_bits(part.symbols, codec, lambda done: watch(2 * len(part) + done))
+    """Bits per symbol of a part, or of its first `limit` symbols, by the baseline's name.
+
+    `watch` hears how many symbols were read, of `len(names)` times as many as there are.
+    """
+    if limit is not None and limit < len(part):
+        part = Part(part.symbols[:limit], part.starts[part.starts < limit])
+    found, before = {}, 0
+
+    def within(done: int) -> None:
+        watch(before + done)
+
+    for name in names:
+        found[name] = _bits(name, part, codec, within)
+        before += len(part)
+        watch(before)
     return found
+
+
+def _bits(name: str, part: Part, codec: Codec, watch: Callable[[int], None]) -> float:
+    match name:
+        case "uniform_bits":
+            return math.log2(codec.size)
+        case "histogram_bits":
+            return histogram_bits(part.symbols, codec.size)
+        case "context_bits":
+            return count_models.context_bits(part, codec.size, watch)
+        case "ngram_bits":
+            return count_models.ngram_bits(part, codec.size, watch)
+        case "flac_bits" if codec.kind == "audio":
+            return flac_bits(part.symbols, codec, watch)
+        case "xz_bits" if codec.kind != "audio":
+            return 8 * packed_bytes(part.symbols, codec, watch) / len(part)
+    raise ValueError(f"{name} is no baseline of {codec.kind}")
 
 
 def histogram_bits(symbols: Row, size: int) -> float:
@@ -78,103 +90,35 @@ def histogram_bits(symbols: Row, size: int) -> float:
     return abs(float((shares * np.log2(shares)).sum()))  # of a certain symbol 0, not -0
 
 
-def context_bits(
-    part: Part,
-    size: int,
-    watch: Callable[[int], None] = lambda done: None,
-    block: int | None = None,
-) -> float:
-    """An adaptive model of the last two symbols u, v of the same document.
-
-    Each symbol s is coded with what was counted before it (n), in the whole part so far:
-
-        p0(s)     = (n(s)     + a0 / V)         / (n     + a0)
-        p1(s|v)   = (n(vs)    + a1 p0(s))       / (n(v)  + a1)
-        p2(s|u,v) = (n(uvs)   + a2 p1(s|v))     / (n(uv) + a2)
-
-    with a0 = 1 and a1 = a2 = 64: a Dirichlet prior of each order around the one below (MacKay and
-    Peto, 1995). n(v) counts how often v was followed by anything. Before a document's first symbol
-    u and v are a mark that is no symbol, before its second u is. Like FLAC it starts from nothing.
-
-    A smaller `block`, of symbols that are read at a time, takes less memory: the tables then hold
-    only contexts that occur.
-    """
-    contexts = size + 1
-    most = block or _LARGEST_TABLE
-    singles = _Counter(size, most)
-    orders = [
-        (_Counter(contexts, most), _Counter(contexts * size, most), _STRENGTHS[1]),
-        (_Counter(contexts**2, most), _Counter(contexts**2 * size, most), _STRENGTHS[2]),
-    ]
-    bits, done = 0.0, 0
-    for now, one, two in _with_contexts(part, size, block or _BLOCK):
-        total = np.arange(done, done + len(now))
-        p = (singles.add(now) + _STRENGTHS[0] / size) / (total + _STRENGTHS[0])
-        keys = (one, two * contexts + one)
-        for context, (before, with_now, strength) in zip(keys, orders, strict=True):
-            p = (with_now.add(context * size + now) + strength * p) / (
-                before.add(context) + strength
-            )
-        bits -= float(np.log2(p).sum())
-        done += len(now)
-        watch(done)
-    return bits / done
+def text_bytes(symbols: Row, codec: TextCodec) -> int:
+    """How many bytes the text of symbols (N,) has, in UTF-8; those of a codec of bytes are N."""
+    if codec.kind == "bytes":
+        return len(symbols)
+    blocks = range(0, len(symbols), _BLOCK)
+    return sum(len(_encoded(symbols[begin : begin + _BLOCK], codec)) for begin in blocks)
 
 
-def _with_contexts(
-    part: Part, mark: int, size: int
-) -> Iterator[tuple[Integers, Integers, Integers]]:
-    """Blocks of symbols (n,), with the symbol before each and the one before that."""
-    for begin in range(0, len(part), size):
-        end = min(begin + size, len(part))
-        block = np.full(end - begin + 2, mark, np.int64)
-        known = max(begin - 2, 0)
-        block[known - begin + 2 :] = part.symbols[known:end]
-        now, one, two = block[2:], block[1:-1].copy(), block[:-2].copy()
-        first = np.searchsorted(part.starts, [begin - 1, end])
-        starts = part.starts[slice(*first)] - begin
-        one[starts[starts >= 0]] = mark
-        two[starts[starts >= 0]] = mark
-        two[starts[starts < len(now) - 1] + 1] = mark
-        yield now, one, two
+def packed_bytes(
+    symbols: Row, codec: TextCodec, watch: Callable[[int], None] = lambda done: None
+) -> int:
+    """The size of the text as `xz` packs it, at its own default level."""
+    least, most = _DICTIONARY
+    wanted = min(max(4 * len(symbols), least), most)  # memory for more than there is is not needed
+    packer = lzma.LZMACompressor(
+        filters=[{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": wanted}]
+    )
+    size = 0
+    for begin in range(0, len(symbols), _BLOCK):
+        block = symbols[begin : begin + _BLOCK]
+        size += len(packer.compress(_encoded(block, codec)))
+        watch(begin + len(block))
+    return size + len(packer.flush())
 
 
-class _Counter:
-    """How often each of so many keys was seen: a table, or a sorted one of those that occur."""
-
-    def __init__(self, keys: int, most: int) -> None:
-        """There are `keys` keys, and a table if they are no more than `most`."""
-        dense = keys <= most
-        self._keys = None if dense else np.zeros(0, np.int64)
-        self._counts = np.zeros(keys if dense else 0, np.int64)
-
-    def add(self, keys: Integers) -> Integers:
-        """Count the keys (n,), one after the other; how often each was seen before its turn."""
-        order = np.argsort(keys, kind="stable")
-        ordered = keys[order]
-        new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-        first = np.flatnonzero(new)
-        times = np.diff(first, append=len(keys))
-        seen = self._add(ordered[first], times)
-        counts = np.empty_like(keys)
-        counts[order] = np.arange(len(keys)) + np.repeat(seen - first, times)
-        return counts
-
-    def _add(self, keys: Integers, times: Integers) -> Integers:
-        """Count distinct keys (n,) in order, each several times; how often each was seen before."""
-        if self._keys is None:
-            seen = self._counts[keys]
-            self._counts[keys] = seen + times
-            return seen
-        places = np.searchsorted(self._keys, keys)
-        known = places < len(self._keys)
-        known[known] = self._keys[places[known]] == keys[known]
-        seen = np.zeros_like(keys)
-        seen[known] = self._counts[places[known]]
-        self._counts[places[known]] += times[known]
-        self._keys = np.insert(self._keys, places[~known], keys[~known])
-        self._counts = np.insert(self._counts, places[~known], times[~known])
-        return seen
+def _encoded(symbols: Symbols, codec: TextCodec) -> bytes:
+    """The text of symbols (N,) in UTF-8; the bytes themselves of a codec of bytes."""
+    text = codec.decode(symbols)
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
 def flac_bits(

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from seqkit.data.datasets import etude
-from seqkit.doctor import speed
 from tests.conftest import process, shared
 
 RATE = 4000
@@ -14,12 +13,6 @@ TINY = (
     *("train.batch_size=16", "train.sequence_length=64", "optimizer.lr=0.02"),
     *("train.max_steps=400", "train.validate_every=200", "seconds=1", "device=cpu"),
 )
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` measures the speed for a moment: how well has tests of its own."""
-    monkeypatch.setattr(speed, "_SECONDS", 0.05)
 
 
 @pytest.fixture(scope="session")

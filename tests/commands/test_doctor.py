@@ -135,8 +135,6 @@ def test_little_sound_is_for_my_sound_and_more_is_not(run: Run, tmp_path: Path) 
     words = ["recipe=my_sound", f"data.path={tmp_path / 'a.wav'}", "train.max_minutes=0.05"]
     assert shlex.split(found["command"])[3:] == words
     assert found["seconds"] == 3
-    assert found["expected_loss"] <= np.log(256)
-    assert not found["within_fit"]
     soundfile.write(tmp_path / "a.wav", np.resize(NOISE, 1201 * 8000), 8000)
     more = examined(run, f"data.path={tmp_path / 'a.wav'}", "data.sample_rate=1000")
     assert more["recommendation"]["recipe"] == "wav_generation"
@@ -258,10 +256,3 @@ def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
     assert "DC" not in done.err  # the two worst are enough
     again = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=2")
     assert "the sound is short" not in again.err
-
-
-def test_of_a_text_that_repeats_itself_no_loss_is_expected(run: Run, tmp_path: Path) -> None:
-    text = tmp_path / "a.txt"
-    text.write_text("ab\n" * 8000)
-    done = run("doctor", f"data.path={text}", "device=cpu")
-    assert "or repeats itself: its loss will tell nothing" in done.out.decode()
