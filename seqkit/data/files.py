@@ -76,7 +76,7 @@ class Choice:
 
         Text in another encoding is not: it is an error when it is read.
         """
-        if file_type.is_of_tables(name, begin):
+        if file_type.table(name, begin):
             return _TABLES
         if file_type.is_text(begin, self.encoding):
             return ""

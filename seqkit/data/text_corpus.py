@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, corpus_cache, file_type, text_hints
+from seqkit.data import codecs, corpus_cache, file_type
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec
 from seqkit.data.corpus import Corpus
@@ -16,7 +16,7 @@ from seqkit.data.datasets import Located
 from seqkit.data.files import Choice, Search, head, is_folder
 from seqkit.data.meter import Meter
 from seqkit.data.text_encoder import Texts, pieces_of
-from seqkit.data.text_reading import check_encoding, check_plain, is_text
+from seqkit.data.text_reading import check_encoding, check_plain, is_text, table_hints
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
 
@@ -70,8 +70,8 @@ def load(
     }
     corpus = corpus_cache.load(source, settings, codec, Texts(config, source, codec).encode)
     notes = [*corpus.notes]
-    if codec.kind == "text":
-        notes += text_hints.of(files.values(), config, tables=trains)
+    if codec.kind == "text" and trains:
+        notes += table_hints(files.values(), config)
     if codec.kind == "bytes" and (config.kind, config.codec) == ("auto", "auto"):
         notes.append("not text: read as bytes, as with data.kind=bytes")
     if folders or search.left_out or search.bad.errors:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import Config
-from seqkit.data import text_hints
 from seqkit.data.codecs import Characters, Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened
 from seqkit.data.symbol_row import StoredSymbols
 from seqkit.data.text_reading import encoding_with_mark
-from seqkit.doctor import files, sound, sound_faults, text, text_faults
+from seqkit.doctor import files, sound, sound_faults, text, text_faults, text_hints
 from seqkit.doctor.enough import require_enough, require_sound
 from seqkit.doctor.fault import Fault
 from seqkit.doctor.files import FileFacts

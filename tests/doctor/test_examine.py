@@ -40,7 +40,7 @@ def test_texts_that_were_meant_otherwise_are_a_fault(tmp_path: Path) -> None:
     config = Config(data=DataConfig(path=[str(tmp_path)], encoding="latin-1"))
     corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
     faults = [*map(str, examine.examine(config, corpus, unseen).faults)]
-    assert any("1 of 2 files" in told and "as UTF-8, too" in told for told in faults)
+    assert any("1 of 2 files" in told and "are UTF-8" in told for told in faults)
 
 
 def test_what_was_prepared_is_to_be_prepared_again(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, codecs, corpus_cache, text_corpus, text_hints
+from seqkit.data import audio_corpus, codecs, corpus_cache, text_corpus
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus_cache import Source
@@ -26,6 +26,7 @@ from seqkit.data.shards.plan import cut_of, identity, plan, size_of, stamp_of
 from seqkit.data.shards.settings import asked_for, settings_of
 from seqkit.data.shards.tasks import Job, ToWrite, Written
 from seqkit.data.text_encoder import Texts
+from seqkit.data.text_reading import table_hints
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
@@ -154,7 +155,7 @@ def _index(
     else:
         skipped, notes = found.seen.skipped, [*found.notes()]
         if codec.kind == "text":
-            notes += text_hints.of(source.files.values(), job.config)
+            notes += table_hints(source.files.values(), job.config)
     parts = dict[int, int]()
     for number, begin in first.items():
         parts.setdefault(located.part_of(names[number]), begin)
