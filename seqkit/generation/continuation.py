@@ -15,7 +15,7 @@ from seqkit.generation.reading import read
 from seqkit.generation.request import Request
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
+from seqkit.symbols import Floats, Symbols
 
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
@@ -46,50 +46,27 @@ def continue_prompt(
         ConfigError, DeviceError: the engine that was asked for cannot run, or not so many streams.
     """
 
-    def redraw(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Blocks:
+    def draw(engine: Engine, request: Request) -> Blocks:
+        state = begin or (model.zero_state(1), codec.start)
+        read = prompt[-REMEMBERED:]
+        fed = feed_prompt(model, codec.size, state, read, request.streams, watch=watch)
+        return generate_blocks(engine, *fed, request.length, request.sampling)
+
+    def redraw(stream: int, attempt: int) -> Blocks:
         seed = sound_faults.seed_of(request.sampling.seed, stream, attempt)
         sampling = dataclasses.replace(request.sampling, seed=seed)
         alone = dataclasses.replace(request, streams=1, sampling=sampling)
-        symbols = heard.astype(symbol_dtype(codec.size))
-        state = origin if whole else zero
         # The engine's notices were given the first time.
-        other = choose_engine(model, codec.size, alone, lambda text: None)
-        return _draw(other, model, codec.size, prompt=symbols, request=alone, begin=state)
+        return draw(choose_engine(model, codec.size, alone, lambda text: None), alone)
 
     require_streams(model.config, request.streams, model.head.weight.device)
-    zero = (model.zero_state(1), codec.start)
-    origin = begin or zero
     engine = engine or choose_engine(model, codec.size, request, notice)
     if len(prompt) > REMEMBERED:
         notice(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
         )
-    blocks = _draw(
-        engine,
-        model,
-        codec.size,
-        prompt=prompt,
-        request=request,
-        begin=origin,
-        watch=watch,
-    )
-    listen = medium_of(codec).watch
+    listen, blocks = medium_of(codec).watch, draw(engine, request)
     return listen(blocks, redraw=redraw, prompt=prompt, retry=request.retry, notice=notice)
-
-
-def _draw(
-    engine: Engine,
-    model: CharRNN,
-    size: int,
-    *,
-    prompt: Symbols,
-    request: Request,
-    begin: tuple[State, int],
-    watch: Callable[[int], None] = lambda done: None,
-) -> Blocks:
-    read = prompt[-REMEMBERED:]
-    logits, state = feed_prompt(model, size, begin, read, request.streams, watch=watch)
-    return generate_blocks(engine, logits, state, request.length, request.sampling)
 
 
 def feed_prompt(

@@ -118,16 +118,11 @@ class Sound:
         notice: Callable[[str], None],
     ) -> Blocks:
         """See Medium: trouble is reported, and redrawn up to `retry` times."""
-        if not retry:
-            return sound_faults.report(blocks, self._codec, prompt, notice)
-        return sound_faults.redraw_trouble(
-            blocks,
-            redraw=redraw,
-            codec=self._codec,
-            prompt=prompt,
-            retry=retry,
-            notice=notice,
-        )
+        if retry:
+            blocks = sound_faults.redraw_trouble(
+                blocks, redraw, codec=self._codec, retry=retry, notice=notice
+            )
+        return sound_faults.report(blocks, self._codec, prompt, notice)
 
     def check_files(self, files: list[Path], symbols: int) -> None:
         """See Medium. Raises ConfigError for what is not written so, or too small a WAV."""

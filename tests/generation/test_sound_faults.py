@@ -1,6 +1,6 @@
 """The watch over sound: what is trouble, what is not, and what becomes of it."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -73,40 +73,55 @@ def test_without_retry_every_block_is_handed_on_at_once() -> None:
         assert drawn[-1] == number
 
 
-def redrawn(
-    made: Iterator[Integers], redraw: sound_faults.Redraw, retry: int, notices: list[str]
-) -> Iterator[Integers]:
+def test_a_quiet_stream_is_told_in_the_end() -> None:
+    loud, faint = (
+        noise(1500),
+        CODEC.encode(np.random.default_rng(1).normal(0, 0.005, 1500).astype(np.float32)),
+    )
+    rows, notices = np.stack([loud, faint.astype(np.int64)], 1), list[str]()
+    list(sound_faults.report(blocks(rows), CODEC, PROMPT, notices.append))
+    assert len(notices) == 1
+    assert "stream 2 is quiet, its RMS is 0.010 of full scale" in notices[0]
+
+
+def redrawn(made: Iterator[Integers], again: Integers, notices: list[str]) -> Iterator[Integers]:
+    """What becomes of streams that are drawn again; the n-th time the n-th row comes out."""
+
+    def redraw(stream: int, attempt: int) -> Iterator[Integers]:
+        assert stream == 1
+        yield from blocks(again[attempt - 1][:, None])
+
     return sound_faults.redraw_trouble(
-        made, redraw=redraw, codec=CODEC, prompt=PROMPT, retry=retry, notice=notices.append
+        made, redraw, codec=CODEC, retry=len(again), notice=notices.append
     )
 
 
-def never(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Iterator[Integers]:
-    raise AssertionError
+def test_a_stream_in_trouble_is_drawn_again_from_its_beginning() -> None:
+    notices: list[str] = []
+    silent, good = np.full(1500, CODEC.start), noise(1500, 9)
+    made = redrawn(blocks(streams()), np.stack([silent, good, silent]), notices)
+    rows = np.concatenate(list(made))
+    assert np.array_equal(rows, np.stack([streams()[:, 0], good], 1))
+    assert notices == [f"stream 2: silence: drawn anew, {attempt} of 3" for attempt in (1, 2)]
 
 
-@pytest.mark.parametrize("reached", [60, 350, 600])
-def test_what_is_held_back_is_handed_on_at_an_interrupt(reached: int) -> None:
+def test_the_last_attempt_stays() -> None:
+    notices: list[str] = []
+    again = np.full((2, 1500), CODEC.start)
+    rows = np.concatenate(list(redrawn(blocks(streams()), again, notices)))
+    assert np.array_equal(rows[:, 1], again[0])
+    assert len(notices) == 2
+
+
+def test_what_was_drawn_is_handed_on_at_an_interrupt() -> None:
     def made() -> Iterator[Integers]:
-        yield from blocks(streams()[:reached], 50)
+        yield from blocks(streams()[:350], 50)
         raise KeyboardInterrupt
 
     handed: list[Integers] = []
     with pytest.raises(KeyboardInterrupt):
-        handed.extend(redrawn(made(), never, 1, []))
-    assert np.array_equal(np.concatenate(handed), streams()[:reached])
-
-
-def test_an_interrupt_between_two_blocks_loses_nothing_either() -> None:
-    made = redrawn(blocks(streams(), 50), never, 1, [])
-    handed = [next(made), next(made)]
-    assert isinstance(made, Generator)
-    handed.append(made.throw(KeyboardInterrupt()))
-    with pytest.raises(KeyboardInterrupt):
-        handed.extend(made)
-    there = np.concatenate(handed)
-    assert 600 <= len(there) < 700
-    assert np.array_equal(there, streams()[: len(there)])
+        handed.extend(redrawn(made(), streams().T, []))
+    assert np.array_equal(np.concatenate(handed), streams()[:350])
 
 
 @pytest.mark.parametrize("codec", [Linear(256, RATE), MuLaw(16, RATE)])
@@ -118,61 +133,6 @@ def test_few_levels_do_not_clip_and_a_second_of_few_samples_is_not_judged() -> N
     coarse = np.random.default_rng(3).integers(0, 2, RATE)
     assert sound_faults.trouble(coarse, MuLaw(2, RATE)) is None
     assert sound_faults.trouble(np.zeros(10, np.int64), MuLaw(256, 10)) is None
-
-
-@pytest.mark.parametrize("sizes", [1, 64, 333])
-def test_a_stream_is_redrawn_from_before_the_trouble(sizes: int) -> None:
-    notices: list[str] = []
-    asked: list[tuple[Integers, int, int]] = []
-
-    def redraw(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Iterator[Integers]:
-        assert whole
-        asked.append((heard, stream, attempt))
-        silent = np.full((1500, 1), CODEC.start)
-        yield from blocks(silent if attempt == 1 else noise(1500, 9)[:, None], 2 * sizes)
-
-    rows = np.concatenate(list(redrawn(blocks(streams(), sizes), redraw, 3, notices)))
-    assert np.array_equal(rows[:, 0], streams()[:, 0])
-    assert np.array_equal(rows[:600, 1], streams()[:600, 1])  # the second before the silent one
-    assert np.array_equal(rows[600:, 1], noise(1500, 9)[:900])
-    assert [(stream, attempt) for _, stream, attempt in asked] == [(1, 1), (1, 2)]
-    assert np.array_equal(asked[1][0], np.concatenate([PROMPT, streams()[:600, 1]]))
-    assert notices == [
-        "stream 2: silence at 4.2 s: drawn anew, 1 of 3",
-        "stream 2: silence at 4.2 s: drawn anew, 2 of 3",
-    ]
-
-
-def test_it_goes_on_when_all_attempts_are_spent() -> None:
-    notices: list[str] = []
-
-    def redraw(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Iterator[Integers]:
-        yield np.full((1500, 1), CODEC.start)
-
-    rows = np.concatenate(list(redrawn(blocks(streams()), redraw, 2, notices)))
-    assert len(rows) == 1500
-    assert len(notices) == 3
-    assert notices[-1] == "stream 2: silence at 4.2 s"
-
-
-@pytest.mark.parametrize("sizes", [1, 64, 333])
-@pytest.mark.parametrize(("silent", "all_heard"), [(1950, True), (2550, False)])
-def test_a_redrawn_stream_hears_ten_seconds(sizes: int, silent: int, all_heard: bool) -> None:
-    """Of the prompt, a quarter of a second, and what was made until the second before trouble."""
-    rows = noise(3000)[:, None]
-    rows[silent:] = CODEC.start
-    asked: list[tuple[Integers, bool]] = []
-
-    def redraw(heard: Integers, *, whole: bool, stream: int, attempt: int) -> Iterator[Integers]:
-        asked.append((heard, whole))
-        yield noise(3000, 9)[:, None]
-
-    list(redrawn(blocks(rows, sizes), redraw, 1, []))
-    [(heard, whole)] = asked
-    everything = np.concatenate([PROMPT, rows[:, 0]])
-    assert whole == all_heard
-    assert len(heard) <= 10 * RATE
-    assert np.array_equal(heard, everything[: len(heard)]) == all_heard
 
 
 def test_every_attempt_has_a_seed_of_its_own() -> None:
