@@ -7,7 +7,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -219,14 +218,7 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
 
         _refuse_keys(command, words)
         plan = sweep_plan.planned(words, config_dirs)  # all is checked before any runs
-
-    def execute(composed: "Composed", words: Sequence[str]) -> int:
-        try:
-            return _exit_code(partial(_run, command, composed, words))
-        except BrokenPipeError:  # nobody reads the samples; the other runs are wanted all the same
-            return 0
-
-    return multirun.run(plan, words, execute)
+    return multirun.run(plan, words)
 
 
 def _report(message: str) -> None:

@@ -135,42 +135,6 @@ def test_help_does_not_wait_for_pytorch(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "False"
 
 
-def test_multirun_runs_every_combination_and_returns_the_first_failure(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    result = run(
-        "--multirun",
-        *TINY,
-        f"data.path={text_file}",
-        f"run_dir={tmp_path / 'sweep'}",
-        "train.max_steps=3",
-        "train.sequence_length=100000,8",
-        "seed=1,2",
-    )
-    assert result.code == 3  # too long for the text: the first two runs
-    folders = sorted(path.name for path in (tmp_path / "sweep").glob("[!.]*"))
-    assert folders == ["2", "3"]
-    assert (tmp_path / "sweep" / "3" / "summary.json").exists()
-    assert result.err.count("multirun: run") == 4
-
-
-def test_a_closed_stdout_does_not_end_a_sweep(text_file: Path, tmp_path: Path) -> None:
-    arguments = [
-        *("--multirun", *TINY, f"data.path={text_file}", "run_dir=sweep", "train.max_steps=2"),
-        "seed=1,2,3",
-    ]
-    with subprocess.Popen(
-        [python(), "-m", "seqkit", *arguments], cwd=tmp_path, env=environment(),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as sweep:  # fmt: skip
-        assert sweep.stdout is not None
-        sweep.stdout.close()
-        _, said = sweep.communicate(timeout=600)
-    assert sweep.returncode == 0, said
-    assert b"Traceback" not in said
-    assert len(list((tmp_path / "sweep").glob("*/summary.json"))) == 3
-
-
 def test_sweeps_of_the_same_second_get_folders_of_their_own(
     run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

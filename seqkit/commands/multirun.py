@@ -1,153 +1,153 @@
-"""`--multirun`: many trainings, one after the other or side by side, and a table at the end."""
+"""`--multirun`: many trainings, each in a process of its own, and a table at the end."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+import os
+import signal
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from seqkit.commands import replaced_runs, sweep_in_processes, sweep_plan
-from seqkit.commands.sweep_outcome import show_going_on, show_table
+from seqkit.commands.interrupts import Interrupts
 from seqkit.commands.sweep_plan import Plan
-from seqkit.compose import Composed
-from seqkit.config import Config
+from seqkit.commands.sweep_table import show_table
 from seqkit.data import pipes
-from seqkit.foundation import disk, stdout
+from seqkit.foundation import disk, threads
+from seqkit.foundation.command_line import command_line
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import ConfigError, DataError, OutputError
-from seqkit.foundation.stdout import Product
+from seqkit.foundation.errors import ConfigError, InterruptedRunError, OutputError, StoppedError
+from seqkit.runs.claim import Claim
 from seqkit.runs.folder import RunFolder, make_numbered
-from seqkit.sweeps import replaced
-from seqkit.sweeps.jobs import STOPPED, Job
+from seqkit.runs.layout import RunFiles, runs_below
+from seqkit.sweeps import local, slurm
+from seqkit.sweeps.jobs import Grid, Source
+from seqkit.sweeps.local import Launcher
+from seqkit.sweeps.running import Sweep
+from seqkit.sweeps.study import Search
 
-_READ_ONCE = ("data.path", "prompt_file")  # keys that may name a stream
-Execute = Callable[[Composed, Sequence[str]], int]
+_NOT_AGAIN = ("run_dir", "resume", "overwrite")  # keys that the line that goes on has of its own
 
 
-def run(plan: Plan, words: Sequence[str], execute: Execute) -> int:
-    """Run every job, and show a table on stderr.
+def run(plan: Plan, words: Sequence[str]) -> int:
+    """Run every job, and show a table on stderr; stdout stays empty.
 
-    A job that fails stops no other; a signal ends the sweep.
+    A job that fails ends no other. After a signal all save their state and end.
 
     Args:
         plan: what is to be trained.
         words: of the command line, from which the plan was made.
-        execute: runs one training in this process, reports its failure and returns its exit code.
 
     Returns:
         The exit code of the first job that failed, or of the signal.
 
     Raises:
-        ConfigError: there is no recipe, or no folder to go on with.
-        OutputError: the sweep's folder cannot be made, another sweep runs there, or the sweep would
-            replace what it reads.
+        SeqkitError: there is no recipe, the folder cannot be made or belongs to another sweep, or
+            a job cannot be started.
     """
-    console = Console(all(one.config.quiet for one in plan.composed))
-    given = _with_files(words, console)
-    if given != words:
-        plan = sweep_plan.planned(given, plan.config_dirs)
-    replaced_runs.check_inputs(plan)
-    configs = [one.config for one in plan.composed]
+    console = Console(plan.config.quiet)
+    _refuse_streams(words)
     options = [f"--config-dir={place}" for place in plan.config_dirs]
-    again = [*options, *given]
-    if plan.in_this_process:
-        folder = _folder(configs)
-        with sweep_in_processes.claimed(folder), replaced_runs.set_aside(plan, folder, console):
-            return _one_by_one(plan, folder, execute, again, console)
-    launcher = sweep_in_processes.launcher_of(plan, options)
-    return sweep_in_processes.run(plan, launcher, _folder(configs), console, again)
-
-
-def _one_by_one(
-    plan: Plan, folder: Path, execute: Execute, again: Sequence[str], console: Console
-) -> int:
-    """Run the jobs in this process; their samples go to stdout."""
-    jobs = plan.jobs(folder)
-    for job in jobs:
-        job.check_run()
-    failure = 0
-    for number, job in enumerate(jobs):
-        if number and _prints_text(jobs[number - 1]):
-            code = _separate(console)
-            failure = failure or code
-        place = f"run {number + 1} of {len(jobs)}, in {job.files.path}"
-        own = f": {job.own}" if job.own else ""
-        console.notice(f"\n=== multirun: {place}{own} ===")
-        before = job.summary()
-        code = execute(job.composed, job.words)
-        if code in STOPPED:
-            ended = job.summary() not in (None, before)  # only its sample is missing
-            job.outcome = "finished" if ended else "stopped"
-            show_table(jobs, console)
-            replaced_runs.show_kept(folder, console)
-            show_going_on(again, folder, console)
-            return code
+    launcher = _launcher(plan, options)
+    folder = _folder(plan)
+    with _claimed(folder), Interrupts(at_once=False) as interrupts:
+        source = _source(plan, folder)
+        at_once = min(launcher.slots, source.total)
+        console.notice(
+            f"=== multirun: {source.total} jobs into {folder}, {at_once} at once; what each one "
+            f"says is in {folder}/NUMBER.log ==="
+        )
         try:
-            replaced.settle(job.files.path, console.notice)
-        except OutputError as error:  # it stops no other job
-            console.failure(f"[{job.name}] {error}")
-        job.outcome = f"failed, exit code {code}" if code else "finished"
-        if code and console.quiet:  # no heading tells which one
-            console.failure(f"[{job.name}] {job.outcome}")
-        if not code and before and before == job.summary():
-            job.outcome = "finished before"
-        failure = failure or code
-    show_table(jobs, console)
-    replaced.put_in_place(folder, console.notice)
-    return failure
+            Sweep(source, launcher, console, lambda: interrupts.received).run()
+        except KeyboardInterrupt:  # a second signal
+            if interrupts.received is None:
+                raise
+        finally:
+            show_table(source.jobs, console)
+            compared = command_line("compare", f"runs={folder}/*")
+            console.notice(f"compare them with: {compared}")
+        if interrupts.received is not None:
+            again = [word for word in words if word.partition("=")[0] not in _NOT_AGAIN]
+            line = command_line("--multirun", *options, *again, f"run_dir={folder}", "resume=auto")
+            console.notice(f"go on with the whole sweep: {line}")
+            of_key = interrupts.received is signal.SIGINT
+            return (InterruptedRunError if of_key else StoppedError).exit_code
+    return next((job.code for job in source.jobs if job.code), 0)
 
 
-def _folder(configs: Sequence[Config]) -> Path:
+def _refuse_streams(words: Sequence[str]) -> None:
+    """Raise ConfigError where the first job would empty a stream that the others need."""
+    for key, _, value in (word.partition("=") for word in words):
+        if key in ("data.path", "prompt_file") and pipes.is_pipe(value):
+            raise ConfigError(f"{key}={value}: a sweep reads it several times: give a file")
+
+
+def _folder(plan: Plan) -> Path:
     """The folder that the numbered runs go to: run_dir, or a new one of its own."""
-    first = configs[0]
-    if not all(config.recipe for config in configs):
+    config = plan.config
+    if not all(one.config.recipe for one in plan.composed):
         raise ConfigError("no recipe: a sweep needs one, also to go on: give recipe=NAME")
-    if first.run_dir:
-        return Path(first.run_dir)
-    if first.resume != "never":
-        raise ConfigError(f"resume={first.resume}: give run_dir=FOLDER, the sweep to go on with")
-    folder = RunFolder.timed(Path(first.runs), first.recipe or "")
-    folder.check_writable()
-    return make_numbered(folder.path)
-
-
-def _with_files(words: Sequence[str], console: Console) -> list[str]:
-    """The words of a sweep with files in the place of streams, which the first run would empty.
-
-    A stream from which nothing comes is left to the runs: those that are resumed need it no more.
-    """
-    parts = [word.partition("=") for word in words]
-    given = {value for key, _, value in parts if key in _READ_ONCE and pipes.is_pipe(value)}
-    kept = {}
-    with contextlib.suppress(DataError):
-        for stream in sorted(given):
-            (kept[stream],) = pipes.settled(
-                [stream], disk.cache_dir(), console.notice, console.progress
+    if not config.run_dir:
+        if config.resume != "never":
+            raise ConfigError(
+                f"resume={config.resume}: give run_dir=FOLDER, the sweep to go on with"
             )
-    return [
-        f"{key}{sign}{kept.get(value, value) if key in _READ_ONCE else value}"
-        for key, sign, value in parts
-    ]
+        folder = RunFolder.timed(Path(config.runs), config.recipe or "")
+        folder.check_writable()
+        return make_numbered(folder.path)
+    folder = RunFolder(Path(config.run_dir))
+    folder.check_writable()
+    if plan.begins_anew and runs_below(folder.path):
+        raise OutputError(f"run_dir={folder.path} holds runs already: give another run_dir")
+    return folder.path
 
 
-def _prints_text(job: Job) -> bool:
-    """Whether its sample is on stdout; of sound it is a file of the run."""
-    return job.outcome == "finished" and not any(job.files.samples.glob("final.*"))
-
-
-def _separate(console: Console) -> int:
-    """An empty line between samples that are piped; a terminal has the headings between them.
-
-    Returns the exit code of a failure. It is no failure if nobody reads the samples any more.
-    """
-    if stdout.stream() is None:
-        return 0
-    product = Product()
+@contextlib.contextmanager
+def _claimed(folder: Path) -> Iterator[None]:
+    """Keep other sweeps out of the folder. Raises OutputError where one is at work, or none can."""
+    disk.make_folder(folder)
+    claim = Claim(RunFiles(folder).lock)
     try:
-        if not product.terminal:
-            product.write("\n\n")
-            product.flush()
+        claim.take()
     except OutputError as error:
-        console.notice(f"seqkit: error: {error}")
-        return error.exit_code
-    except BrokenPipeError:
-        pass
-    return 0
+        raise OutputError(f"run_dir={folder}: {error}") from error
+    try:
+        yield
+    finally:
+        claim.release()
+
+
+def _source(plan: Plan, folder: Path) -> Source:
+    config = plan.config
+    if not plan.searches:
+        return Grid(plan.jobs(folder))
+    return Search(
+        folder,
+        plan.space,
+        plan.compose,
+        trials=config.search.trials,
+        prune=config.search.prune,
+        seed=config.fixed_seed,
+    )
+
+
+def _launcher(plan: Plan, options: Sequence[str]) -> Launcher:
+    """What starts the jobs, as the keys say: one after the other, unless they say otherwise.
+
+    Raises ConfigError, DeviceError: there is no such thing on this machine.
+    """
+    config = plan.config
+    count = config.gpus or config.jobs or 1
+    if config.gpus:  # a job that finds no GPU is not to train on the CPU
+        options = [*options, "device=cuda"]
+    shares = not threads.are_told()  # what the user says of threads counts
+    if config.launcher.kind == "slurm":
+        return slurm.Slurm(
+            config.launcher, count, options, gpus=config.gpus is not None, share_cores=shares
+        )
+    names: list[str] = []
+    if config.gpus is not None:
+        import torch
+
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        names = local.gpus(config.gpus, visible, torch.cuda.device_count())
+    at_once = min(count, plan.total)
+    each = max(1, threads.own_cores() // at_once) if shares and at_once > 1 else None
+    return local.Local(count, options, names, each)

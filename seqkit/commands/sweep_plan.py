@@ -10,7 +10,7 @@ from seqkit.config import Config
 from seqkit.foundation.errors import ConfigError
 from seqkit.runs.record import DATA_KEYS
 from seqkit.sweeps import local, study
-from seqkit.sweeps.jobs import Job, told_apart_by_their_ends
+from seqkit.sweeps.jobs import Job
 
 _OF_OPTUNA = ("search.trials", "search.prune")
 _DATA_ITSELF = ("data.dataset", "data.path", "data.pattern")
@@ -24,6 +24,7 @@ class Plan:
     space: what a search chooses.
     lines: the command line of every job; of a search, of those at the ends of its ranges.
     composed: their configs.
+    begins_anew: whether it is not to go on with runs that are in its folder.
     """
 
     config: Config
@@ -31,6 +32,7 @@ class Plan:
     lines: Sequence[Sequence[str]]
     composed: Sequence[Composed]
     config_dirs: list[Path]
+    begins_anew: bool
 
     @property
     def searches(self) -> bool:
@@ -42,18 +44,12 @@ class Plan:
         """How many jobs there will be."""
         return self.config.search.trials if self.searches else len(self.lines)
 
-    @property
-    def in_this_process(self) -> bool:
-        """Whether the jobs run one after the other, in no process of their own."""
-        return self.config.launcher.kind == "serial" and not self.searches
-
     def jobs(self, folder: Path) -> list[Job]:
         """The jobs of all lines, each with a numbered folder in this one."""
         common = set.intersection(*map(set, self.lines))
         own = [" ".join(word for word in words if word not in common) for words in self.lines]
-        ends = told_apart_by_their_ends([one.config for one in self.composed])
         return [
-            Job.at(folder / str(number), composed, words, own[number], ends)
+            Job.at(folder / str(number), composed, words, own[number])
             for number, (composed, words) in enumerate(zip(self.composed, self.lines, strict=True))
         ]
 
@@ -71,15 +67,17 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
     own = [word for word in words if compose.is_of_sweep(word)]
     rest = [word for word in words if not compose.is_of_sweep(word)]
     keys = compose.given_keys(words)
-    if "run_dir" in keys and not {"resume", "overwrite"} & {*keys}:
-        rest.append("resume=auto")  # the same line again goes on
     if several := [*compose.space(own, config_dirs).domains]:
         raise ConfigError(f"{several[0]}: a sweep takes one value of it, not several")
+    config = compose.compose([*_first(compose.space(rest, config_dirs)), *own], config_dirs).config
+    begins_anew = config.overwrite or (config.resume == "never" and "resume" in keys)
+    # A job that is started again, as by the same line or by Slurm, goes on where it stood.
+    rest = [word for word in rest if word.partition("=")[0] not in ("resume", "overwrite")]
+    rest.append("resume=force" if config.resume == "force" else "resume=auto")
     space = compose.space(rest, config_dirs)
-    first = space.extremes[0] if space.domains else [*space.words]
-    config = compose.compose([*first, *own], config_dirs).config
     _check_launcher(config, keys)
-    if config.search.kind == "optuna":
+    searches = config.search.kind == "optuna"
+    if searches:
         _check_search(config, space)
         lines = space.extremes
     elif given := [key for key in _OF_OPTUNA if key in keys]:
@@ -87,9 +85,14 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
     else:
         lines = compose.sweep(rest, config_dirs)
     composed = [compose.compose(line, config_dirs) for line in lines]
-    if config.search.kind == "optuna":
+    if searches:
         _check_same_data(lines, composed)
-    return Plan(config, space, lines, composed, config_dirs)
+    return Plan(config, space, lines, composed, config_dirs, begins_anew)
+
+
+def _first(space: Space) -> Sequence[str]:
+    """The command line of one of the jobs."""
+    return space.extremes[0] if space.domains else space.words
 
 
 def _check_launcher(config: Config, keys: Collection[str]) -> None:

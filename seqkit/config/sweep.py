@@ -11,8 +11,8 @@ class LauncherConfig:
 
     kind: str = option(
         "serial",
-        "--multirun: one job after the other in this process (serial), several processes at once "
-        "on this machine (local), or jobs of a Slurm cluster (slurm; needs seqkit[slurm])",
+        "--multirun: one job after the other (serial), several at once on this machine "
+        "(local), or jobs of a Slurm cluster (slurm; needs seqkit[slurm])",
         choices=("serial", "local", "slurm"),
     )
     partition: str | None = option(None, "slurm: the partition; by default the cluster's own")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import seqkit
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.wording import counted
-from seqkit.runs import own_names
 from seqkit.sweeps.jobs import Job
 
 THREADS = "OMP_NUM_THREADS"
@@ -49,10 +49,14 @@ class Launcher(Protocol):
 
 
 def command(job: Job, options: Sequence[str]) -> list[str]:
-    """What runs a job: this Python's seqkit, which resumes what was begun."""
+    """What runs a job: this Python's seqkit, which resumes what was begun.
+
+    Modules in the working folder are no part of it, unless seqkit itself lies there.
+    """
+    in_checkout = Path(seqkit.__file__).parents[1] == Path.cwd()
+    python = [sys.executable] if in_checkout else [sys.executable, "-P"]
     words = [word for word in job.words if not word.startswith("run_dir=")]
-    own = f"run_dir={job.files.path}"
-    return [sys.executable, "-m", "seqkit", *options, *words, own]
+    return [*python, "-m", "seqkit", *options, *words, f"run_dir={job.files.path}"]
 
 
 def last_words(log: Path, begin: int) -> str:
@@ -71,10 +75,7 @@ def read_status(returncode: int, said: str) -> Ended:
     """How a process ended, by its exit status; one that a signal killed may have lacked memory."""
     if returncode >= 0:
         return Ended(returncode, said if returncode else "")
-    try:
-        name = signal.Signals(-returncode).name
-    except ValueError:
-        name = f"signal {-returncode}"
+    name = signal.Signals(-returncode).name
     lack = ", as when memory runs out" if name == "SIGKILL" else ""
     return Ended(DeviceError.exit_code, f"its process was killed by {name}{lack}")
 
@@ -89,11 +90,13 @@ class Local:
         gpus: Sequence[str] = (),
         threads: int | None = None,
     ) -> None:
-        """Args:
-        slots: how many at once.
-        options: words of the command line that come before a job's own.
-        gpus: as CUDA_VISIBLE_DEVICES names them, one for each slot; none to leave them as they are.
-        threads: of each; None leaves their number to the environment.
+        """So many places for jobs.
+
+        Args:
+            slots: how many at once.
+            options: words of the command line that come before a job's own.
+            gpus: as CUDA_VISIBLE_DEVICES names them, one for each slot; none to leave them alone.
+            threads: of each; None leaves their number to the environment.
         """
         self.slots = slots
         self._options = options
@@ -111,7 +114,6 @@ class Local:
 class _Process:
     def __init__(self, job: Job, options: Sequence[str], environment: Mapping[str, str]) -> None:
         self._log = job.log
-        own_names.unshare(job.log)
         with disk.reopen(job.log) as log:
             self._begin = job.log.stat().st_size
             self._process = subprocess.Popen(

@@ -1,19 +1,18 @@
-"""Run the jobs of a sweep, several at once, and say what comes of each."""
+"""Run the jobs of a sweep, as many at once as there are places, and say what comes of each."""
 
 import contextlib
 import json
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from seqkit.foundation.console import Bar, Console
-from seqkit.foundation.errors import ConfigError, OutputError, SeqkitError
+from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.wording import counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
-from seqkit.sweeps import replaced
-from seqkit.sweeps.jobs import PRUNES, STOPPED, Job, Source
+from seqkit.sweeps.jobs import STOPPED, Job, Source
 from seqkit.sweeps.local import Ended, Launcher, Running
 
 _LOOK = 0.1  # seconds between two looks at the jobs
@@ -29,7 +28,7 @@ class _Going:
 
     job: Job
     running: Running | None
-    summary: bytes | None = None
+    summary: bytes | None
 
 
 class Sweep:
@@ -97,75 +96,43 @@ class Sweep:
         return True
 
     def _begin(self, slot: int, job: Job) -> None:
-        """Start a job, for the first time or again, unless it has ended or another trains it."""
-        self._going.pop(slot, None)
+        """Start a job, unless it has ended, or another process trains in its folder."""
         if job.is_finished:
             self._close(job, "finished before", 0)
             return
-        if PRUNES in job.environment and job.was_pruned:
-            self._close(job, PRUNED, 0)
-            return
-        if not RunFolder(job.files.path).is_claimed and not self._may_go_on(job):
-            return
-        going = _Going(job, None)
-        if RunFolder(job.files.path).is_claimed:
+        going = _Going(job, None, job.summary())
+        if RunFolder(job.files.path).is_claimed:  # by a job of a sweep that was killed
             self._say(job, "another process trains in its folder: it is waited for")
         else:
-            going.summary = job.summary()
             going.running = self._launcher.start(job, slot)
             self._say(job, f"begins: {job.own}" if job.own else "begins")
-        job.outcome = "still going"  # it is waited for, unless a third signal comes
+        job.outcome = "still going"
         self._going[slot] = going
-
-    def _may_go_on(self, job: Job) -> bool:
-        """Whether the run in a job's folder is its own: one of a killed sweep may have begun it."""
-        try:
-            job.check_run()
-        except ConfigError as error:
-            self._console.failure(f"[{job.name}] failed: {error}")
-            self._close(job, f"failed, exit code {error.exit_code}", error.exit_code)
-            return False
-        return True
 
     def _look(self) -> None:
         for slot, going in [*self._going.items()]:
-            job = going.job
             if going.running is None:
                 if self._stopping is not None:
-                    self._leave(slot, "stopped", 0)
-                elif not RunFolder(job.files.path).is_claimed:
-                    self._begin(slot, job)
+                    self._close(self._going.pop(slot).job, "stopped", 0)
+                elif not RunFolder(going.job.files.path).is_claimed:
+                    self._begin(slot, self._going.pop(slot).job)
             elif (ended := going.running.poll()) is not None:
-                if self._came_second(going, ended):
-                    self._begin(slot, job)
-                else:
-                    self._leave(slot, *self._outcome(going, ended))
-
-    def _came_second(self, going: _Going, ended: Ended) -> bool:
-        """Whether a job failed because another process trains in its folder by now.
-
-        Such a job of a sweep that was killed was still setting up when this one began its own.
-        """
-        failed = self._stopping is None and ended.code == OutputError.exit_code
-        return failed and RunFolder(going.job.files.path).is_claimed
+                self._close(self._going.pop(slot).job, *self._outcome(going, ended))
 
     def _outcome(self, going: _Going, ended: Ended) -> tuple[str, int]:
         """How a job ended, in words, and the exit code of a failure."""
         summary = going.job.summary()
-        if not ended.code and summary is None and _is_pruned(going.job):
-            return PRUNED, 0
         if not ended.code:
+            if summary is None and record.read(going.job.files.path).state == PRUNED:
+                return PRUNED, 0
             return "finished before" if summary == going.summary else FINISHED, 0
         if self._stopping is not None or ended.code in STOPPED:
-            is_new = summary not in (None, going.summary)  # only its sample is missing
-            code = 0 if self._stopping is not None else ended.code
-            return (FINISHED, 0) if is_new else ("stopped", code)
+            if summary not in (None, going.summary):  # only its sample is missing
+                return FINISHED, 0
+            return "stopped", 0 if self._stopping is not None else ended.code
         said = ended.said or f"see {going.job.log}"
         self._console.failure(f"[{going.job.name}] failed: {said}")
         return f"failed, exit code {ended.code}", ended.code
-
-    def _leave(self, slot: int, outcome: str, code: int) -> None:
-        self._close(self._going.pop(slot).job, outcome, code)
 
     def _close(self, job: Job, outcome: str, code: int) -> None:
         job.outcome, job.code = outcome, code
@@ -175,11 +142,6 @@ class Sweep:
         took = "" if left.seconds is None else f", {duration(left.seconds)}"
         self._say(job, outcome if code else f"{outcome}{loss}{took}")
         self._source.tell(job)
-        if outcome != "stopped":  # else it goes on
-            try:
-                replaced.settle(job.files.path, lambda words: self._say(job, words))
-            except OutputError as error:  # it stops no other job
-                self._console.failure(f"[{job.name}] {error}")
 
     def _say(self, job: Job, words: str) -> None:
         self._console.notice(f"[{job.name}] {words}")
@@ -194,12 +156,8 @@ class Sweep:
         """How many are done, and where each of the others stands."""
         if time.monotonic() - self._read > _READ:
             self._read = time.monotonic()
-            self._readings = [*map(_standing, self._jobs_going())]
+            self._readings = [_standing(going.job) for _, going in sorted(self._going.items())]
         bar.update(self._done, *self._readings)
-
-    def _jobs_going(self) -> Iterator[Job]:
-        for slot in sorted(self._going):
-            yield self._going[slot].job
 
 
 def _standing(job: Job) -> str:
@@ -212,7 +170,3 @@ def _standing(job: Job) -> str:
         return f"[{job.name}] step {found['step']} loss {found['loss']:.3f}"
     except (OSError, ValueError, LookupError, TypeError):
         return f"[{job.name}] …"
-
-
-def _is_pruned(job: Job) -> bool:
-    return record.read(job.files.path).state == "pruned"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from seqkit.config import LauncherConfig
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DeviceError, StoppedError
-from seqkit.runs import own_names
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.local import THREADS, Ended, command, last_words, read_status
 
@@ -40,7 +39,6 @@ class Training:
     def __call__(self) -> int:
         """Train in a process of its own, and give its exit status."""
         before = signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # Slurm sends it to all processes
-        own_names.unshare(self._log)
         with disk.reopen(self._log) as log:
             self._process = subprocess.Popen(
                 self._words,
@@ -66,9 +64,7 @@ class Training:
             self._process.send_signal(signal.SIGTERM)
             while self._process.poll() is None and time.monotonic() < until:
                 time.sleep(_LOOK)
-        # Without resume it would be refused, and with overwrite=true begin anew each time.
-        goes_on = self._words if "resume=force" in self._words else [*self._words, "resume=auto"]
-        return DelayedSubmission(Training(goes_on, self._log, self._environment))
+        return DelayedSubmission(Training(self._words, self._log, self._environment))
 
 
 class Slurm:
@@ -84,13 +80,15 @@ class Slurm:
         share_cores: bool,
         cluster: str = "slurm",
     ) -> None:
-        """Args:
-        config: what a job asks for.
-        slots: how many jobs are queued at once.
-        options: words of the command line that come before a job's own.
-        gpus: whether each job gets a GPU.
-        share_cores: whether a job's threads are as many as its cores.
-        cluster: a name that submitit knows; `local` runs the jobs on this machine.
+        """Places in the queue.
+
+        Args:
+            config: what a job asks for.
+            slots: how many jobs are queued at once.
+            options: words of the command line that come before a job's own.
+            gpus: whether each job gets a GPU.
+            share_cores: whether a job's threads are as many as its cores.
+            cluster: a name that submitit knows; `local` runs the jobs on this machine.
 
         Raises:
             ConfigError: submitit is not installed, or there is no Slurm.

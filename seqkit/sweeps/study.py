@@ -5,7 +5,6 @@ The study is a file of lines of JSON in the sweep's folder, which several proces
 
 import contextlib
 import importlib.util
-import stat
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seqkit.compose import Choices, Composed, Domain, Space
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DivergedError, OutputError
-from seqkit.runs import protected, record
+from seqkit.runs import record
 from seqkit.sweeps.jobs import PRUNES, SEARCH, TRIAL, Job
 from seqkit.sweeps.running import FINISHED, PRUNED
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 _NAME = "seqkit"
+_MARK = b'"op_code":'  # every line of a study has it
 _ASKED = "asked"
 _SCORED = "scored"
 _NOT_ASKED = (
@@ -82,28 +82,23 @@ def opened(folder: Path, *, new: bool) -> "Study":
 
 
 def _settle(file: Path) -> None:
-    """Cut off half a line that a full disk or a kill left, and leave second names to others.
-
-    Raises OutputError where the file is a link, no study, or cannot be written.
-    """
-    if file.is_symlink():
-        raise OutputError(f"{file} is a link: put the file itself in its place")
+    """Cut off half a line that a full disk or a kill left. Raises OutputError if it is no study."""
     if not file.is_file():
         return
-    if not protected.is_study(file):
-        raise OutputError(f"{file} is no study of a search: move it away, or give another run_dir")
     content = file.read_bytes()
+    begun = content.rstrip(b"\0")  # after a power loss
+    if _MARK not in content and not (b"{" + _MARK).startswith(begun):
+        raise OutputError(f"{file} is no study of a search: move it away, or give another run_dir")
     whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content) or file.stat().st_nlink > 1:
+    if len(whole) < len(content):
         with disk.atomic_write(file) as stream:
             stream.write(whole)
 
 
 def _unlock(lock: Path) -> None:
-    """Remove the lock that a killed process left on a study, or a link in its place."""
+    """Remove the lock that a killed process left on a study."""
     with contextlib.suppress(FileNotFoundError):
-        found = lock.lstat()
-        if stat.S_ISLNK(found.st_mode) or time.time() - found.st_mtime > _LOCKED:
+        if time.time() - lock.lstat().st_mtime > _LOCKED:
             disk.remove(lock)
 
 

@@ -1,17 +1,39 @@
 """A sweep tells what came of each run, stops no other for one that fails, and can be resumed."""
 
+import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
-import soundfile
 
-from tests.conftest import SENTENCE, TINY, Run, environment, wait_for_steps
-from tests.warm_python import python
+import seqkit
+from seqkit.commands import multirun
+from seqkit.commands.sweep_plan import planned
+from seqkit.foundation.errors import ConfigError
+from seqkit.sweeps.local import Local
+from tests.conftest import SENTENCE, TINY, Run, environment, saved, wait_for_steps
+from tests.warm_python import module_path, python
+
+_PROGRAM = "import sys; sys.executable = {!r}; from seqkit.__main__ import main; main()"
+
+
+@pytest.fixture(autouse=True)
+def _warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The jobs need not wait for their imports."""
+    monkeypatch.setattr(sys, "executable", python())
+    monkeypatch.setenv("PYTHONPATH", module_path())
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> str:
+    (tmp_path / "a b.txt").write_text(SENTENCE * 40)
+    return f"data.path={tmp_path / 'a b.txt'}"
 
 
 def sweep(folder: Path, *more: str) -> list[str]:
@@ -26,174 +48,206 @@ def table(err: str) -> list[list[str]]:
     return [re.split("  +", line) for line in lines]
 
 
-@pytest.fixture
-def texts(tmp_path: Path) -> list[str]:
-    """`data.path` of two texts and of one that is not there, in between."""
-    for name in ("a b.txt", "c.txt"):
-        (tmp_path / name).write_text(SENTENCE * 40)
-    return [f"data.path={tmp_path / name}" for name in ("a b.txt", "none.txt", "c.txt")]
-
-
-def test_it_ends_with_a_table_on_stderr_and_the_first_failures_code(
-    run: Run, texts: list[str], tmp_path: Path
-) -> None:
-    done = run(*sweep(tmp_path / "s", *texts, "seed=1,2", "length=20"))
-    assert done.code == 3
-    first, lost, *_, last = table(done.err)
-    summary = json.loads((tmp_path / "s" / "0" / "summary.json").read_text())
-    assert first[:2] == ["0", f"{summary['best_validation_loss']:.4f}"]
-    assert re.fullmatch(r"\d+:\d\d", first[2])
-    assert first[3:] == ["finished", f"seed=1 {texts[0]}"]
-    assert lost == ["1", "-", "-", "failed, exit code 3", f"seed=1 {texts[1]}"]
-    assert (last[0], last[3:]) == ("5", ["finished", f"seed=2 {texts[2]}"])
-    heading = f"=== multirun: run 3 of 6, in {tmp_path / 's' / '2'}: seed=1 {texts[2]} ==="
-    assert f"\n\n{heading}\n" in done.err
-    samples = done.out.decode()
-    assert "multirun" not in samples
-    assert len(samples) == 4 * 20 + 3 * len("\n\n")
-    assert {samples[place : place + 2] for place in (20, 42, 64)} == {"\n\n"}
-
-
-@pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize("launcher", [(), ("launcher=local", "jobs=1")])
-def test_a_sweep_takes_no_run_of_one_that_was_to_end_elsewhere(
-    run: Run, texts: list[str], launcher: tuple[str, ...], tmp_path: Path
-) -> None:
-    words = [*sweep(tmp_path / "s", texts[0]), *launcher]
-    assert run(*words, "train.max_steps=2,3").code == 0
-    before = (tmp_path / "s" / "0" / "summary.json").read_bytes()
-    other = run(*words, "train.max_steps=1,2,3")
-    assert other.code == 2
-    said = f"train.max_steps=1: the run in {tmp_path / 's' / '0'} has train.max_steps=2: give that"
-    assert said in other.err
-    (tmp_path / "s" / "0" / "config.yaml").unlink()
-    other = run(*words, "train.max_steps=1,2,3")
-    assert (other.code, said in other.err) == (2, True)
-    assert (tmp_path / "s" / "0" / "summary.json").read_bytes() == before
-    more = run(*words, "train.max_steps=2,3,1")
-    assert more.code == 0, more.err
-    assert [row[3] for row in table(more.err)[:2]] == ["finished before"] * 2
-    assert run(*words, "train.max_steps=1,2", "overwrite=true").code == 0
-
-
-@pytest.mark.thorough
-def test_a_sweep_takes_no_run_of_other_weights_data_or_settings(
-    run: Run, trained: Path, texts: list[str], tmp_path: Path
-) -> None:
-    tuned = [*sweep(tmp_path / "s", texts[0], "seed=1,2"), f"init_from={trained}"]
-    assert run(*tuned).code == 0
-    assert run(*tuned).code == 0
-    anew = run(*tuned[:-1])
-    assert (anew.code, f"has init_from={trained}: give that" in anew.err) == (2, True)
-    other = run(*[word for word in tuned if not word.startswith("data.path=")])
-    assert (other.code, f"has {texts[0]}: give that" in other.err) == (2, True)
-    forced = run(*tuned, "optimizer.lr=0.5", "resume=force")
-    assert forced.code == 2
-    assert {row[3] for row in table(forced.err)} == {"failed, exit code 2"}
-
-
-def test_when_quiet_each_failure_is_told_with_its_number(
-    run: Run, texts: list[str], tmp_path: Path
-) -> None:
-    done = run(*sweep(tmp_path / "s", texts[1], "seed=1,2", "quiet=true"))
-    assert done.code == 3
-    first, number, *others = done.err.splitlines()
-    assert first.startswith("seqkit: error: ")
-    assert number == "[0] failed, exit code 3"
-    assert others == [first, "[1] failed, exit code 3"]
-
-
-@pytest.mark.thorough
-def test_a_stopped_sweep_goes_on_by_the_line_that_it_told(texts: list[str], tmp_path: Path) -> None:
-    keys = ("seed=1,2,3", "train.max_steps=90", "data.split=[0.8,0.2,0]")
-    words = sweep(tmp_path / "it's", texts[0], *keys)
+@contextlib.contextmanager
+def started(words: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
+    """A sweep in a process of its own, which is ended with the block."""
     with subprocess.Popen(
-        [python(), "-m", "seqkit", *words, "resume=never"], env=environment(), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as stopped:  # fmt: skip
-        wait_for_steps(tmp_path / "it's" / "1", 1)
-        stopped.send_signal(signal.SIGTERM)
-        _, err = stopped.communicate()
-    assert stopped.returncode == 75, err
-    assert [row[3] for row in table(err)] == ["finished", "stopped", "not started"]
-    line = err.splitlines()[-1].partition("go on with the whole sweep: ")[2]
-    assert line.startswith("python -m seqkit --multirun ")
-    script = line.replace("python", f'"{python()}"', 1)
-    done = subprocess.run(
-        ["bash", "-c", script], env=environment(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert [row[3] for row in table(done.stderr)] == ["finished before", "finished", "finished"]
-    assert done.stderr.count("this run is finished, at step 90") == 1
-    assert "going on at step" in done.stderr
-    assert len(list((tmp_path / "it's").glob("*/summary.json"))) == 3
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("how", [[], ["launcher=local", "jobs=1"]])
-def test_a_sweep_that_replaces_another_and_is_stopped_mixes_nothing(
-    how: list[str], texts: list[str], tmp_path: Path, run: Run
-) -> None:
-    folder = tmp_path / "s"
-    first = sweep(folder, texts[0], "seed=1,2,3,4", "train.max_steps=2")
-    assert run(*first).code == 0
-    other = [*sweep(folder, texts[0], "seed=1,2,3", "optimizer.lr=0.002"), *how]
-    with subprocess.Popen(
-        [python(), "-m", "seqkit", *other, "overwrite=true", "train.max_steps=1000000"],
-        env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as stopped:  # fmt: skip
-        wait_for_steps(folder / "0", 10)
-        stopped.send_signal(signal.SIGTERM)
-        _, err = stopped.communicate()
-    assert stopped.returncode == 75, err
-    assert f"left as they are, since this sweep has fewer runs: {folder / '3'}\n" in err
-    assert [row[1:4] for row in table(err)[1:]] == [["-", "-", "not started"]] * 2
-    assert "overwrite" not in err.partition("go on with the whole sweep: ")[2]
-    done = run(*other, "resume=auto", "train.max_steps=1")
-    assert done.code == 0, done.err
-    rates = [(folder / name / "config.yaml").read_text() for name in "012"]
-    assert all("lr: 0.002" in text for text in rates)
-
-
-def test_a_sweep_whose_data_is_gone_replaces_nothing(
-    texts: list[str], tmp_path: Path, run: Run
-) -> None:
-    assert run(*sweep(tmp_path / "s", texts[0], "seed=1", "train.max_steps=2")).code == 0
-    failed = run(*sweep(tmp_path / "s", texts[1], "seed=1"), "overwrite=true")
-    assert failed.code == 3
-    assert (tmp_path / "s" / "0" / "summary.json").exists()
-
-
-def test_a_run_whose_sample_is_interrupted_is_finished(texts: list[str], tmp_path: Path) -> None:
-    words = sweep(tmp_path / "s", texts[0], "seed=1,2", "length=100000000")
-    with subprocess.Popen(
-        [python(), "-m", "seqkit", *words], env=environment(), text=True,
+        [python(), "-c", _PROGRAM.format(python()), *words], env=environment(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as running:  # fmt: skip
-        assert running.stdout
-        running.stdout.read(20)
+        try:
+            yield running
+        finally:
+            running.terminate()
+
+
+def owner(run_dir: Path) -> int:
+    """The process that trains in a folder."""
+    return int(json.loads((run_dir / ".lock").read_text())["pid"])
+
+
+def steps(run_dir: Path) -> int:
+    return int(saved(run_dir).metrics["step"])
+
+
+def test_jobs_run_one_after_the_other_and_the_same_line_runs_again_what_failed(
+    run: Run, text: str, tmp_path: Path
+) -> None:
+    missing = tmp_path / "later.txt"
+    words = sweep(tmp_path / "s", f"data.path={missing}", text, "length=20")
+    done = run(*words)
+    assert (done.code, done.out) == (3, b""), done.err
+    lost, first = table(done.err)
+    summary = json.loads((tmp_path / "s" / "1" / "summary.json").read_text())
+    assert lost == ["0", "-", "-", "failed, exit code 3", f"data.path={missing}"]
+    assert first[:2] == ["1", f"{summary['best_validation_loss']:.4f}"]
+    assert re.fullmatch(r"\d+:\d\d", first[2])
+    assert first[3:] == ["finished", text]
+    assert re.search(rf"^\[0\] failed: .*{missing}", done.err, re.M)
+    assert done.err.index("[0] failed") < done.err.index("[1] begins: ")
+    log = (tmp_path / "s" / "1.log").read_text()
+    assert "validation loss" in log
+    missing.write_text(SENTENCE * 30)
+    again = run(*words)
+    assert again.code == 0
+    assert [row[3] for row in table(again.err)] == ["finished", "finished before"]
+    assert "[1] begins" not in again.err
+    assert (tmp_path / "s" / "1.log").read_text() == log
+    compared = run("compare", f"runs={tmp_path / 's'}/*", "json=true")
+    assert {one["outcome"] for one in json.loads(compared.out)["runs"]} == {"finished"}
+
+
+@pytest.mark.parametrize("word", ["overwrite=true", "resume=never"])
+def test_a_folder_that_holds_runs_is_not_begun_anew(
+    word: str, run: Run, trained: Path, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "0").symlink_to(trained)
+    before = {file: file.read_bytes() for file in trained.rglob("*") if file.is_file()}
+    refused = run(*sweep(tmp_path / "s", text, "seed=1,2", word))
+    assert (refused.code, refused.err.count("\n")) == (6, 1)
+    assert "give another run_dir" in refused.err
+    assert {file: file.read_bytes() for file in before} == before
+
+
+def test_when_quiet_failures_alone_are_told(run: Run, tmp_path: Path) -> None:
+    gone = f"data.path={tmp_path / 'none.txt'}"
+    done = run(*sweep(tmp_path / "s", gone, "seed=1,2", "quiet=true"))
+    assert done.code == 3
+    told = [line.partition("failed: ")[0] for line in done.err.splitlines()]
+    assert [line[-4:] for line in told] == ["[0] ", "[1] "]
+
+
+def test_a_job_imports_nothing_from_the_working_folder(
+    run: Run, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("PYTHONPATH", module_path())
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    (stranger / "numpy.py").write_text("raise SystemExit('a stranger's module')")
+    monkeypatch.chdir(stranger)
+    done = run(*sweep(tmp_path / "s", text, "seed=1"))
+    assert done.code == 0, done.err + (tmp_path / "s" / "0.log").read_text()
+
+
+@pytest.mark.thorough
+def test_after_ctrl_c_all_are_saved_and_the_line_that_is_told_goes_on(
+    text: str, tmp_path: Path
+) -> None:
+    keys = (text, "seed=1,2,3,4,5", "jobs=4", "train.max_steps=100000", "train.validate_every=0")
+    with started(sweep(tmp_path / "it's", "launcher=local", *keys)) as running:
+        for number in "0123":
+            wait_for_steps(tmp_path / "it's" / number, 1)
         running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=600)
+        _, err = running.communicate()
     assert running.returncode == 130, err
-    assert [row[3] for row in table(err)] == ["finished", "not started"]
-    assert "go on with the whole sweep: " in err
+    assert [row[3] for row in table(err)] == ["stopped"] * 4 + ["not started"]
+    assert "SIGINT: 4 jobs asked to save and end" in err
+    reached = [steps(tmp_path / "it's" / number) for number in "0123"]
+    assert min(reached) > 0
+    line = err.splitlines()[-1].partition("go on with the whole sweep: python -m seqkit ")[2]
+    program = _PROGRAM.format(python())
+    more = f"train.max_steps={max(reached) + 5}"
+    done = subprocess.run(
+        ["bash", "-c", f'{python()} -c "{program}" {line} {more}'],
+        env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [row[3] for row in table(done.stderr)] == ["finished"] * 5
+    for number in "0123":
+        said = (tmp_path / "it's" / f"{number}.log").read_text()
+        assert f"going on at step {reached[int(number)]}:" in said
+
+
+@pytest.mark.thorough
+def test_a_killed_job_is_named_and_another_sweep_into_the_folder_refused(
+    run: Run, text: str, tmp_path: Path
+) -> None:
+    keys = (text, "seed=1,2", "jobs=2", "train.max_steps=100000", "train.validate_every=0")
+    words = sweep(tmp_path / "s", "launcher=local", *keys)
+    with started(words) as running:
+        for number in "01":
+            wait_for_steps(tmp_path / "s" / number, 1)
+        refused = run(*words)
+        assert (refused.code, refused.err.count("\n")) == (6, 1)
+        assert "another training writes to this folder: process " in refused.err
+        os.kill(owner(tmp_path / "s" / "0"), signal.SIGKILL)
+        assert running.stderr
+        said = ""
+        while not said.startswith("[0] failed: "):
+            said = running.stderr.readline()
+            assert said, "the sweep ended"
+        assert "killed by SIGKILL" in said
+        running.send_signal(signal.SIGTERM)
+        _, err = running.communicate()
+    assert running.returncode == 75, err
+    assert [row[3] for row in table(err)] == ["failed, exit code 5", "stopped"]
+
+
+def test_a_job_whose_sweep_was_killed_is_waited_for(text: str, tmp_path: Path) -> None:
+    keys = (text, "jobs=2", "train.max_steps=100000", "train.validate_every=0")
+    words = sweep(tmp_path / "s", "launcher=local", *keys)
+    run_dir = tmp_path / "s" / "0"
+    with started(words) as first:
+        wait_for_steps(run_dir, 1)
+        first.kill()
+    orphan = owner(run_dir)
+    with started(words) as second:
+        assert second.stderr
+        said = ""
+        while not said.startswith("[0] another process trains"):
+            said = second.stderr.readline()
+            assert said, "the sweep ended"
+        os.kill(orphan, signal.SIGTERM)
+        while not said.startswith("[0] begins"):
+            said = second.stderr.readline()
+            assert said, "the sweep ended"
+        second.send_signal(signal.SIGTERM)
+        _, err = second.communicate()
+    assert second.returncode == 75, err
+    assert [row[3] for row in table(err)] == ["stopped"]
+
+
+_SEARCH = ("recipe=shakespeare", "search=optuna")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            ["recipe=shakespeare", "resume=auto", "seed=1,2"],
-            "give run_dir=FOLDER, the sweep",
-        ),
+        ([*TINY, "launcher=local", "seed=1,2"], "how many jobs at once? give gpus=N"),
+        ([*TINY, "launcher=local", "jobs=2", "gpus=2"], "give one of them"),
+        ([*TINY, "launcher=locl", "jobs=2"], "did you mean local?"),
+        ([*TINY, "launchr=local", "jobs=2"], "did you mean launcher?"),
+        ([*TINY, "launcher=local,slurm", "jobs=2"], "launcher: a sweep takes one value of it"),
+        ([*TINY, "launcher=local", "job=2"], "did you mean jobs?"),
+        ([*TINY, "launcher=local", "jobs=0"], "at least 1"),
+        ([*TINY, "launcher=local", "gpus=1"], "device=cpu: gpus= gives each job a GPU"),
+        ([*TINY, "jobs=2"], "jobs=2: give launcher=local"),
+        ([*TINY, "launcher=local", "jobs=2", "launcher.minutes=5"], "a key of launcher=slurm"),
+        ([*TINY, "launcher=local", "jobs=2", "model.num_layer=1,2"], "mean model.num_layers?"),
+        ([*TINY, "launcher=local", "jobs=2", "model.dropout=0.1,7"], "at most 0.95"),
+        ([*TINY, "launcher=slurm", "jobs=2"], "no Slurm on this machine"),
+        ([*TINY, "search.trials=3", "seed=1,2"], "search.trials: a key of search=optuna"),
+        ([*TINY, "optimizer.lr=interval(1e-4,1)"], "an interval needs search=optuna"),
+        ([*_SEARCH], "search=optuna: no key to search"),
+        ([*_SEARCH, "search.trails=3", "seed=1,2"], "did you mean search.trials?"),
+        ([*_SEARCH, "optimizer.lr=interval(1,1e-4)"], "give the smaller number first"),
+        ([*_SEARCH, "optimizer.lr=interval(-1,1)"], "give a value above 0"),
+        ([*_SEARCH, "model.num_layers=interval(0.5,3)"], "give a whole number"),
+        ([*_SEARCH, "data.levels=64,256"], "losses on other data cannot be compared"),
+        ([*_SEARCH, "data.channels=1,2"], "data.channels=2: losses on other data"),
+        ([*_SEARCH, "data=text,bytes"], "data=bytes: losses on other data"),
+        (["recipe=shakespeare", "resume=auto", "seed=1,2"], "give run_dir=FOLDER, the sweep"),
         (["run_dir=s", "resume=auto", "seed=1,2"], "no recipe: a sweep needs one"),
-        (["seed=1,2"], "no recipe: a sweep needs one"),
         (["recipe=shakespeare", "seed=1,2,x"], "seed=x"),
-        (["recipe=shakespeare", "model.dropout=0.1,0.2,7"], "at most 0.95"),
         (["recipe=shakespeare,shakespear"], "did you mean shakespeare?"),
+        ([*TINY, "data.path=-", "seed=1,2"], "data.path=-: a sweep reads it several times"),
+        (["recipe=shakespeare,my_sound", _SEARCH[1]], "recipe=my_sound: losses on other data"),
+        ([*_SEARCH, "seed=1,2", "data.path=a", "data.path=b"], "give a file or folder"),
     ],
 )
-def test_all_runs_are_checked_before_the_first(
+def test_all_is_checked_before_the_first_job(
     words: list[str], said: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -203,31 +257,39 @@ def test_all_runs_are_checked_before_the_first(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_quiet_sweep_prints_its_samples_alone(run: Run, texts: list[str], tmp_path: Path) -> None:
-    done = run(*sweep(tmp_path / "s", texts[0], "seed=1,2", "length=20", "quiet=true"))
-    assert (done.code, done.err, len(done.out)) == (0, "", 42)
+@pytest.mark.parametrize("keys", [["launcher=local", "jobs=2"], ["search=optuna"]])
+def test_a_file_in_the_place_of_the_sweeps_folder_is_named(
+    keys: list[str], run: Run, text: str, tmp_path: Path
+) -> None:
+    refused = run("--multirun", *TINY, *keys, "seed=1,2", text, f"run_dir={text[10:]}")
+    assert (refused.code, refused.err.count("\n")) == (6, 1)
+    assert "a b.txt is a file, not a folder" in refused.err
 
 
-def test_names_of_sound_stand_one_a_line(run: Run, tmp_path: Path) -> None:
-    wave = np.sin(np.arange(4000) * 0.3).astype(np.float32)
-    soundfile.write(tmp_path / "tone.wav", wave, 8000)
-    words = [word for word in sweep(tmp_path / "s") if word != "recipe=shakespeare"]
-    keys = ("recipe=wav_generation", f"data.path={tmp_path / 'tone.wav'}", "length=200", "seed=1,2")
-    done = run(*words, *keys)
-    assert done.code == 0, done.err
-    files = [tmp_path / "s" / name / "samples" / "final.wav" for name in "01"]
-    assert done.out.decode() == "".join(f"{file}\n" for file in files)
+@pytest.mark.parametrize("word", ["launcher=local", "jobs=2", "search=optuna", "search.trials=2"])
+def test_one_training_has_no_use_for_the_keys_of_many(word: str, run: Run) -> None:
+    refused = run(*TINY, word)
+    assert (refused.code, f"{word}: a key of --multirun" in refused.err) == (2, True), refused.err
+    with pytest.raises(ConfigError, match="a key of --multirun"):
+        seqkit.train("shakespeare", word)
 
 
-def test_a_reader_who_leaves_ends_no_sweep(texts: list[str], tmp_path: Path) -> None:
-    words = sweep(tmp_path / "s", texts[0], "seed=1,2,3", "length=20")
-    with subprocess.Popen(
-        [python(), "-m", "seqkit", *words], env=environment(), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as running:  # fmt: skip
-        assert running.stdout and running.stderr
-        running.stdout.read(20)
-        running.stdout.close()
-        err = running.stderr.read()
-    assert running.returncode == 0, err
-    assert [row[3] for row in table(err)] == ["finished"] * 3
+@pytest.mark.parametrize(
+    ("keys", "told", "threads"),
+    [
+        (("jobs=4", "seed=1,2,3,4"), None, 4),
+        (("jobs=40", "seed=range(0,40)"), None, 1),
+        (("jobs=2", "seed=1"), None, None),
+        (("jobs=2", "seed=1,2"), "3", None),
+    ],
+)
+def test_cores_are_shared_out_unless_the_user_says_otherwise(
+    keys: tuple[str, ...], told: str | None, threads: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seqkit.foundation.threads.own_cores", lambda: 16)
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    if told:
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+    launcher = multirun._launcher(planned(["recipe=shakespeare", "launcher=local", *keys], []), [])
+    assert isinstance(launcher, Local)
+    assert launcher.threads == threads

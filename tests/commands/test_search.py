@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from seqkit import compose
 from seqkit.runs import record
-from seqkit.sweeps.jobs import Job
-from tests.commands.test_multirun import table
-from tests.commands.test_sweep_in_processes import started
+from tests.commands.test_multirun import started, table
 from tests.conftest import SENTENCE, TINY, Run, wait_for_steps
 from tests.warm_python import python
 
@@ -49,28 +46,6 @@ def test_a_search_prunes_marks_and_repeats(words: list[str], run: Run, tmp_path:
     before = [{"finished": "finished before"}.get(outcome, outcome) for outcome in outcomes]
     assert [row[3] for row in table(again.err)] == before
     assert "begins" not in again.err
-    own = [word for word in words if not word.startswith(("search", "optimizer.lr"))]
-    for rate, same in ((rows[pruned][4], True), ("optimizer.lr=0.5", False)):
-        composed = compose.compose([*own, rate], [])
-        job = Job.at(tmp_path / "s" / str(pruned), composed, [], "")
-        assert job.was_pruned == same
-
-
-@pytest.mark.thorough
-def test_a_search_that_replaces_another_runs_what_that_one_pruned(
-    words: list[str], run: Run, tmp_path: Path
-) -> None:
-    folder = [f"run_dir={tmp_path / 's'}", "train.max_steps=6", "train.validate_every=2"]
-    first = run("--multirun", *words, *folder)
-    pruned = [row[0] for row in table(first.err) if row[3] == "pruned"]
-    assert pruned
-    others = [*words, *folder, "optimizer.lr=interval(0.01,0.011)"]
-    done = run("--multirun", *others, "overwrite=true")
-    assert done.code == 0, done.err
-    for number in pruned:
-        assert f"[{number}] begins" in done.err
-    again = run("--multirun", *others)
-    assert (again.code, "begins" in again.err) == (0, False), again.err
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.commands import sweep_in_processes
+from seqkit.commands import multirun
 from seqkit.compose import compose
 from seqkit.config import Config
 from seqkit.data.bad_files import BadFiles
@@ -130,7 +130,7 @@ def test_what_a_sweep_writes_beside_its_runs_is_no_data(kind: str, tmp_path: Pat
     written = [job.log.name, SEARCH, lock, f"{lock}0a-1b.rename"]
     fill(tmp_path / "mine", dict.fromkeys([*written, "a.txt"], b"mine"))
     fill(tmp_path / "s", dict.fromkeys([*written, "a.txt", "a.log"], b"mine"))
-    with sweep_in_processes.claimed(tmp_path / "s"):  # before there is a run
+    with multirun._claimed(tmp_path / "s"):  # before there is a run
         found = search(kind)
         names = [*found.named([tmp_path])]
     assert names == sorted(

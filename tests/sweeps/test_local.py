@@ -1,6 +1,5 @@
 """Jobs as processes: their share of the machine, and how they end."""
 
-import os
 import signal
 import sys
 import time
@@ -8,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.commands import sweep_in_processes
-from seqkit.commands.sweep_plan import planned
 from seqkit.compose import compose
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.sweeps import local
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.local import Ended, Local
-from seqkit.sweeps.slurm import Training
 
 
 def job(folder: Path, program: str, monkeypatch: pytest.MonkeyPatch) -> Job:
@@ -58,21 +54,6 @@ def test_a_failure_tells_its_last_words(tmp_path: Path, monkeypatch: pytest.Monk
     assert wait(Local(1, []).start(silent, 0)) == Ended(4)
 
 
-@pytest.mark.parametrize("how", ["local", "slurm"])
-def test_a_log_that_a_copy_of_the_sweep_shares_stays_as_it_is(
-    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = job(tmp_path, "print('more')", monkeypatch)
-    one.log.write_text("before\n")
-    (tmp_path / "shared").hardlink_to(one.log)  # as after `cp -al`
-    if how == "local":
-        assert wait(Local(1, []).start(one, 0)) == Ended(0)
-    else:  # as the cluster's machine does
-        assert Training(local.command(one, []), one.log, {})() == 0
-    assert one.log.read_text() == "before\nmore\n"
-    assert (tmp_path / "shared").read_text() == "before\n"
-
-
 def test_a_process_that_is_killed_says_by_what(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,35 +91,3 @@ def test_more_gpus_than_there_are_are_refused() -> None:
         local.gpus(2, "3", 1)
     with pytest.raises(ConfigError, match="device=cpu: gpus= gives each job a GPU"):
         local.check_device("cpu")
-
-
-def test_the_environment_of_this_process_stays_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = dict(os.environ)
-    wait(Local(2, [], threads=8).start(job(tmp_path, "", monkeypatch), 0))
-    assert dict(os.environ) == before
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("keys", "told", "threads"),
-    [
-        (("jobs=4", "seed=1,2,3,4"), None, 4),
-        (("jobs=8", "seed=1,2"), None, 8),
-        (("jobs=40", "seed=range(0,40)"), None, 1),
-        (("jobs=2", "seed=1"), None, None),
-        (("jobs=2", "seed=1,2"), "3", None),
-    ],
-)
-def test_cores_are_shared_out_unless_the_user_says_otherwise(
-    keys: tuple[str, ...], told: str | None, threads: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("seqkit.foundation.threads.own_cores", lambda: 16)
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    if told:
-        monkeypatch.setenv("OMP_NUM_THREADS", told)
-    plan = planned(["recipe=shakespeare", "launcher=local", *keys], [])
-    launcher = sweep_in_processes.launcher_of(plan, [])
-    assert isinstance(launcher, Local)
-    assert launcher.threads == threads

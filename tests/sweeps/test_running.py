@@ -2,16 +2,13 @@
 
 import signal
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from seqkit.compose import compose
-from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import OutputError
-from seqkit.runs.claim import Claim
 from seqkit.sweeps import local
 from seqkit.sweeps.jobs import Grid, Job
 from seqkit.sweeps.local import Ended, Local
@@ -96,55 +93,17 @@ def test_a_failure_is_told_with_its_number_when_quiet_too(
     assert (told.count("\n") == 2) == quiet
 
 
-class Overtaken(Failing):
-    """A job whose folder another process takes while it is set up; once that ends, it trains."""
-
-    def __init__(self, other: Claim) -> None:
-        self.other = other
-        self.started = 0
-
-    def start(self, job: Job, slot: int) -> "Overtaken":
-        self.started += 1
-        return self
-
-    def poll(self) -> Ended:
-        if self.started > 1:
-            return Ended(0)
-        self.other.take()
-        threading.Timer(0.3, self.other.release).start()
-        return Ended(6, "another training writes to this folder")
-
-
-def test_a_job_whose_folder_is_taken_while_it_is_set_up_waits_and_begins_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_job_that_ends_in_a_traceback_ends_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = Job.at(tmp_path / "0", compose(["recipe=shakespeare"], []), [], "-")
-    job.files.path.mkdir()
-    overtaken = Overtaken(Claim(job.files.lock))
-    Sweep(Grid([job]), overtaken, Console(), lambda: None).run()
-    assert (job.code, overtaken.started) == (0, 2)
-    told = capsys.readouterr().err
-    assert "[0] another process trains in its folder: it is waited for" in told
-    assert "failed" not in told
-
-
-def test_a_job_takes_no_run_of_another_sweep_that_it_waited_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = [compose(["recipe=shakespeare", f"train.max_steps={n}"], []) for n in (3, 4)]
-    job = Job.at(tmp_path / "0", given[0], [], "-", ["train.max_steps"])
-    job.files.path.mkdir()
-    other = Claim(job.files.lock)
-    other.take()
-
-    def ends() -> None:
-        job.files.config.write_text(to_yaml(given[1].config))
-        other.release()
-
-    threading.Timer(0.3, ends).start()
-    Sweep(Grid([job]), Failing(), Console(), lambda: None).run()
-    assert (job.code, job.outcome) == (2, "failed, exit code 2")
-    assert "has train.max_steps=4: give that" in capsys.readouterr().err
+    programs = ["raise RuntimeError('CUDA error')", "pass"]
+    monkeypatch.setattr(
+        local, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
+    )
+    composed = compose(["recipe=shakespeare"], [])
+    jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
+    Sweep(Grid(jobs), Local(1, []), Console(quiet=True), lambda: None).run()
+    assert [job.code for job in jobs] == [1, 0]
 
 
 def test_a_job_that_is_not_waited_for_is_not_called_unstarted(tmp_path: Path) -> None:

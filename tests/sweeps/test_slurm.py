@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.commands import sweep_in_processes
+from seqkit.commands import multirun
 from seqkit.commands.sweep_plan import planned
 from seqkit.compose import compose
 from seqkit.config import LauncherConfig
-from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.sweeps.jobs import Job
 from seqkit.sweeps.local import Ended, Running
 from seqkit.sweeps.slurm import Slurm
-from tests.commands.test_multirun import table
-from tests.commands.test_sweep_in_processes import owner
+from tests.commands.test_multirun import owner, table
 from tests.conftest import SENTENCE, TINY, environment, saved, wait_for_steps
 
 
@@ -80,14 +78,17 @@ def test_at_its_time_limit_a_job_is_saved_queued_again_and_goes_on(
 
 @pytest.mark.thorough
 def test_a_sweep_fills_the_queue(
-    job: Job, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    job: Job,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(multirun, "_launcher", lambda plan, options: queue())
     run_dir = tmp_path / "s"
     words = [*job.words, "train.max_steps=3", "seed=1,2,3", "launcher=local", "jobs=2"]
-    again: list[str] = []
     for outcome in ("finished", "finished before"):
         plan = planned([*words, f"run_dir={run_dir}"], [])
-        assert sweep_in_processes.run(plan, queue(), run_dir, Console(), again) == 0
+        assert multirun.run(plan, words) == 0
         assert [row[3] for row in table(capfd.readouterr().err)] == [outcome] * 3
 
 
