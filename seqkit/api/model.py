@@ -6,18 +6,19 @@ Each call starts from the zero state, or from a state that it is given. Arrays a
 import itertools
 import logging
 from collections.abc import Iterator
-from typing import Generic, Literal, TypeVar, overload
+from typing import Generic, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 import torch
 
 from seqkit.api import packing
+from seqkit.api.generate_keys import GenerateKeys, config_of
 from seqkit.api.kept_engine import KeptEngine
 from seqkit.api.symbol_reader import ModelState, SymbolReader
-from seqkit.config import Config, DynamicConfig, SampleConfig, check
+from seqkit.config import Config, DynamicConfig
 from seqkit.data.sound import Wave
 from seqkit.foundation.device import memory_errors
-from seqkit.foundation.settings import check_type
+from seqkit.foundation.wording import counted
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks, Engine
 from seqkit.generation.medium import medium_of
@@ -53,6 +54,13 @@ class Model(Generic[Content]):
         self._reader = SymbolReader(self.char_rnn, checkpoint.codec)
         self._engine = KeptEngine(self.char_rnn, checkpoint.codec.size)
 
+    def __repr__(self) -> str:
+        """What it is: `Model of text: 2 layers of 512 (lstm), 65 symbols, on cpu`."""
+        model = self.char_rnn.config
+        layers = f"{counted(model.num_layers, 'layer')} of {model.hidden_size} ({model.cell})"
+        symbols = counted(self.codec.size, "symbol")
+        return f"Model of {self.codec.kind}: {layers}, {symbols}, on {self.device}"
+
     @property
     def device(self) -> torch.device:
         """Where the network is."""
@@ -68,15 +76,9 @@ class Model(Generic[Content]):
         self,
         prompt: Content | None = ...,
         *,
-        length: int | None = ...,
-        seconds: float | None = ...,
-        temperature: float | None = ...,
-        top_k: int | None = ...,
-        top_p: float | None = ...,
-        seed: int | None = ...,
-        sample: SampleConfig | None = ...,
         state: ModelState | None = ...,
         return_state: Literal[False] = ...,
+        **keys: Unpack[GenerateKeys],
     ) -> Content: ...
 
     @overload
@@ -84,15 +86,9 @@ class Model(Generic[Content]):
         self,
         prompt: Content | None = ...,
         *,
-        length: int | None = ...,
-        seconds: float | None = ...,
-        temperature: float | None = ...,
-        top_k: int | None = ...,
-        top_p: float | None = ...,
-        seed: int | None = ...,
-        sample: SampleConfig | None = ...,
         state: ModelState | None = ...,
         return_state: Literal[True],
+        **keys: Unpack[GenerateKeys],
     ) -> tuple[Content, ModelState]: ...
 
     @memory_errors(_advice)
@@ -100,36 +96,21 @@ class Model(Generic[Content]):
         self,
         prompt: Content | None = None,
         *,
-        length: int | None = None,
-        seconds: float | None = None,
-        temperature: float | None = None,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int | None = None,
-        sample: SampleConfig | None = None,
         state: ModelState | None = None,
         return_state: bool = False,
+        **keys: Unpack[GenerateKeys],
     ) -> Content | tuple[Content, ModelState]:
         """The prompt and what follows it: what `python -m seqkit generate` makes of the same keys.
 
         Args:
             prompt: str for a model of text, bytes for one of bytes, a wave (N,) at `sample_rate`
                 for one of sound, or (N, 2) for one of stereo, which also returns that.
-            length: new symbols, 500 by default; of sound usually samples.
-            seconds: of new sound, in place of `length`; 5 by default.
-            temperature: divides the logits; by default what the training's samples had.
-            top_k: draw among the k likeliest symbols only.
-            top_p: draw among the likeliest symbols that make up this probability.
-            seed: of the draws; by default a new one, which the logger `seqkit` is told.
-            sample: the keys `sample.*`: engine, precision, unknown, retry.
             state: where to go on from; by default the zero state.
             return_state: whether to return the state after the last symbol, too.
+            keys: length, seconds, temperature, top_k, top_p, seed, sample: see `GenerateKeys`.
         """
         begin = self._reader.begin(state)
-        config = self._settings(
-            length=length, seconds=seconds, temperature=temperature, top_k=top_k, top_p=top_p,
-            seed=seed, sample=sample,
-        )  # fmt: skip
+        config = self._settings(keys)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         whole = np.concatenate([symbols, *self._blocks(symbols, config, begin)]).astype(np.int64)
         content: Content = self._medium.decode(whole)
@@ -140,25 +121,17 @@ class Model(Generic[Content]):
         self,
         prompt: Content | None = None,
         *,
-        length: int | None = None,
-        seconds: float | None = None,
-        temperature: float | None = None,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int | None = None,
-        sample: SampleConfig | None = None,
         state: ModelState | None = None,
+        **keys: Unpack[GenerateKeys],
     ) -> Iterator[Content]:
-        """What `generate` makes, piece by piece as it is made; the prompt is the first piece."""
+        """What `generate` makes, piece by piece as it is made; a prompt is the first piece."""
         begin = self._reader.begin(state)
-        config = self._settings(
-            length=length, seconds=seconds, temperature=temperature, top_k=top_k, top_p=top_p,
-            seed=seed, sample=sample,
-        )  # fmt: skip
+        config = self._settings(keys)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         pieces = itertools.chain([symbols], self._blocks(symbols, config, begin))
         decode = self._medium.decoder()
-        return (decode(piece) for piece in pieces)
+        contents = (decode(piece) for piece in pieces)
+        return (content for content in contents if len(content))  # one symbol may be no sample yet
 
     @overload
     def nats(
@@ -232,30 +205,9 @@ class Model(Generic[Content]):
         """What `compress` was given, of sound the wave of its symbols."""
         return packing.unpack(self.char_rnn, self.codec, self._medium, packed)
 
-    def _settings(
-        self,
-        *,
-        length: int | None,
-        seconds: float | None,
-        temperature: float | None,
-        top_k: int | None,
-        top_p: float | None,
-        seed: int | None,
-        sample: SampleConfig | None,
-    ) -> Config:
+    def _settings(self, keys: GenerateKeys) -> Config:
         """The keys of a call, checked; those of sampling that are None as the training had them."""
-        config = Config(
-            length=length,
-            seconds=seconds,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            seed=seed,
-            sample=SampleConfig() if sample is None else sample,
-        )
-        check_type("sample", config.sample, SampleConfig)
-        check(config)
-        return with_seed(as_trained(config, self._checkpoint), _LOG.info)
+        return with_seed(as_trained(config_of(keys), self._checkpoint), _LOG.info)
 
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""

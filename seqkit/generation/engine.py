@@ -4,7 +4,6 @@ An engine feeds S streams side by side and draws what follows with the uniform n
 given. The loop knows no model, so that a fake engine of five lines can test it.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
@@ -20,14 +19,14 @@ Blocks = Iterator[Integers]
 StepFunction = Callable[[Integers, Any], tuple[Floats, Any]]
 """One step: symbols (S,) and state in, logits (S, V) of what follows and state out."""
 
-_FIRST = 8  # symbols of the first block, where streams are few
-_DRAWN = 1 << 17  # symbols of it in all streams: it ends soon, and so can be shown and stopped
-_MOMENT = 0.2  # seconds that a block may take, so that people see text appear
-_BLOCK = 1024  # symbols of a block, at most
+_DRAWN = 1 << 17  # symbols of a block in all streams: it ends soon, so can be shown and stopped
 
 
 class Engine(Protocol):
     """Generates and scores: one of `engines`, or a step function wrapped in `Stepwise`."""
+
+    block: int
+    """Steps in which it runs fast, and which take less than a moment: people see text appear."""
 
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
@@ -56,6 +55,8 @@ class Engine(Protocol):
 
 class Stepwise:
     """An engine made of a function that makes one step."""
+
+    block = 16
 
     def __init__(self, step: StepFunction) -> None:
         self._step = step
@@ -90,8 +91,8 @@ def generate_blocks(
 ) -> Iterator[Integers]:
     """Yield the next `length` symbols of all streams in blocks (N, S).
 
-    The first block is a single symbol, available at once; later ones grow to an efficient size.
-    Memory does not grow with the length.
+    The first block is a single symbol, available at once; the others have the engine's size, or
+    less of very many streams. Memory does not grow with the length.
 
     Args:
         engine: makes the steps.
@@ -100,21 +101,10 @@ def generate_blocks(
     """
     first = draw(logits, uniforms_of_streams(sampling.seed, len(logits), 0, 1)[0], sampling)
     yield first[None]
-    blocks = _blocks(length, len(logits))
-    draws = (uniforms_of_streams(sampling.seed, len(logits), *block) for block in blocks)
+    streams = len(logits)
+    size = max(1, min(engine.block, _DRAWN // streams))
+    draws = (
+        uniforms_of_streams(sampling.seed, streams, begin, min(size, length - begin))
+        for begin in range(1, length, size)
+    )
     yield from engine.sample(first, state, draws, sampling)
-
-
-def _blocks(length: int, streams: int) -> Iterator[tuple[int, int]]:
-    """Position and size of the blocks after the first symbol, adapted to the engine's speed."""
-    position, size = 1, max(1, min(_FIRST, _DRAWN // streams))
-    asked = time.monotonic()
-    while position < length:
-        yield position, min(size, length - position)
-        position += size
-        seconds = time.monotonic() - asked
-        asked += seconds
-        if seconds < _MOMENT / 2:
-            size = min(2 * size, _BLOCK)
-        elif seconds > _MOMENT:
-            size = max(1, size // 2)

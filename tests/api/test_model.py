@@ -117,6 +117,22 @@ def test_sound_is_the_very_sound_of_the_command(
     assert len(longer) == 230
 
 
+def test_it_says_what_it_is(text: Model[Any]) -> None:
+    size = text.codec.size
+    assert repr(text) == f"Model of text: 2 layers of 12 (lstm), {size} symbols, on cpu"
+
+
+def test_a_stream_begins_with_something(voice: Model[Any]) -> None:
+    pieces = list(voice.stream(length=60, seed=1))
+    assert all(len(piece) for piece in pieces)
+    np.testing.assert_array_equal(np.concatenate(pieces), voice.generate(length=60, seed=1))
+
+
+def test_another_argument_is_refused(text: Model[Any]) -> None:
+    with pytest.raises(TypeError, match="tempreature"):
+        text.generate("a", tempreature=1)  # type: ignore[call-overload]
+
+
 def test_nats_are_those_of_the_logits(text: Model[Any]) -> None:
     content = "a small friend.\n" * 100  # longer than what is read in one call
     nats, logits = text.nats(content), text.logits(content)

@@ -35,6 +35,8 @@ def check(device: torch.device, size: int) -> None:
 class CudaGraphEngine:
     """Generates with PyTorch's operations, replayed: any cell, any number of streams."""
 
+    block = 256
+
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, streams: int, precision: str) -> None:
         """`size` is the codec's V, `precision` fp32 or fp16.

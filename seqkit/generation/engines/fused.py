@@ -59,6 +59,8 @@ def lay_out_on(
 class FusedEngine:
     """Generates with a fused kernel, on a GPU of capability 8.0 or above."""
 
+    block = 1024
+
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, streams: int) -> None:
         """`size` is the codec's V.

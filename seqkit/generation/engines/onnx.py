@@ -18,6 +18,8 @@ from seqkit.symbols import Floats, Integers
 class OnnxEngine:
     """Generates with ONNX Runtime, in fp32 or with int8 products."""
 
+    block = 64
+
     def __init__(self, model: CharRNN, size: int, precision: str) -> None:
         """`size` is the codec's V, `precision` fp32 or int8."""
         self._step = OnnxStep(model, size, int8=precision == "int8")

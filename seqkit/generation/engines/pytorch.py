@@ -105,6 +105,8 @@ class PreparedStep:
 class TorchEngine:
     """Generates step by step, on any device: the reference."""
 
+    block = 16
+
     def __init__(self, model: CharRNN, size: int) -> None:
         """`size` is the codec's V."""
         self._step = PreparedStep(model, size)
