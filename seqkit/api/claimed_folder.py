@@ -12,8 +12,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import Ranks
-from seqkit.report import next_command
-from seqkit.runs import earlier, inputs, record, resume, saved_states
+from seqkit.runs import earlier, inputs, resume, saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.saved_states import Found
@@ -61,15 +60,8 @@ def claimed(
 
 
 def _last(folder: RunFolder, catalogue: Catalogue, notice: Callable[[str], None]) -> Found | None:
-    """The state to go on from. Raises CheckpointError with a command that works instead."""
-    try:
-        return saved_states.find_last(folder.files, catalogue, notice)
-    except CheckpointError as error:
-        run = record.read(folder.path)
-        if next_command.can_go_on(run):  # with what the error asks for
-            raise
-        said, command = next_command.anew(run)
-        raise CheckpointError(f"{error}{said} {command}".rstrip()) from error
+    """The state to go on from. Raises CheckpointError."""
+    return saved_states.find_last(folder.files, catalogue, notice)
 
 
 def _starts_again(folder: RunFolder) -> str:

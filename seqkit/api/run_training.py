@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from seqkit.api.about_run import about_run, summary
-from seqkit.api.baseline_warning import standing_of
 from seqkit.api.begin import advice, begin
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.samples import sample
@@ -23,6 +22,7 @@ from seqkit.foundation.errors import (
 from seqkit.foundation.threads import SharedCores
 from seqkit.generation.request import request_of
 from seqkit.report.observer import Report
+from seqkit.report.warnings import Warnings
 from seqkit.runs import saved_states
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import (
@@ -95,8 +95,8 @@ def _run(
     if ranks.leads:
         followers.add(_writers(training, saver, followers.tell, notice))
         followers.add(observers)
-        followers.add(standing_of(training, notice))
         followers.add([Report(folder, lambda: about_run(training), notice)])
+        followers.add([Warnings(folder.path, notice)])
     else:
         followers.add([_Contribution(training)])
     followers.tell(_started(training))

@@ -13,7 +13,7 @@ from seqkit.data import pipes, remote
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import fitting_recipe, load_corpus
 from seqkit.data.shards import opened
-from seqkit.doctor import advice, after_run, shown
+from seqkit.doctor import advice, shown
 from seqkit.doctor.examine import examine
 from seqkit.doctor.fault import Fault
 from seqkit.foundation import device, disk
@@ -22,6 +22,7 @@ from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.escaping import json_text
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import counted
+from seqkit.report import verdict
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -30,7 +31,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if config.run_dir and (config.data.path or config.recipe):
         raise ConfigError("give data.path or recipe to look at data, or run_dir to look at a run")
     if config.run_dir:
-        found = after_run.of(Path(config.run_dir))
+        found = verdict.of_folder(Path(config.run_dir))
         text = json_text(found) if config.json else shown.run(found)
     else:
         found = _of_data(config, catalogue, console)

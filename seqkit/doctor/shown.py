@@ -24,7 +24,7 @@ def data(found: Mapping[str, Any]) -> str:
 
 
 def run(found: Mapping[str, Any]) -> str:
-    """How a run went, see `after_run.of`."""
+    """How a run went, see `verdict.of_folder`."""
     lines = [visible_line(found["finding"]), visible_line(found["advice"])]
     if found["command"]:
         lines.append(f"  {visible_line(found['command'])}")

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from seqkit.evaluation.surprise import Stretch
 from seqkit.foundation.escaping import visible
 from seqkit.report import template
-from seqkit.report.verdict import choices
 from seqkit.symbols import Symbols
 
 HOTTEST = 9
@@ -74,7 +73,6 @@ class HeatMap:
             "symbols": self.symbols,
             "bits": f"{bits:.3f}",
             "nats": f"{self.nats / self.symbols:.3f}",
-            "among": choices(self.nats / self.symbols),
             "hottest": HOTTEST,
             "steps": _STEPS,
             "begin": list(self._shown(self.begin, classes)),

@@ -73,8 +73,8 @@ def _short(text: str) -> str:
     return visible(text[:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
 
 
-def _standing(record: Record) -> list[tuple[str, str, str, str]]:
-    """Rows of name, nats, bits and equally likely choices, the best last."""
+def _standing(record: Record) -> list[tuple[str, str, str]]:
+    """Rows of name, nats and bits, the best last."""
     metrics = record.metrics
     rows = [(baseline.name, baseline.nats) for baseline in baselines(record)]
     if len(metrics.train["loss"].values):
@@ -82,7 +82,7 @@ def _standing(record: Record) -> list[tuple[str, str, str, str]]:
     if len(metrics.validation.values):
         rows.append(("this network, on validation data", float(metrics.validation.values.min())))
     return [
-        (name, decimals(nats, 3), decimals(nats / math.log(2), 3), verdict.choices(nats))
+        (name, decimals(nats, 3), decimals(nats / math.log(2), 3))
         for name, nats in sorted(rows, key=lambda row: -row[1])
     ]
 

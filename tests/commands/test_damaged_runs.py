@@ -1,7 +1,6 @@
 """Runs of which something is damaged or gone: gone on with as far as it can be, or refused."""
 
 import json
-import shlex
 import shutil
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from seqkit.foundation.errors import OutputError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
-from tests.conftest import SMALL, TINY, Run, same, weights
+from tests.conftest import TINY, Run, same, weights
 
 pytestmark = pytest.mark.faults
 
@@ -283,28 +282,3 @@ def test_a_run_whose_config_is_lost_goes_on_with_its_keys(
     assert again.code == 0, again.err
     assert "going on at step 3" in again.err
     assert run(*arguments[-2:]).code == 0
-
-
-@pytest.mark.parametrize(
-    ("damaged", "left"),
-    [(("last", "previous", "best"), ""), (("last", "previous"), "weights of best.safetensors:")],
-)
-def test_no_damaged_checkpoint_is_named_as_one_to_use(
-    damaged: tuple[str, ...], left: str, run: Run, trained: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(trained, tmp_path / "a")
-    (tmp_path / "a" / "summary.json").unlink()
-    for name in damaged:
-        file = tmp_path / "a" / "checkpoints" / f"{name}.safetensors"
-        content = bytearray(file.read_bytes())
-        content[-1] ^= 1  # as long as before
-        file.write_bytes(content)
-    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto")
-    assert (refused.code, refused.err.count("\n")) == (4, 1)
-    said, _, command = refused.err.partition(": python -m seqkit ")
-    assert f"{said}:".endswith(left or "nothing is left of its weights. This trains anew:")
-    words = [*shlex.split(command), *SMALL, "train.max_steps=1"]
-    begun = run(*words)
-    assert begun.code == 0, begun.err
-    told = run("doctor", f"run_dir={tmp_path / 'a'}").out.decode()
-    assert f"python -m seqkit {command.strip()}" in told

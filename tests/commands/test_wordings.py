@@ -134,5 +134,5 @@ def test_a_model_of_text_that_has_not_learnt_is_told_so(
     done = run(*words, f"train.max_steps={steps}", f"optimizer.lr={rate}")
     assert done.code == 0, done.err
     assert ("on the validation part the model is worse than " in done.err) == badly
-    advice = "It has not learnt enough yet: give it more steps (train.max_steps)"
+    advice = "It was too short to tell more: give it more steps or more time."
     assert (advice in done.err) == badly
