@@ -1,11 +1,10 @@
-"""Training loops that others write, and PyTorch's layers alone: what seqkit's rows are compared to.
+"""Training loops that others write: what seqkit's rows are compared to.
 
 plain       a loop as it is usually written: stacked nn.LSTM, fp32 with TF32, one-hot or embedding,
             Adam or SGD, clip_grad_norm_, loss.item()
 plain_best  the best that a good engineer gets from plain PyTorch in an hour: autocast, a fused
             optimizer, nothing that waits for the GPU, and there the whole step as one CUDA graph;
             of the precisions the one that is fastest here
-nn_lstm     one stacked nn.LSTM, forward and backward, in its fastest dtype
 
 torch.compile is not among them: it leaves nn.LSTM to eager mode, and a CUDA graph already takes
 away the launches around it. Every loop trains on the same window over and over, so that only
@@ -45,19 +44,12 @@ class Variant:
 
 
 def rows(config: Config, device: torch.device, progress: Progress = unseen) -> dict[str, Row]:
-    """plain, plain_best and, for the cell "lstm", nn_lstm; the variants are chosen here."""
+    """plain and plain_best, whose variant is chosen here."""
     symbols = config.train.batch_size * config.train.sequence_length
-    found = {
+    return {
         "plain": Row(partial(plain_step, config, device), symbols),
         "plain_best": best_row(config, device, precisions(device), progress),
     }
-    if config.model.cell == "lstm":
-        layers = {
-            name: partial(_nn_lstm, config, device, DTYPES[name]) for name in precisions(device)
-        }
-        best = fastest(layers, device, progress)
-        found["nn_lstm"] = Row(layers[best], symbols, best)
-    return found
 
 
 def best_row(
@@ -190,21 +182,6 @@ def _optimizer(
         momentum = config.optimizer.momentum
         return torch.optim.SGD(net.parameters(), 0.05, momentum, fused=fused or None)
     return torch.optim.Adam(net.parameters(), 2e-3, fused=fused or None, capturable=capturable)
-
-
-def _nn_lstm(config: Config, device: torch.device, dtype: torch.dtype) -> Callable[[], object]:
-    settings, train = config.model, config.train
-    width = settings.input_width
-    net = nn.LSTM(width, settings.hidden_size, settings.num_layers).to(device, dtype)
-    x = torch.randn(train.sequence_length, train.batch_size, width, device=device, dtype=dtype)
-    weights = list(net.parameters())
-
-    def step() -> None:
-        with _tf32():
-            y, _ = net(x)
-            torch.autograd.grad(y, weights, torch.ones_like(y))
-
-    return step
 
 
 @contextmanager

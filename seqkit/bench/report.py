@@ -20,8 +20,6 @@ _TRAINING_RATIOS = (
     ("plain", "seqkit"),
     ("plain_best", "seqkit"),
     ("unrolled", "seqkit"),  # what model.backend=unrolled costs, on a GPU with its launches
-    ("unrolled_forward_backward", "seqkit_forward_backward"),  # what fused kernels bring
-    ("unrolled_launched", "unrolled_forward_backward"),  # the overhead of launches
 )
 _ENGINE_RATIOS = (
     ("cuda_graph", "fused"),

@@ -1,16 +1,12 @@
 """The rows of seqkit at a training shape: its step, and the parts of it.
 
-seqkit                     the whole training step: batch, network, loss, gradient, update
-seqkit_forward_backward    of it the network and its loss, forward and backward
-bare                       of that the recurrent layers alone, by cuDNN, forward and backward
-bare_persistent            the same by the persistent kernel (only where it runs)
-unrolled                   the whole step with model.backend=unrolled, launched one by one
-unrolled_forward_backward  the network and its loss unrolled, forward and backward
-unrolled_launched          the same launched one by one (only on a GPU)
+seqkit                    the whole training step: batch, network, loss, gradient, update
+seqkit_forward_backward   of it the network and its loss, forward and backward
+bare                      of that the recurrent layers alone, by cuDNN, forward and backward
+bare_persistent           the same by the persistent kernel (only where it runs)
+unrolled                  the whole step with model.backend=unrolled, launched one by one
 
-On a GPU a row is one CUDA graph unless it says otherwise. So unrolled_forward_backward /
-seqkit_forward_backward is what fused kernels bring, and unrolled_launched /
-unrolled_forward_backward is the overhead of launches.
+On a GPU a row is one CUDA graph unless it says otherwise.
 """
 
 import dataclasses
@@ -70,18 +66,13 @@ def rows(
     unrolled = dataclasses.replace(config.model, backend="unrolled")
     slow = dataclasses.replace(plainest, kernel="unrolled")
     plain_execution = _without_persistent(choice, plainest)
-    fused_network = partial(_network, config, config.model, device, execution)
-    unrolled_network = partial(_network, config, unrolled, device, slow)
     record = partial(recorded, device=device, notice=notice)
     built: dict[str, Build] = {
         "seqkit": partial(_trainer, config, config.model, device, execution, notice),
-        "seqkit_forward_backward": partial(record, fused_network),
+        "seqkit_forward_backward": partial(record, partial(_network, config, device, execution)),
         "bare": partial(record, partial(_bare, config, device, plain_execution)),
         "unrolled": partial(_trainer, config, unrolled, device, slow, notice),
-        "unrolled_forward_backward": partial(record, unrolled_network),
     }
-    if device.type == "cuda":
-        built["unrolled_launched"] = unrolled_network
     persistent = dataclasses.replace(plainest, kernel="persistent", precision="fp16")
     if supported(persistent, model, lanes, precisions):
         built["bare_persistent"] = partial(record, partial(_bare, config, device, persistent))
@@ -116,7 +107,7 @@ def operations(config: Config, row: str) -> float:
     """
     model = config.model
     count = 6 * count_layer_weights(model)
-    alone = row in ("bare", "bare_persistent", "nn_lstm")
+    alone = row in ("bare", "bare_persistent")
     if alone or model.input == "one_hot":
         count -= 2 * GATES[model.cell] * model.hidden_size * model.input_width
     if not alone:
@@ -174,16 +165,14 @@ def _trainer(
     return trainer.update
 
 
-def _network(
-    config: Config, settings: ModelConfig, device: torch.device, execution: Execution
-) -> Callable[[], object]:
+def _network(config: Config, device: torch.device, execution: Execution) -> Callable[[], object]:
     """Forward and backward."""
-    model = _model(config, settings, device)
+    model = _model(config, config.model, device)
     network = model.leaves(dtype=execution.dtype, kernel=execution.kernel, separators=False)
     leaves = network.tensors()
     inputs, targets = window(config, device, execution.lanes)
     state = State(*(values.to(leaves[-1].dtype) for values in model.zero_state(execution.lanes)))
-    masks = torch.ones_like(state.h) if any(settings.unit_dropout) else None
+    masks = torch.ones_like(state.h) if any(config.model.unit_dropout) else None
 
     def step() -> None:
         logits, _ = network(inputs, state, masks)

@@ -8,7 +8,6 @@ import torch
 
 from seqkit.bench.rows import fastest, window
 from seqkit.config import Config
-from seqkit.foundation import console
 
 CPU = torch.device("cpu")
 
@@ -28,15 +27,6 @@ def broken() -> Callable[[], object]:
 def test_the_fastest_that_runs_is_taken() -> None:
     assert fastest({"slow": slow, "quick": quick, "broken": broken}, CPU) == "quick"
     assert fastest({"broken": broken, "slow": slow}, CPU) == "slow"
-
-
-def test_the_search_shows_how_far_it_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(console, "_LINE_EVERY", 0.0)
-    fastest({"slow": slow, "quick": quick}, CPU, console.Console().progress)
-    shown = capsys.readouterr().err.splitlines()
-    assert shown == ["find the fastest 0/2  slow", "find the fastest 1/2  quick"]
 
 
 def test_where_none_runs_the_reason_is_told() -> None:
