@@ -8,7 +8,8 @@ from seqkit.api import training_data
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.load import load_corpus, recorded_path_problem
+from seqkit.data.load import load_corpus
+from seqkit.data.recorded_paths import recorded_path_problem
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.data import remote
-from seqkit.data.load import suggested_recipe
 from seqkit.data.shards import opened
+from seqkit.doctor.fitting_recipe import suggested_recipe
 from seqkit.foundation import disk
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
 from seqkit.foundation.plugins import Catalogue

@@ -11,11 +11,13 @@ from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.data import pipes, remote
 from seqkit.data.corpus import Corpus
-from seqkit.data.load import fitting_recipe, load_corpus
+from seqkit.data.datasets import Folders
+from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
 from seqkit.doctor import advice, shown
 from seqkit.doctor.examine import examine
 from seqkit.doctor.fault import Fault
+from seqkit.doctor.fitting_recipe import fitting_recipe
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
@@ -113,9 +115,8 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     """The config, on a recipe that fits the data where none is given."""
     if config.recipe:
         return config
-    recipe = fitting_recipe(
-        config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
-    )
+    folders = Folders(disk.cache_dir(), console.notice, console.progress)
+    recipe = fitting_recipe(config.data, folders, catalogue)
     base = _composed(catalogue, recipe)
     kind = "audio" if base.data.kind == "audio" else config.data.kind
     minutes = config.train.max_minutes or base.train.max_minutes

@@ -86,10 +86,11 @@ def _would_be_read(file: Path, folder: Path, data: DataConfig) -> bool:
             if layout.is_run(parent):
                 return False
             if _is_same(parent, folder):
-                from seqkit.data import load  # with PyTorch, for which others need not wait
+                from seqkit.data.files import Choice  # with PyTorch, others need not wait for it
 
                 hidden = any(part.startswith(".") for part in parts)
-                return not hidden and load.takes(data, folder, "/".join(parts))
+                choice = Choice("audio" if data.kind == "audio" else "bytes", data.pattern)
+                return not hidden and not choice.against_name("/".join(parts))
             parts.insert(0, parent.name)
     return False
 

@@ -6,10 +6,11 @@ from seqkit import compose
 from seqkit.commands.interrupts import ended_by_signals
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
-from seqkit.data.load import fitting_recipe
+from seqkit.data.datasets import Folders
 from seqkit.data.shards.index import Index
 from seqkit.data.shards.prepare import prepare
 from seqkit.data.shards.settings import unlike
+from seqkit.doctor.fitting_recipe import fitting_recipe
 from seqkit.foundation import disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, OutputError
@@ -52,7 +53,9 @@ def _train_with(
     A recipe may have values of its own for keys that the shards were made with.
     """
     shards = DataConfig(path=[str(out)])
-    recipe = config.recipe or fitting_recipe(shards, catalogue=catalogue, notice=console.notice)
+    recipe = config.recipe or fitting_recipe(
+        shards, Folders(disk.cache_dir(), console.notice), catalogue
+    )
     plugins = [f"plugins={name}" for name in catalogue.modules]
     try:
         own = compose.compose([f"recipe={recipe}", *plugins], []).config.data

@@ -1,83 +1,29 @@
 """Files of sound become a corpus of symbols, quantised once and kept in the cache."""
 
-import contextlib
 import dataclasses
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, corpus_cache, files
-from seqkit.data.bad_files import TEXT_HINT, BadFileError, BadFiles
+from seqkit.data.bad_files import TEXT_HINT, BadFileError
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.files import Choice, Search
-from seqkit.data.folder_walk import walk
 from seqkit.data.meter import Meter
 from seqkit.data.recordings import Recordings
 from seqkit.data.sound import reader
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 
-_MOSTLY = 0.9  # of a folder's bytes
-
-
-def holds_sound(path: Path, pattern: str = "") -> bool:
-    """Whether data.kind=auto takes this for sound.
-
-    It does so for a file that is named or opens as sound, and for a folder without .txt files in
-    which at least half of the files are named as sound.
-    """
-    if not path.is_dir():
-        suffix = path.suffix.lower()
-        return suffix in reader.SUFFIXES or (suffix != ".txt" and reader.is_sound(path))
-    names = [file.name for file in _below(path, pattern)]
-    sound = sum(map(files.is_named_as_sound, names))
-    texts = any(name.lower().endswith(".txt") for name in names)
-    return not texts and 0 < sound >= len(names) - sound
-
-
-def is_mostly_sound(path: Path, pattern: str = "") -> bool:
-    """Whether nine tenths of a folder's bytes, or more, are recordings that can be opened.
-
-    That a README lies beside them keeps data.kind=auto from taking them for sound. As this is asked
-    at every start, no more files are opened than decide it, and none where names and sizes do.
-    """
-    found = _below(path, pattern) if path.is_dir() else []
-    named = [file for file in found if files.is_named_as_sound(file.name)]
-    if not named:
-        return False
-    sizes = {file: _size(file) for file in found}
-    wanted = _MOSTLY * sum(sizes.values())
-    opened, possible = 0, sum(sizes[file] for file in named)
-    for file in named:
-        if not opened < wanted <= possible:
-            break
-        if sizes[file] and reader.is_sound(file):
-            opened += sizes[file]
-        else:
-            possible -= sizes[file]
-    return 0 < wanted <= opened
-
-
-def seconds_of(paths: Sequence[Path], pattern: str, most: float) -> float:
-    """How long the sound in some files and folders is, by their headers; `most`, if it is more."""
-    search = Search(Choice("audio", pattern), BadFiles(skip=True))
-    seconds = 0.0
-    for _, file in search.files(paths):
-        with contextlib.suppress(BadFileError):
-            recording = reader.Reader(file)
-            seconds += recording.frames / recording.sample_rate
-        if seconds >= most:
-            return most
-    return seconds
-
 
 def load(
     config: DataConfig,
     located: Located,
+    found_files: Mapping[str, Path],
+    search: Search,
     *,
     cache: Path,
     catalogue: Catalogue,
@@ -94,6 +40,8 @@ def load(
     Args:
         config: the keys for sound are read here.
         located: the files and folders, their name, and their own parts.
+        found_files: those that are read, by name.
+        search: how they were found.
         cache: the folder for encoded data.
         catalogue: where `config.codec` is looked for.
         codec: quantise with this one; by default one as configured.
@@ -107,7 +55,7 @@ def load(
     assert codec is None or codec.kind == "audio"
     if codec is not None:
         check_same(config, codec)
-    found_files, search = chosen(config, located)
+    check_files(located)
     source = corpus_cache.scan(located, found_files, cache, meter)
     check(source.sha256)
     settings = {
@@ -127,7 +75,7 @@ def load(
             corpus,
             skipped=corpus.skipped + len(search.bad.errors),
             unreadable_files=corpus.unreadable_files + len(search.bad.errors),
-            notes=tuple(search.added_to(corpus.notes, len(source.files))),
+            notes=(*corpus.notes, search.note(len(source.files))),
         )
     return corpus
 
@@ -157,13 +105,11 @@ def _configured(
     return found
 
 
-def chosen(config: DataConfig, located: Located) -> tuple[dict[str, Path], Search]:
-    """The files that are read, by name, and how they were found. Errors are those of `load`."""
+def check_files(located: Located) -> None:
+    """Raise BadFileError for a path that is a file of text."""
     for path in located.paths:
         if not files.is_folder(path):
             _check_not_text(path)
-    search = Search(choice(config), BadFiles(config.on_bad_file == "skip"))
-    return search.named(located.paths), search
 
 
 def quantiser_kind(config: DataConfig, catalogue: Catalogue) -> type[Quantiser]:
@@ -171,11 +117,6 @@ def quantiser_kind(config: DataConfig, catalogue: Catalogue) -> type[Quantiser]:
     kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, catalogue)
     assert issubclass(kind, Quantiser)
     return kind
-
-
-def choice(config: DataConfig) -> Choice:
-    """Which files of a folder are read as sound."""
-    return Choice("audio", config.pattern)
 
 
 def _check_not_text(file: Path) -> None:
@@ -227,17 +168,3 @@ def check_gain(config: DataConfig, trained: Mapping[str, Any]) -> None:
         raise ConfigError(
             f"data.gain={config.gain}: the checkpoint was trained with {gain}; leave the key out"
         )
-
-
-def _below(folder: Path, pattern: str) -> list[Path]:
-    """The files in a folder whose names a pattern matches."""
-    choice = Choice("bytes", pattern)
-    found = walk(folder, BadFiles(skip=True), Counter())
-    return [file for file in found if not choice.against_name(files.name_in(folder, file))]
-
-
-def _size(file: Path) -> int:
-    """In bytes; none of what is no file, or cannot be read, as whoever reads it finds out."""
-    with contextlib.suppress(OSError):
-        return file.stat().st_size if file.is_file() else 0
-    return 0

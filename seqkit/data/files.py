@@ -8,8 +8,8 @@ import os
 import shlex
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -30,6 +30,8 @@ _HINTS = {  # where nothing is taken, by the reason for which files are left out
     "not sound": TEXT_HINT,
     "sound": SOUND_HINT,
 }
+Entry = tuple[int, Path, str]
+"""The number of a path of data, from 1, a file at or below it, and its place behind all links."""
 _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
 
 
@@ -37,7 +39,8 @@ _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
 class Choice:
     """What is taken of a folder: what a pattern matches, or else all files of a kind.
 
-    kind: audio goes by the name; text by the content, but for files named .txt; bytes takes all.
+    kind: audio goes by the name; text by the content, but for files named .txt; bytes takes all;
+        auto is one of the first two, as `Search.named` finds.
     pattern: `data.pattern`.
     encoding: of text.
     """
@@ -102,35 +105,22 @@ class Search:
         Raises:
             DataError: a path, or with on_bad_file=error a file below it, cannot be read.
         """
-        seen = set()
-        for number, path in enumerate(paths, 1):
-            folder = is_folder(path)
-            if folder and holds_run(path):
-                told = f"doctor run_dir={path} says how it went"
-                raise DataError(f"{path}: what a training left, no data: {told}")
-            if folder and are_unfinished(path):
-                told = "the command that prepares them goes on with them"
-                raise DataError(f"{path}: shards that are not finished: {told}")
-            for file in self._below(path) if folder else [path]:
-                if len(paths) > 1:
-                    real = os.path.realpath(file)
-                    if real in seen:
-                        self.left_out["given twice"] += 1
-                        continue
-                    seen.add(real)
-                yield number, file
+        return self._chosen(paths, self._all(paths))
 
     def named(self, paths: Sequence[Path]) -> dict[str, Path]:
         """The files in the order of the paths, and of their names; each by a name of its own.
 
         The name is the path within the folder, with / between folders; of several paths, it comes
-        after the path's number, as in 2/chapter.txt.
+        after the path's number, as in 2/chapter.txt. A choice of the kind auto is settled.
 
         Raises:
             DataError: there are none, and as `files` does.
         """
+        found = [*self._all(paths)]
+        if self.choice.kind == "auto":
+            self.choice = replace(self.choice, kind=self._kind_of(paths, found))
         named = {}
-        for number, file in sorted(self.files(paths)):
+        for number, file in sorted(self._chosen(paths, found)):
             path = paths[number - 1]
             name = file.name if file == path else name_in(path, file)
             named[f"{number}/{name}" if len(paths) > 1 else name] = file
@@ -144,39 +134,76 @@ class Search:
     def note(self, taken: int) -> str:
         """What was taken and left, in one line."""
         what = str(self.choice) if taken == 1 else str(self.choice).replace("file", "files")
-        return self._line(f"{taken} {what} taken")
-
-    def added_to(self, notes: Sequence[str], taken: int) -> list[str]:
-        """Notes that end with how many files were read, and in the same line what was left out."""
-        return [*notes[:-1], self._line(notes[-1], " more")] if notes else [self.note(taken)]
-
-    def _line(self, taken: str, more: str = "") -> str:
-        told = [taken, self._left_out().replace(" left out", f"{more} left out", 1)]
+        told = [f"{taken} {what} taken", self._left_out()]
         if self.bad.errors:
-            told.append(f"{len(self.bad.errors)}{more} cannot be read: {self.bad}")
+            told.append(f"{len(self.bad.errors)} cannot be read: {self.bad}")
         return "; ".join(filter(None, told))
 
     def _left_out(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
         return f"{self.left_out.total()} left out: {reasons}" if reasons else ""
 
-    def _below(self, folder: Path) -> Iterator[Path]:
-        """The files to read in a folder, at any depth."""
-        for file in walk(folder, self.bad, self.left_out):
-            name = name_in(folder, file)
-            if not (reason := self.choice.against_name(name)):
-                try:
-                    reason = self._look_at(file, name)
-                except BadFileError as error:
-                    self.bad.leave_out(error)
-                    continue
-                except OSError as error:
-                    self.bad.leave_out(BadFileError.of(file, error))
-                    continue
-            if reason:
-                self.left_out[reason] += 1
-            else:
-                yield file
+    def _all(self, paths: Sequence[Path]) -> Iterator[Entry]:
+        """Everything at the paths, and below those that are folders."""
+        for number, path in enumerate(paths, 1):
+            if not is_folder(path):
+                yield number, path, os.path.realpath(path)
+                continue
+            if holds_run(path):
+                told = f"doctor run_dir={path} says how it went"
+                raise DataError(f"{path}: what a training left, no data: {told}")
+            if are_unfinished(path):
+                told = "the command that prepares them goes on with them"
+                raise DataError(f"{path}: shards that are not finished: {told}")
+            for file, real in walk(path, self.bad, self.left_out):
+                yield number, file, real
+
+    def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
+        """Whether data.kind=auto takes the paths for sound or for text.
+
+        A file that is named or opens as sound is sound, and a folder in which at least half of the
+        files are named so.
+
+        Raises:
+            DataError: one path is sound, and another one is not.
+        """
+        sound = list[bool]()
+        for number, path in enumerate(paths, 1):
+            files = [file for one, file, _ in found if one == number]
+            names = [name_in(path, file) for file in files if file != path]
+            names = [name for name in names if not self.choice.against_name(name)]
+            count = sum(map(is_named_as_sound, names))
+            sound.append(_is_sound(path) if files == [path] else 0 < count >= len(names) - count)
+        if any(sound) and not all(sound):
+            one, other = paths[sound.index(True)], paths[sound.index(False)]
+            raise DataError(f"{one} is sound and {other} is not: a model learns from one of them")
+        return "audio" if all(sound) else "text"
+
+    def _chosen(self, paths: Sequence[Path], found: Iterable[Entry]) -> Iterator[tuple[int, Path]]:
+        """The files that are taken, each once."""
+        seen = set[str]()
+        for number, file, real in found:
+            if file != (path := paths[number - 1]) and not self._takes(file, name_in(path, file)):
+                continue
+            if real in seen:
+                self.left_out["given twice"] += 1
+                continue
+            seen.add(real)
+            yield number, file
+
+    def _takes(self, file: Path, name: str) -> bool:
+        """Whether a file in a folder is taken."""
+        try:
+            reason = self.choice.against_name(name) or self._look_at(file, name)
+        except BadFileError as error:
+            self.bad.leave_out(error)
+            return False
+        except OSError as error:
+            self.bad.leave_out(BadFileError.of(file, error))
+            return False
+        if reason:
+            self.left_out[reason] += 1
+        return not reason
 
     def _look_at(self, file: Path, name: str) -> str:
         """Why a file is left out for what it is. Raises OSError, BadFileError if it cannot be."""
@@ -238,6 +265,12 @@ def first_of(files: Sequence[Path]) -> str:
     """The first three files by name, and how many more there are."""
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
     return ", ".join(map(str, files[:_NAMED])) + more
+
+
+def _is_sound(file: Path) -> bool:
+    """Whether a file is named or opens as sound."""
+    is_text = file.suffix.lower() == ".txt"
+    return is_named_as_sound(file.name) or (not is_text and reader.is_sound(file))
 
 
 def is_named_as_sound(name: str) -> bool:

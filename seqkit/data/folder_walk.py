@@ -17,18 +17,20 @@ _LOCK = ".lock"  # a sweep's folder has it before all else, and keeps it
 _OF_SWEEPS = re.compile(r"\d+\.log|search\.jsonl(\.lock.*)?")
 
 
-def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
+def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[tuple[Path, str]]:
     """Everything below a folder that is no folder, but for what seqkit made and what is hidden.
+
+    With each comes the place of the file itself, whatever links led to it.
 
     Left out are runs, what a sweep writes beside its runs, and shards.
 
-    Links to folders are followed after the folders themselves, but for those that lead back: up,
-    or to what was read already.
+    Links come last, but for those to folders that lead back: up, or to what was read already.
     """
     top = os.path.realpath(folder)
     seen: set[str] = set()
     waiting: list[Path] = [folder]
     links: list[Path] = []
+    linked: list[Path] = []
     while waiting or links:
         place = waiting.pop() if waiting else links.pop(0)
         real = os.path.realpath(place)
@@ -50,8 +52,10 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
             elif not _leads_to_folder(path):
                 if of_sweep and _OF_SWEEPS.fullmatch(entry.name):
                     left_out["written by a sweep"] += 1
+                elif entry.is_symlink():
+                    linked.append(path)
                 else:
-                    yield path
+                    yield path, f"{real}{os.sep}{entry.name}"
             elif holds_run(path):
                 left_out["holding a run"] += 1
             elif is_shards(path) or are_unfinished(path):
@@ -60,6 +64,7 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[Path]:
                 links.append(path)
             else:
                 waiting.append(path)
+    yield from ((path, os.path.realpath(path)) for path in linked)
 
 
 def holds_run(folder: Path) -> bool:

@@ -1,32 +1,41 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, codecs, datasets, file_type, pipes, remote, text_corpus
+from seqkit.data import audio_corpus, codecs, datasets, text_corpus
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
-from seqkit.data.files import Search, check_literal, head
+from seqkit.data.files import Choice, Search, check_literal
 from seqkit.data.meter import Meter
 from seqkit.data.shards import opened
-from seqkit.data.shards.index import read_index
-from seqkit.data.sound import reader
 from seqkit.data.sound.torchaudio_import import torchaudio
+from seqkit.data.text_reading import check_encoding
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 
-_FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
-_LITTLE_SOUND = 1200.0  # seconds, up to which my_sound makes copies
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """The data that a config names.
+
+    located: the paths, or the data set.
+    files: those that are read, by name.
+    search: how they were found; its choice says whether they are read as sound.
+    """
+
+    located: Located
+    files: Mapping[str, Path]
+    search: Search
 
 
 def load_corpus(
@@ -66,16 +75,17 @@ def load_corpus(
             notice(note)
         return corpus
     cache = disk.cache_dir()
-    sound, located = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
-    if codec is not None:
-        _check_readable(located, codec)
+    found = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
+    sound = found.search.choice.kind == "audio"
     if sound and trained is not None:
         audio_corpus.check_gain(data, trained)
     meter = Meter(progress)
     if sound:
         corpus = audio_corpus.load(
             data,
-            located,
+            found.located,
+            found.files,
+            found.search,
             cache=cache,
             catalogue=catalogue,
             codec=codec,
@@ -85,7 +95,9 @@ def load_corpus(
     else:
         corpus = text_corpus.load(
             data,
-            located,
+            found.located,
+            found.files,
+            found.search,
             cache=cache,
             catalogue=catalogue,
             codec=codec,
@@ -100,131 +112,18 @@ def load_corpus(
     return corpus
 
 
-def fitting_recipe(
-    data: DataConfig,
-    *,
-    catalogue: Catalogue,
-    notice: Callable[[str], None],
-    progress: Progress = unseen,
-) -> str:
-    """The recipe for this data where none is given. Arguments and errors are `load_corpus`'s."""
-    if folder := opened.folder_of(data):
-        return _recipe_for_shards(folder)
-    if (data.kind, data.codec) == ("auto", "auto") and _is_mostly_sound(data):
-        data = replace(data, kind="audio")
-    sound, located = find(data, None, catalogue, Folders(disk.cache_dir(), notice, progress))
-    return _recipe_for(located.paths, data.pattern) if sound else _FOR_TEXT
-
-
-def find(
-    data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: Folders
-) -> tuple[bool, Located]:
-    """Whether data is read as sound, and where it is. Errors are those of `load_corpus`."""
+def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: Folders) -> Found:
+    """The data that a config names, for this codec or for a new one. Errors are `load_corpus`'s."""
     kind = _kind(data, codec, catalogue)
     located = _locate(data, catalogue, folders)
-    if kind != "auto":
-        return kind == "audio", located
-    sound = _is_sound(located, data.pattern)
-    mostly = partial(audio_corpus.is_mostly_sound, pattern=data.pattern)
-    if not sound and data.path and all(map(mostly, located.paths)):
-        folders.notice(
-            f"{located} is read as text, and is mostly sound: data.kind=audio reads the sound, "
-            "data.kind=text the text"
-        )
-    return sound, located
+    check_encoding(data.encoding)
+    search = search_of(data, kind)
+    return Found(located, search.named(located.paths), search)
 
 
-def takes(data: DataConfig, folder: Path, name: str) -> bool:
-    """Whether a file in a folder of data is read, by its name: its path in it, with / between."""
-    sound = data.kind == "audio"
-    if data.kind == "auto":
-        sound = audio_corpus.holds_sound(folder, data.pattern)
-    choice = audio_corpus.choice(data) if sound else text_corpus.choice(data, None)
-    return not choice.against_name(name)
-
-
-def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, Any]) -> str | None:
-    """Why data that a checkpoint names by path must not be read; None if it may be.
-
-    A checkpoint may come from anywhere, and name a device or somebody's private files. Only a
-    regular file, or a folder with such files, of the recorded size is read; before that, no more
-    is opened than the beginnings of a folder's files, if these tell which are text. Checkpoints of
-    0.1.0 recorded no size: theirs is never read unasked.
-
-    Args:
-        data: the `data.*` keys in the checkpoint's config.
-        codec: the checkpoint's own.
-        record: what `Corpus.record()` said in the training.
-    """
-    recorded = record.get("bytes")
-    if recorded is None:
-        return f"the checkpoint does not say how large {' and '.join(data.path)} was"
-    if away := next(filter(partial(remote.is_away, data, disk.cache_dir()), data.path), None):
-        key = "data.kind=hf " if data.of_rows else ""
-        return f"{away} is not in the cache, and is fetched only if {key}data.path={away} is given"
-    chosen = audio_corpus.choice(data) if codec.kind == "audio" else text_corpus.choice(data, codec)
-    search = Search(chosen, BadFiles(data.on_bad_file == "skip"))
-    shown, size = " and ".join(data.path), 0
-    try:
-        if folder := opened.folder_of(data):
-            size = read_index(folder)[0].bytes
-        else:
-            for _, file in search.files([*map(Path, data.path)]):
-                size += file.stat().st_size
-                if size > recorded:  # there may be a whole disk below
-                    break
-    except SeqkitError as error:
-        return str(error)
-    except (OSError, ValueError) as error:  # a file that is gone by now, a name with a NUL
-        return f"{shown} cannot be read: {error}"
-    if not size:  # as files that a system makes up when they are read
-        return f"{shown} is empty"
-    if size == recorded:
-        return None
-    verb = "does" if len(data.path) == 1 else "do"
-    return f"{shown} {verb} not have the {recorded} bytes that the checkpoint was trained on"
-
-
-def suggested_recipe(data: DataConfig) -> str:
-    """`fitting_recipe` in words, as far as it can be told without reading `data.path`."""
-    files = [path for path in map(Path, data.path) if path.exists()]
-    if data.of_rows:
-        return f"recipe={_FOR_TEXT}, for text"
-    if folder := opened.folder_of(data):
-        recipe = _recipe_for_shards(folder)
-        return f"recipe={recipe}, for {'text' if recipe == _FOR_TEXT else 'sound'}"
-    if not files or any(map(pipes.is_pipe, data.path)):
-        return "recipe=NAME"
-    if data.kind == "audio" or all(map(audio_corpus.holds_sound, files)):
-        return f"recipe={_recipe_for(files, data.pattern)}, for sound"
-    if data.kind == "auto" and _is_mostly_sound(data):
-        recipe = _recipe_for(files, data.pattern)
-        return f"recipe={recipe}, for the sound, or recipe={_FOR_TEXT}, for the text beside it"
-    return f"recipe={_FOR_TEXT}, for text"
-
-
-def _is_mostly_sound(data: DataConfig) -> bool:
-    """Whether `data.path` names sound, and little beside it, whatever data.kind=auto reads."""
-    return bool(data.path) and all(
-        audio_corpus.holds_sound(path, data.pattern)
-        or audio_corpus.is_mostly_sound(path, data.pattern)
-        for path in map(Path, data.path)
-    )
-
-
-def _recipe_for(paths: Sequence[Path], pattern: str) -> str:
-    """The recipe for sound, by how much of it there is."""
-    seconds = audio_corpus.seconds_of(paths, pattern, _LITTLE_SOUND)
-    return _FOR_LITTLE_SOUND if seconds < _LITTLE_SOUND else _FOR_MUCH_SOUND
-
-
-def _recipe_for_shards(folder: Path) -> str:
-    index, _ = read_index(folder)
-    if index.settings.get("kind") != "audio":
-        return _FOR_TEXT
-    each = ("sample_rate", "channels", "symbols_per_sample")
-    rate = math.prod(index.settings.get(key, 1) for key in each)
-    return _FOR_LITTLE_SOUND if index.symbols < _LITTLE_SOUND * rate else _FOR_MUCH_SOUND
+def search_of(data: DataConfig, kind: str) -> Search:
+    """How the files of a kind (text, bytes, audio or auto) are looked for."""
+    return Search(Choice(kind, data.pattern, data.encoding), BadFiles(data.on_bad_file == "skip"))
 
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
@@ -252,27 +151,6 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
             f"{_WORDS[asked]}: give {fitting}another codec"
         )
     return kind
-
-
-def _check_readable(located: Located, codec: Codec) -> None:
-    """Refuse sound for a checkpoint that reads text, and the other way round: no recipe helps."""
-    for file in (path for path in located.paths if path.is_file()):
-        sound = reader.is_sound(file)
-        if codec.kind == "text" and sound:
-            raise DataError(f"{file} is sound, and this checkpoint reads text")
-        if codec.kind == "audio" and not sound and file_type.is_text(head(file), "utf-8"):
-            raise DataError(f"{file} is text, and this checkpoint reads sound")
-
-
-def _is_sound(located: Located, pattern: str) -> bool:
-    """Whether data of no kind is sound. Raises DataError for text and sound together."""
-    sound = [audio_corpus.holds_sound(path, pattern) for path in located.paths]
-    if any(sound) and not all(sound):
-        raise DataError(
-            f"{located.paths[sound.index(True)]} is sound and "
-            f"{located.paths[sound.index(False)]} is not: a model learns from one of them"
-        )
-    return all(sound)
 
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:

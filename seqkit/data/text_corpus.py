@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.corpus_cache import Source
 from seqkit.data.datasets import Located
-from seqkit.data.files import Choice, Search, head, is_folder
+from seqkit.data.files import Search, head, is_folder
 from seqkit.data.meter import Meter
 from seqkit.data.text_encoder import Texts, pieces_of
 from seqkit.data.text_reading import check_encoding, check_plain, is_text, table_hints
@@ -24,6 +24,8 @@ from seqkit.foundation.plugins import Catalogue
 def load(
     config: DataConfig,
     located: Located,
+    found: Mapping[str, Path],
+    search: Search,
     *,
     cache: Path,
     catalogue: Catalogue,
@@ -41,6 +43,8 @@ def load(
         config: kind, codec, pattern, encoding, on_bad_file, unknown and max_vocabulary are read
             here.
         located: the files and folders, their name, and their own parts.
+        found: the files that are read, by name.
+        search: how they were found.
         cache: the folder for encoded data.
         catalogue: where `config.codec` is looked for.
         codec: encode with this one; by default one that fits the text.
@@ -54,7 +58,7 @@ def load(
     """
     assert codec is None or isinstance(codec, TextCodec)
     trains = codec is None or grow
-    files, search = chosen(config, located, codec)
+    files = readable(config, located, found, search)
     folders = any(map(is_folder, located.paths))
     source = corpus_cache.scan(located, files, cache, meter)
     check(source.sha256)
@@ -83,13 +87,15 @@ def load(
     )
 
 
-def chosen(
-    config: DataConfig, located: Located, codec: Codec | None
-) -> tuple[dict[str, Path], Search]:
-    """The files that are read, by name, and how they were found. Errors are those of `load`."""
+def readable(
+    config: DataConfig, located: Located, found: Mapping[str, Path], search: Search
+) -> dict[str, Path]:
+    """The files that hold something, and nothing but text if that is what is looked for.
+
+    Errors are those of `load`; files that may be left out are noted in `search`.
+    """
     check_encoding(config.encoding)
-    search = Search(choice(config, codec), BadFiles(config.on_bad_file == "skip"))
-    files = search.named(located.paths)
+    files = {**found}
     if search.choice.kind == "text":
         files = _plain(files, config.encoding, search.bad)
     full = {name: file for name, file in files.items() if file.stat().st_size}
@@ -97,7 +103,7 @@ def chosen(
         raise DataError(f"{located}: the text is empty")
     if len(full) < len(files):
         search.left_out["empty"] += len(files) - len(full)
-    return full, search
+    return full
 
 
 def _plain(files: dict[str, Path], encoding: str, bad: BadFiles) -> dict[str, Path]:
@@ -119,12 +125,6 @@ def _plain(files: dict[str, Path], encoding: str, bad: BadFiles) -> dict[str, Pa
     if not kept:
         raise bad.errors[-1]
     return kept
-
-
-def choice(config: DataConfig, codec: Codec | None) -> Choice:
-    """Which files of a folder are read as text, or as bytes."""
-    kind = config.kind if codec is None else codec.kind
-    return Choice("bytes" if kind == "bytes" else "text", config.pattern, config.encoding)
 
 
 def _beside_defaults(config: DataConfig) -> dict[str, Any]:

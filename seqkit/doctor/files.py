@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, text_corpus
-from seqkit.data.bad_files import BadFileError, BadFiles
+from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec
-from seqkit.data.files import Search, blocks
+from seqkit.data.files import blocks
+from seqkit.data.load import search_of
 from seqkit.data.sound.reader import is_sound
 from seqkit.data.text_reading import check_plain, check_text
 
@@ -40,8 +40,7 @@ def found(data: DataConfig, codec: Codec) -> tuple[list[Path], int]:
     Raises:
         DataError: a path cannot be read.
     """
-    chosen = audio_corpus.choice(data) if codec.kind == "audio" else text_corpus.choice(data, codec)
-    search = Search(chosen, BadFiles(data.on_bad_file == "skip"))
+    search = search_of(data, codec.kind)
     files = [*search.named([*map(Path, data.path)]).values()]
     return files, search.left_out.total()
 

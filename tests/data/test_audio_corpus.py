@@ -13,8 +13,9 @@ from seqkit.data import audio_corpus, file_hashes, recordings
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
+from seqkit.data.load import search_of
 from seqkit.data.meter import Meter
-from seqkit.data.sound import Wave, mu_law, reader, resample
+from seqkit.data.sound import Wave, mu_law, resample
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 
@@ -32,9 +33,12 @@ def load(
 ) -> Corpus:
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name, test=test)
+    search = search_of(config, "audio")
+    files = search.named(located.paths)
     return audio_corpus.load(
-        config, located, cache=cache, catalogue=Catalogue(), codec=given, meter=Meter()
-    )
+        config, located, files, search, cache=cache, catalogue=Catalogue(), codec=given,
+        meter=Meter(),
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -109,7 +113,8 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     assert len(corpus.whole.starts) == 4
     assert len(corpus.whole) == 4 * wave.size
     assert corpus.skipped == 2
-    (told,) = corpus.notes
+    told, left_out = corpus.notes
+    assert left_out == "6 files of sound taken; 1 left out: 1 not sound"
     clipped = int((np.abs(4 * wave) > 1).sum())
     for said in (
         "4 of 6 files of sound read",
@@ -117,7 +122,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
         "1 mixed from 2 channels",
         "1 left out (shorter than 20 ms)",
         "1 left out (silent)",
-        f"{clipped} samples over 1 clipped; 1 more left out: 1 not sound",
+        f"{clipped} samples over 1 clipped",
     ):
         assert said in told
     assert load(folder, tmp_path / "cache", sample_rate=RATE).notes == corpus.notes  # cached
@@ -128,9 +133,9 @@ def test_the_first_of_what_is_left_out_are_named(folder: Path, tmp_path: Path) -
         soundfile.write(folder / f"silent_{number}.wav", np.zeros(RATE), RATE)
     soundfile.write(folder / "short.wav", noise(0.01), RATE)
     for _ in range(2):  # the second time from the cache
-        (told,) = load(folder, tmp_path / "cache").notes
-        silent, short = re.search(r"; 5 left out \(silent\): (.*?);", told), folder / "short.wav"
-        assert f"; 1 left out (shorter than 20 ms): {short};" in told
+        told, _ = load(folder, tmp_path / "cache").notes
+        silent, short = re.search(r"; 5 left out \(silent\): ([^;]*)", told), folder / "short.wav"
+        assert f"; 1 left out (shorter than 20 ms): {short}" in told
         assert silent
         assert silent[1].endswith(" and 2 more")
         named = silent[1].removesuffix(" and 2 more").split(", ")
@@ -199,9 +204,9 @@ def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None
         corpus = load(folder, tmp_path / "cache", None, "nan.wav", gain=gain, on_bad_file="skip")
         assert len(corpus.whole) == sum(noise(0.2 + n / 50).size for n in range(12))
         assert (len(corpus.whole.starts), corpus.skipped) == (12, 2)
-        (told,) = corpus.notes
+        told, left_out = corpus.notes
         assert told.startswith("12 of 14 files of sound read; 2 of 14 files cannot be read: ")
-        assert told.endswith("; 1 more left out: 1 not sound")
+        assert left_out == "14 files of sound taken; 1 left out: 1 not sound"
         assert "nan.wav (sample 20000 is not finite (nan))" in corpus.notes[0]
         assert "text.wav (cannot be read as sound" in corpus.notes[0]
 
@@ -238,57 +243,27 @@ def test_channels_that_cancel_are_not_called_silence(tmp_path: Path) -> None:
             load(tmp_path / "anti.wav", tmp_path / "cache", gain=gain)
     assert len(load(tmp_path / "anti.wav", tmp_path / "cache", channel="0").whole) == len(wave)
     soundfile.write(tmp_path / "b.wav", wave, RATE, "FLOAT")
-    (told,) = load(tmp_path, tmp_path / "cache", pattern="*.wav").notes
-    assert f"1 left out (silent{said})" in told
+    notes = load(tmp_path, tmp_path / "cache", pattern="*.wav").notes
+    assert f"1 left out (silent{said})" in notes[0]
 
 
 def test_the_kind_is_told_by_the_content(tmp_path: Path, folder: Path) -> None:
     soundfile.write(tmp_path / "a.data", noise(), RATE, "PCM_16", format="FLAC")
     (tmp_path / "b.wav").write_text("a text named so is still refused as sound")
     (tmp_path / "c.txt").write_text("a text")
-    assert [audio_corpus.holds_sound(tmp_path / name) for name in ("a.data", "b.wav", "c.txt")] == [
-        True, True, False,
+
+    def kind(path: Path) -> str:
+        search = search_of(DataConfig(), "auto")
+        search.named([path])
+        return search.choice.kind
+
+    assert [kind(tmp_path / name) for name in ("a.data", "b.wav", "c.txt")] == [
+        "audio", "audio", "text",
     ]  # fmt: skip
-    assert not audio_corpus.holds_sound(folder)  # there is a text in it
-    (folder / "notes.txt").unlink()
-    assert audio_corpus.holds_sound(folder)
-
-
-def test_nine_tenths_of_the_bytes_make_a_folder_mostly_sound(folder: Path) -> None:
-    assert audio_corpus.is_mostly_sound(folder)
-    assert audio_corpus.is_mostly_sound(folder, "*.wav")
-    assert not audio_corpus.is_mostly_sound(folder, "*.txt")
-    assert not audio_corpus.is_mostly_sound(folder / "c_1.wav")  # no folder
-    recordings = sum(file.stat().st_size for file in folder.rglob("*.wav"))
-    (folder / "notes.txt").write_bytes(b"a" * (recordings // 9))
-    assert audio_corpus.is_mostly_sound(folder)
-    (folder / "text.wav").write_bytes(b"a" * 100)  # none that can be opened
-    assert not audio_corpus.is_mostly_sound(folder)
-
-
-def test_no_more_files_are_opened_than_tell_that_a_folder_is_mostly_sound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(20):
-        soundfile.write(tmp_path / f"{number:02}.wav", noise(), RATE)
-    opened, is_sound = list[Path](), reader.is_sound
-
-    def opening(file: Path) -> bool:
-        opened.append(file)
-        return is_sound(file)
-
-    monkeypatch.setattr(reader, "is_sound", opening)
-    assert audio_corpus.is_mostly_sound(tmp_path)
-    assert len(opened) < 20
-    for number in range(9):
-        (tmp_path / f"{number:02}.wav").write_bytes(b"no sound" * 600)
-    opened.clear()
-    assert not audio_corpus.is_mostly_sound(tmp_path)
-    assert 0 < len(opened) < 10
-    (tmp_path / "notes.txt").write_bytes(b"a" * 20_000)
-    opened.clear()
-    assert not audio_corpus.is_mostly_sound(tmp_path)
-    assert not opened
+    assert kind(folder) == "audio"  # there is a text in it
+    for number in range(12):
+        (folder / f"{number}.md").write_text("a text")
+    assert kind(folder) == "text"
 
 
 def test_a_given_codec_is_kept(tmp_path: Path) -> None:

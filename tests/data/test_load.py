@@ -1,24 +1,18 @@
 """A corpus is found, read as what it is, encoded once."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, file_hashes
+from seqkit.data import file_hashes
 from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
 from seqkit.data.corpus import Corpus
-from seqkit.data.load import (
-    fitting_recipe,
-    load_corpus,
-    recorded_path_problem,
-    suggested_recipe,
-)
+from seqkit.data.load import load_corpus
+from seqkit.data.recorded_paths import recorded_path_problem
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import Symbols
@@ -179,51 +173,6 @@ def test_a_glob_is_a_pattern_of_a_folder(text: Path, monkeypatch: pytest.MonkeyP
         load(Path("*.txt"))
 
 
-def test_a_recipe_is_named_that_fits(text: Path, sound: Path) -> None:
-    for paths, recipe in (([text], "shakespeare"), ([sound], "my_sound"), ([], "NAME")):
-        data = DataConfig(path=[*map(str, paths)])
-        assert suggested_recipe(data).startswith(f"recipe={recipe}")
-    hour = sound / "hour.wav"
-    soundfile.write(hour, np.zeros(1200 * 1000, np.float32), 1000, "PCM_U8")
-    for paths in ([hour], [sound]):
-        data = DataConfig(path=[*map(str, paths)])
-        assert suggested_recipe(data) == "recipe=wav_generation, for sound"
-    assert suggested_recipe(DataConfig(path=["-"])) == "recipe=NAME"
-    assert suggested_recipe(DataConfig(path=["nowhere"])) == "recipe=NAME"
-
-
-def test_a_readme_beside_recordings_leaves_both_recipes_open(sound: Path) -> None:
-    (sound / "README.txt").write_text("three clips\n")
-    data, notices = DataConfig(path=[str(sound)]), list[str]()
-    said = "recipe=my_sound, for the sound, or recipe=shakespeare, for the text beside it"
-    assert suggested_recipe(data) == said
-    found = fitting_recipe(data, catalogue=Catalogue(), notice=notices.append)
-    assert (found, notices) == ("my_sound", [])
-    asked = replace(data, kind="text")
-    assert suggested_recipe(asked) == "recipe=shakespeare, for text"
-    assert fitting_recipe(asked, catalogue=Catalogue(), notice=notices.append) == "shakespeare"
-    corpus = load_corpus(data, catalogue=Catalogue(), notice=notices.append)
-    assert corpus.codec.name == "characters"  # as ever
-    assert notices[0].startswith(f"{sound} is read as text, and is mostly sound: data.kind=audio")
-    notices.clear()
-    load_corpus(asked, catalogue=Catalogue(), notice=notices.append)
-    assert notices == ["1 file of text taken; 3 left out: 3 sound"]
-
-
-def test_whether_a_folder_holds_sound_is_found_once(
-    text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked, holds_sound = list[Path](), audio_corpus.holds_sound
-
-    def asking(path: Path, pattern: str) -> bool:
-        asked.append(path)
-        return holds_sound(path, pattern)
-
-    monkeypatch.setattr(audio_corpus, "holds_sound", asking)
-    load(text.parent)
-    assert asked == [text.parent]
-
-
 def test_a_name_counts_what_is_read(text: Path, sound: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     assert load([text, text, tmp_path / "empty.txt"]).name == "song.txt"
@@ -236,7 +185,7 @@ def test_a_name_counts_what_is_read(text: Path, sound: Path, tmp_path: Path) -> 
 def test_text_and_sound_are_not_learnt_together(text: Path, sound: Path) -> None:
     with pytest.raises(DataError, match=r"clips is sound and .*song\.txt is not"):
         load([text, sound])
-    (sound / "README.md").write_text("three clips\n")
+    (sound / "README.txt").write_text("three clips\n")
     assert load(sound).notes[-1] == "3 files of sound taken; 1 left out: 1 not sound"
 
 

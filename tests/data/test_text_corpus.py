@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import file_hashes, files, text_corpus, text_reading
+from seqkit.data import file_hashes, files, text_reading
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.meter import Meter
 from seqkit.data.shards.prepare import prepare
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
-from tests.data.texts import load
+from tests.data.texts import load, load_located
 
 pytestmark = pytest.mark.faults
 
@@ -75,16 +74,7 @@ def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: 
     path.write_text("abxcX\n")
 
     def given(unknown: str) -> Corpus:
-        located = Located(path, "a")
-        config = DataConfig(unknown=unknown)
-        return text_corpus.load(
-            config,
-            located,
-            cache=tmp_path / "cache",
-            catalogue=Catalogue(),
-            codec=codec,
-            meter=Meter(),
-        )
+        return load(path, tmp_path / "cache", codec, kind="auto", unknown=unknown)
 
     with pytest.raises(DataError, match=r"'x'.*offset 2.*data\.unknown"):
         given("error")
@@ -135,9 +125,7 @@ def parts(tmp_path: Path) -> Path:
 
 def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> None:
     located = Located(parts, "parts", validation="*_valid.txt", test="test/*")
-    corpus = text_corpus.load(
-        DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue(), meter=Meter()
-    )
+    corpus = load_located(located, tmp_path / "cache")
     read = [corpus.codec.decode(part.symbols) for part in corpus.split([0.5, 0.2, 0.3])]
     assert read == ["trainx", "vvw", "test"]
     assert corpus.split([0.5, 0.2, 0.3])[1].starts.tolist() == [0, 2]
@@ -146,9 +134,7 @@ def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> No
 def test_a_part_without_files_is_refused(parts: Path, tmp_path: Path) -> None:
     located = Located(parts, "parts", test="*.tset")
     with pytest.raises(DataError, match=r"no file matches \*\.tset.*parts names .* test part"):
-        text_corpus.load(
-            DataConfig(), located, cache=tmp_path / "cache", catalogue=Catalogue(), meter=Meter()
-        )
+        load_located(located, tmp_path / "cache")
 
 
 def test_the_second_load_reads_neither_text_nor_hash(
@@ -200,13 +186,8 @@ def test_what_is_neither_read_nor_in_a_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some text")
     (tmp_path / "empty.txt").write_text("")
     for name, told in (("a.txt", "given twice"), ("empty.txt", "empty")):
-        corpus = text_corpus.load(
-            DataConfig(kind="text"),
-            Located(tmp_path / "a.txt", "two", others=(tmp_path / name,)),
-            cache=tmp_path / "cache",
-            catalogue=Catalogue(),
-            meter=Meter(),
-        )
+        located = Located(tmp_path / "a.txt", "two", others=(tmp_path / name,))
+        corpus = load_located(located, tmp_path / "cache")
         assert corpus.notes == (f"1 file of text taken; 1 left out: 1 {told}",)
 
 
@@ -222,13 +203,6 @@ def test_who_leaves_bad_files_out_is_not_told_to(tmp_path: Path) -> None:
         (tmp_path / f"{name}.txt").write_bytes(b"\xe9")
     for codec, grow in ((None, False), (Characters("a", 0), True)):
         with pytest.raises(DataError) as refused:
-            text_corpus.load(
-                DataConfig(kind="text", on_bad_file="skip"),
-                Located(tmp_path, "texts"),
-                cache=tmp_path / "cache",
-                catalogue=Catalogue(),
-                codec=codec,
-                grow=grow,
-                meter=Meter(),
-            )
+            located = Located(tmp_path, "texts")
+            load_located(located, tmp_path / "cache", codec, grow=grow, on_bad_file="skip")
         assert "data.on_bad_file" not in str(refused.value)

@@ -7,13 +7,28 @@ from seqkit.data import text_corpus
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
+from seqkit.data.load import search_of
 from seqkit.data.meter import Meter
+from seqkit.data.text_reading import check_encoding
 from seqkit.foundation.plugins import Catalogue
 
 
 def load(path: Path, cache: Path, codec: Codec | None = None, **settings: object) -> Corpus:
+    return load_located(Located(path, path.name), cache, codec, **settings)  # type: ignore[arg-type]
+
+
+def load_located(
+    located: Located,
+    cache: Path,
+    codec: Codec | None = None,
+    *,
+    grow: bool = False,
+    **settings: object,
+) -> Corpus:
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
-    located = Located(path, path.name)
+    check_encoding(config.encoding)
+    search = search_of(config, codec.kind if codec else config.kind)
     return text_corpus.load(
-        config, located, cache=cache, catalogue=Catalogue(), codec=codec, meter=Meter()
-    )
+        config, located, search.named(located.paths), search, cache=cache, catalogue=Catalogue(),
+        codec=codec, grow=grow, meter=Meter(),
+    )  # fmt: skip

@@ -64,15 +64,18 @@ def prepare(
         DeviceError: a process was killed.
     """
     folders = Folders(disk.cache_dir(), notice, progress)
-    sound, located = find(data, None, catalogue, folders)
+    found = find(data, None, catalogue, folders)
+    located, files, search = found.located, found.files, found.search
+    sound = search.choice.kind == "audio"
     for path in located.paths:
         if is_shards(path):
             raise DataError(f"{path} holds shards already: a training reads them as they are")
         if out.resolve().is_relative_to(path.resolve()):
             raise ConfigError(f"out={out} lies in data.path: give a folder outside of it")
-    files, search = (
-        audio_corpus.chosen(data, located) if sound else text_corpus.chosen(data, located, None)
-    )
+    if sound:
+        audio_corpus.check_files(located)
+    else:
+        files = text_corpus.readable(data, located, files, search)
     located = corpus_cache.described(located, files)
     size = sum(stamp_of(file)[0] for file in files.values())
     source = Source(located, files, {}, size, out, Meter(progress))
@@ -178,10 +181,7 @@ def _index(
         citation=located.citation,
     )
     if len(names) > 1 or search.left_out or search.bad.errors:
-        if isinstance(found, Recordings):
-            notes = search.added_to(notes, total)
-        else:
-            notes.append(search.note(total))
+        notes.append(search.note(total))
     return index, notes
 
 
