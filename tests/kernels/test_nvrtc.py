@@ -30,7 +30,7 @@ def test_a_kernel_of_a_text_and_a_file_runs(tmp_path: Path) -> None:
 
 def test_code_that_does_not_compile_is_named() -> None:
     with pytest.raises(DeviceError, match=r"NVRTC cannot compile .*add\.cu"):
-        Kernel("add", sources=[STRUCT + "!"], constants={}, device=torch.device("cuda", 0))
+        Kernel("add", sources=[STRUCT + ADD + "!"], constants={}, device=torch.device("cuda", 0))
 
 
 def test_blocks_run_in_clusters() -> None:
