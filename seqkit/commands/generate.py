@@ -41,7 +41,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     config = with_seed(as_trained(config, saved), drawn.append)
     medium = medium_of(saved.codec, saved.newline, config.sample.rate)
     length = medium.length(config.length, config.seconds)
-    prompt = medium.read_prompt(prompt_of(config), console.notice, console.progress)
+    prompt = medium.read_prompt(prompt_of(config), console.notice)
     files = outputs.free_files(config)
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
     if to_stdout:

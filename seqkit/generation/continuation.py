@@ -5,12 +5,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from seqkit.data.codecs import Codec
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.footprint import require_streams
-from seqkit.generation.medium import medium_of
 from seqkit.generation.reading import read
 from seqkit.generation.request import Request
 from seqkit.model.char_rnn import CharRNN
@@ -65,8 +64,14 @@ def continue_prompt(
         notice(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
         )
-    listen, blocks = medium_of(codec).watch, draw(engine, request)
-    return listen(blocks, redraw=redraw, prompt=prompt, retry=request.retry, notice=notice)
+    blocks = draw(engine, request)
+    if not isinstance(codec, Quantiser):
+        return blocks
+    if request.retry:
+        blocks = sound_faults.redraw_trouble(
+            blocks, redraw, codec=codec, retry=request.retry, notice=notice
+        )
+    return sound_faults.report(blocks, codec, prompt, notice)
 
 
 def feed_prompt(

@@ -1,7 +1,7 @@
 """Text or sound: the one place that asks which.
 
 A medium knows what the symbols of a codec are to a person: how long a sample is by default, how a
-prompt is read, what is watched, and where the result goes.
+prompt is read, and where the result goes.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,8 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from seqkit.data.codecs import Codec
-from seqkit.foundation.console import Progress, unseen
-from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound
-from seqkit.generation.sound_faults import Redraw
 from seqkit.generation.text import Text
 from seqkit.symbols import Symbols
 
@@ -54,25 +51,11 @@ class Medium(Protocol):
         """What symbols (N,) stand for: str, bytes, or a wave, float32 (N,) or (N, 2) in stereo."""
         ...
 
-    def read_prompt(
-        self, prompt: Prompt, notice: Callable[[str], None], progress: Progress = unseen
-    ) -> Symbols:
+    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
         """The symbols (N,) of a prompt, N = 0 without one. Raises ConfigError, DataError.
 
-        What was left out, replaced or clipped for it is told, and shown how far a stream was read.
+        What was left out, replaced or clipped for it is told.
         """
-        ...
-
-    def watch(
-        self,
-        blocks: Blocks,
-        *,
-        redraw: Redraw,
-        prompt: Symbols,
-        retry: int,
-        notice: Callable[[str], None],
-    ) -> Blocks:
-        """Hand on blocks (N, S), and do something about those that went wrong."""
         ...
 
     def check_files(self, files: list[Path], symbols: int) -> None:

@@ -9,10 +9,7 @@ import numpy.typing as npt
 
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import Frames, Wave, reader, resample, writer
-from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation import sound_faults
-from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
 from seqkit.symbols import Symbols
 
@@ -56,21 +53,17 @@ class Sound:
             wave = np.asarray(content)
         except (TypeError, ValueError, RuntimeError):  # no array, or a tensor on a GPU
             wave = np.asarray(None)
-        if wave.dtype.kind not in "biufc":
-            given = type(content).__name__
-        elif wave.ndim != 1 and not (channels > 1 and wave.shape[1:] == (channels,)):
-            given = f"an array of shape {wave.shape}"
-        elif wave.dtype.kind != "f":
-            given = f"samples of {wave.dtype}"
-        else:
-            with np.errstate(over="ignore"):  # told below
+        shaped = wave.ndim == 1 or (channels > 1 and wave.shape[1:] == (channels,))
+        if wave.dtype.kind == "f" and shaped:
+            with np.errstate(over="ignore"):  # what overflows is refused
                 wave = wave.astype(np.float32)
-            finite = np.isfinite(np.atleast_2d(wave.T)).all(axis=0)
-            if finite.all():
+            if np.isfinite(wave).all():
                 return self._encode(name, wave, notice)
-            given = f"a wave whose sample {finite.argmin()} is not finite"
         shapes = "(N,)" if channels == 1 else f"(N,) or (N, {channels})"
-        raise ConfigError(f"{name}: expected a wave {shapes} of finite floats, got {given}")
+        raise ConfigError(
+            f"{name}: expected a wave {shapes} of finite floats, "
+            f"got {type(content).__name__} with {wave.dtype} of {wave.shape}"
+        )
 
     def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:
         """See Medium."""
@@ -81,9 +74,7 @@ class Sound:
         read = self._codec.reader()
         return read if self._codec.channels > 1 else lambda symbols: read(symbols)[:, 0]
 
-    def read_prompt(
-        self, prompt: Prompt, notice: Callable[[str], None], progress: Progress = unseen
-    ) -> Symbols:
+    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
         """See Medium.
 
         Raises:
@@ -107,22 +98,6 @@ class Sound:
             largest = f"the largest is {size.max():.3g}"
             notice(f"{name}: clipped {clipped} samples over 1{gain}; {largest}")
         return self._codec.encode(wave)
-
-    def watch(
-        self,
-        blocks: Blocks,
-        *,
-        redraw: sound_faults.Redraw,
-        prompt: Symbols,
-        retry: int,
-        notice: Callable[[str], None],
-    ) -> Blocks:
-        """See Medium: trouble is reported, and redrawn up to `retry` times."""
-        if retry:
-            blocks = sound_faults.redraw_trouble(
-                blocks, redraw, codec=self._codec, retry=retry, notice=notice
-            )
-        return sound_faults.report(blocks, self._codec, prompt, notice)
 
     def check_files(self, files: list[Path], symbols: int) -> None:
         """See Medium. Raises ConfigError for what is not written so, or too small a WAV."""

@@ -10,42 +10,16 @@ import numpy.typing as npt
 
 from seqkit.data import pipes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
-from seqkit.data.meter import Meter
-from seqkit.data.sound import reader, writer
+from seqkit.data.sound import writer
 from seqkit.foundation import disk
-from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.stdout import to_bytes
-from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Prompt
-from seqkit.generation.sound_faults import Redraw
 from seqkit.symbols import Symbols
 
 _LENGTH = 500  # symbols, by default
 _NAMED = 10  # characters in a message
-
-
-def _hint(character: str) -> str:
-    """What to do about a character of a prompt that has no symbol."""
-    if character == "\r":
-        return "; sample.unknown=skip leaves the CR of Windows' line ends out"
-    if character == "\ufeff":
-        return (
-            "; it is a byte order mark: save the prompt without one, or sample.unknown=skip leaves "
-            "it out"
-        )
-    return "; see sample.unknown=skip or sample.unknown=nearest"
-
-
-def _from_stream(place: str, progress: Progress) -> bytes:
-    """All that comes from a stream. Raises DataError."""
-    meter, parts = Meter(progress), list[bytes]()
-    with meter.shown("reading the prompt", 0):
-        for block in pipes.blocks(place):
-            parts.append(block)
-            meter.add(len(block))
-    return b"".join(parts)
 
 
 class Text:
@@ -92,34 +66,20 @@ class Text:
         if self._newline == "lf" and isinstance(content, str):
             content = content.replace("\r\n", "\n").replace("\r", "\n")
         try:
-            symbols = self._codec.encode(content)
-            if self._expects_cr(content):
-                notice(
-                    f"{name}: the lines end in LF alone, and the model learned CR, too: lines that "
-                    "end in CR and LF, as on Windows, may suit it better"
-                )
-            return symbols
+            return self._codec.encode(content)
         except UnknownSymbolError as error:
             if unknown == "error" and "\udc80" <= error.character <= "\udcff":
                 # Python's stand-in for a byte of the command line (surrogateescape)
                 byte = ord(error.character) - 0xDC00
                 raise ConfigError(f"{name}: not UTF-8: byte 0x{byte:02x} is in it") from error
             if unknown == "error":
-                hint = _hint(error.character) if name == "prompt" else ""
-                raise ConfigError(f"{name}: {error}: the model never saw it{hint}") from error
+                hint = "; see sample.unknown=skip or sample.unknown=nearest"
+                told = f"{name}: {error}: the model never saw it"
+                raise ConfigError(told + hint if name == "prompt" else told) from error
         assert isinstance(content, str)  # no byte is unknown
         done = "left out" if unknown == "skip" else "replaced by the nearest one"
         notice(f"{name}: the model never saw {self._unknown_in(content)}: {done}")
         return self._codec.encode(content, unknown)
-
-    def _expects_cr(self, content: str | bytes) -> bool:
-        """Whether a text has none of the CRs that the model learned at the ends of lines."""
-        if not isinstance(content, str) or "\n" not in content or "\r" in content:
-            return False
-        try:
-            return bool(self._codec.encode("\r\n").size)
-        except UnknownSymbolError:
-            return False
 
     def _unknown_in(self, content: str) -> str:
         """Which characters have no symbol, and how often each occurs."""
@@ -132,9 +92,7 @@ class Text:
         more = f" and {len(found) - _NAMED} others" if len(found) > _NAMED else ""
         return f"{', '.join(found[:_NAMED])}{more}"
 
-    def read_prompt(
-        self, prompt: Prompt, notice: Callable[[str], None], progress: Progress = unseen
-    ) -> Symbols:
+    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
         """See Medium.
 
         Raises:
@@ -145,17 +103,17 @@ class Text:
             raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
         content: str | bytes = prompt.text or ""
         if prompt.file is not None:
-            content = self._read(prompt.file, progress)
+            content = self._read(prompt.file)
             if not content:
                 notice(f"prompt_file={prompt.file} is empty: nothing is continued")
         elif self._codec.kind == "bytes":
             content = to_bytes(prompt.text or "")
         return self._encode("prompt", content, prompt.unknown, notice)
 
-    def _read(self, path: Path, progress: Progress) -> str | bytes:
+    def _read(self, path: Path) -> str | bytes:
         try:
             if pipes.is_pipe(str(path)):
-                content = _from_stream(str(path), progress)
+                content = b"".join(pipes.blocks(str(path)))
             elif path.exists() and not path.is_file():
                 raise DataError(f"prompt_file={path}: cannot be read: it is no file")
             else:
@@ -165,26 +123,10 @@ class Text:
             reason = disk.describe(error)
             raise DataError(f"prompt_file={path}: cannot be read: {reason}") from error
         except UnicodeDecodeError as error:
-            if path.is_file() and reader.is_sound(path):
-                raise DataError(
-                    f"prompt_file={path} is sound, and this checkpoint writes text"
-                ) from error
             raise DataError(
                 f"prompt_file={path}: byte {error.start} is not utf-8, in which prompts are read, "
                 "whatever data.encoding was: save the prompt as UTF-8"
             ) from error
-
-    def watch(
-        self,
-        blocks: Blocks,
-        *,
-        redraw: Redraw,
-        prompt: Symbols,
-        retry: int,
-        notice: Callable[[str], None],
-    ) -> Blocks:
-        """See Medium. Text is taken as it comes."""
-        return blocks
 
     def check_files(self, files: list[Path], symbols: int) -> None:
         """See Medium. Raises ConfigError for a name that is one of sound."""
