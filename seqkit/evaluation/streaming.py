@@ -3,11 +3,11 @@
 A step of one lane takes about as long as a step of eight. So each document is cut into pieces, and
 every piece but the first is warmed up on the symbols before it. A network forgets where it began,
 so that a piece starts from the state in which the one before it ended. That is checked: a piece of
-which it is not true is run again from that very state. Networks of text forget, some of sound do
-not: a trial at the beginning shows whether to cut at all.
+which it is not true is run again from that very state.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +28,13 @@ _PIECE = 4 * CHUNK  # symbols of a piece, at least
 _NEAR = 1e-3  # between two h, and between two c in relation to their size
 
 
+class _States(NamedTuple):
+    """By the row of a table: the state where what counts begins, and where it ends."""
+
+    assumed: dict[int, State]
+    final: dict[int, State]
+
+
 def evaluate(
     model: CharRNN,
     part: Part,
@@ -41,30 +48,14 @@ def evaluate(
 
     The arguments are those of `scoring.evaluate`.
     """
-    size = ranks.place.size
-    documents = protocols.streaming(part)
-    if not ranks.shared(lambda: may_cut(model, part, start, precision, size)):
-        return scoring.evaluate(
-            model,
-            part,
-            start=start,
-            segments=documents,
-            precision=precision,
-            watch=watch,
-            ranks=ranks,
-        )
     tally = Tally(part)
-
-    def take(chunk: Chunk) -> None:
-        tally.add(*chunk.counted_nats())
-        watch(min(tally.counted * size, len(part)))
-
-    reading = _Reading(model, part, pieces(documents, size), start, precision)
-    reading.read(take, {}, ranks)
+    table = pieces(protocols.streaming(part), ranks.place.size)
+    reading = _Reading(model, part, table, start, precision)
+    states = reading.read(lambda chunk: tally.add(*chunk.counted_nats()), watch=watch, ranks=ranks)
     tally.add_up(ranks)
 
     def mended() -> Score:
-        reading.mend(take, tally.take_back)
+        reading.mend(states, lambda chunk: tally.add(*chunk.counted_nats()), tally.take_back)
         return tally.score()
 
     return ranks.shared(mended)  # one piece after the other: there is nothing to share out
@@ -76,14 +67,13 @@ def run(
     table: Integers,
     *,
     start: int,
-    precision: str,
     take: Callable[[Chunk], object],
     begin_state: State | None = None,
 ) -> State | None:
     """Run a table made by `pieces`, each of which goes on where the one before ended.
 
     Args:
-        model: as in `scoring.evaluate`; so are part, start and precision.
+        model: as in `scoring.evaluate`; so are part and start.
         table: the segments, in the order of the part.
         take: given every chunk, in no order that means anything; those of a piece that began from
             a wrong state come once more.
@@ -92,75 +82,77 @@ def run(
     Returns:
         The state (L, 1, H) at the end of the last segment, on the host, if a chunk ended there.
     """
-    reading = _Reading(model, part, table, start, precision)
-    reading.read(take, {} if begin_state is None else {0: begin_state})
-    return reading.mend(take)
+    reading = _Reading(model, part, table, start, "fp32")
+    states = reading.read(take, begin_state)
+    reading.mend(states, take)
+    return states.final.get(len(table) - 1)
 
 
-class _Reading:
-    """Runs the pieces of a table, and again those that began from a wrong state."""
+class _Reading(NamedTuple):
+    """What is run: the pieces of a table."""
 
-    def __init__(
-        self, model: CharRNN, part: Part, table: Integers, start: int, precision: str
-    ) -> None:
-        """The arguments are those of `run`."""
-        self._model, self._part, self._table = model, part, table
-        self._start, self._precision = start, precision
-        self._assumed: dict[int, State] = {}  # by the row of the table: where what counts begins
-        self._final: dict[int, State] = {}  # and where it ends
+    model: CharRNN
+    part: Part
+    table: Integers
+    start: int
+    precision: str
 
     @torch.inference_mode()
     def read(
         self,
         take: Callable[[Chunk], object],
-        begin_states: Mapping[int, State],
+        begin_state: State | None = None,
+        watch: Callable[[int], None] = lambda done: None,
         ranks: Ranks = ALONE,
-    ) -> None:
+    ) -> _States:
         """Run all pieces, in every process its share; `take` is given the chunks of this one."""
-        _, begin, end = self._table.T
+        warm, begin, end = self.table.T
+        follows = warm < begin
+        begins = np.where(follows, begin, -1)
+        ends = np.where(np.append(follows[1:], True), end, -1)
+        assumed, final = dict[int, State](), dict[int, State]()
         for chunk in scoring.shared_chunks(
-            self._model,
-            self._part,
-            start=self._start,
-            segments=self._table,
-            precision=self._precision,
-            begin_states=begin_states,
+            self.model,
+            self.part,
+            start=self.start,
+            segments=self.table,
+            precision=self.precision,
+            begin_states={} if begin_state is None else {0: begin_state},
+            watch=watch,
             ranks=ranks,
         ):
             take(chunk)
-            self._assumed |= _states_at(chunk, begin)
-            self._final |= _states_at(chunk, end)
-        self._assumed, self._final = ranks.merged(self._assumed), ranks.merged(self._final)
+            assumed |= _states_at(chunk, begins)
+            final |= _states_at(chunk, ends)
+        return _States(ranks.merged(assumed), ranks.merged(final))
 
     @torch.inference_mode()
     def mend(
         self,
+        states: _States,
         take: Callable[[Chunk], object],
         take_back: Callable[[int, int], object] = lambda begin, end: None,
-    ) -> State | None:
+    ) -> None:
         """Run those again that began from a wrong state, now from the right one.
 
         `take_back` is told the places of such a piece, from the first to before the last, before
-        `take` is given its chunks. Returns the state at the end of the table, as `run` does.
+        `take` is given its chunks.
         """
-        warm, begin, end = self._table.T
-        for row in np.flatnonzero(warm < begin).tolist():  # in the order of the text
-            before = self._final[row - 1]
-            if _near(self._assumed[row], before):
+        for row in sorted(states.assumed):  # in the order of the text
+            before, (_, begin, end) = states.final[row - 1], self.table[row]
+            if _near(states.assumed[row], before):
                 continue
-            take_back(begin[row], end[row])
-            again = np.array([[begin[row], begin[row], end[row]]])
+            take_back(int(begin), int(end))
             for chunk in scoring.chunks(
-                self._model,
-                self._part,
-                start=self._start,
-                segments=again,
-                precision=self._precision,
+                self.model,
+                self.part,
+                start=self.start,
+                segments=np.array([[begin, begin, end]]),
+                precision=self.precision,
                 begin_states={0: before},
             ):
                 take(chunk)
-                self._final[row] = _on_host(*chunk.state)
-        return self._final.get(len(self._table) - 1)
+                states.final[row] = _on_host(*chunk.state)
 
 
 def pieces(documents: Integers, processes: int = 1) -> Integers:
@@ -182,26 +174,6 @@ def pieces(documents: Integers, processes: int = 1) -> Integers:
             )
         )
     return np.concatenate(rows)
-
-
-def may_cut(
-    model: CharRNN, part: Part, start: int, precision: str = "fp32", processes: int = 1
-) -> bool:
-    """Whether documents of a part are better cut: they are few and long, and the network forgets.
-
-    It is tried on the longest document, whether a piece that is warmed up comes to the state that
-    it should.
-    """
-    documents = protocols.streaming(part)
-    if len(pieces(documents, processes)) == len(documents):
-        return False
-    first = int(documents[np.argmax(documents[:, 2] - documents[:, 0]), 0])
-    middle = first + CHUNK
-    trial = np.array([[first, first, middle + CHUNK], [middle, middle, middle + CHUNK]])
-    states: dict[int, State] = {}
-    for chunk in scoring.chunks(model, part, start=start, segments=trial, precision=precision):
-        states |= _states_at(chunk, trial[:, 2])
-    return _near(states[1], states[0])
 
 
 def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:

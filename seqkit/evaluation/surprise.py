@@ -99,7 +99,6 @@ def stretches(
         soon: whether the first stretch is to be short, since somebody waits for it.
     """
     network = model.network(dtype=torch.float32)
-    cut = streaming.may_cut(model, part, start)
     documents = protocols.streaming(part)
     state: State | None = None
     for begin, end in _places(part, CHUNK if soon else _STRETCH):
@@ -107,9 +106,8 @@ def stretches(
         table = table.clip(begin, end)
         found = _Found(network, begin, end, wanted, watch)
         state = streaming.run(
-            *(model, part, streaming.pieces(table) if cut else table),
+            *(model, part, streaming.pieces(table)),
             start=start,
-            precision="fp32",
             take=found.take,
             begin_state=state if begin not in part.starts else None,
         )

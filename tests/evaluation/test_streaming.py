@@ -66,7 +66,6 @@ def test_the_score_is_that_of_the_whole_stream(
     model, part = network(forget_bias), part_of(11 * CHUNK + 7, 5 * CHUNK)
     watched: list[int] = []
     whole = scoring.evaluate(model, part, start=START, segments=protocols.streaming(part))
-    monkeypatch.setattr(streaming, "may_cut", lambda *given: True)  # so that pieces are made
     counted = count_repeats(monkeypatch)
     score = streaming.evaluate(model, part, start=START, watch=watched.append)
     assert score.symbols == whole.symbols == len(part)
@@ -87,20 +86,3 @@ def count_repeats(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
     monkeypatch.setattr(scoring, "chunks", noting)
     return lambda: len(states)
-
-
-@pytest.mark.parametrize(("forget_bias", "cut"), [(1.0, True), (40.0, False)])
-def test_a_trial_shows_whether_to_cut(
-    forget_bias: float, cut: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, part = network(forget_bias), part_of(3, 9 * CHUNK)
-    tables: list[int] = []
-    chunks = scoring.chunks
-
-    def noting(*given: Any, **named: Any) -> Iterator[scoring.Chunk]:
-        tables.append(len(named["segments"]))
-        return chunks(*given, **named)
-
-    monkeypatch.setattr(scoring, "chunks", noting)
-    streaming.evaluate(model, part, start=START)
-    assert tables == ([2, 4] if cut else [2, 2])

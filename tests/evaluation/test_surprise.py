@@ -6,7 +6,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
-from seqkit.evaluation import protocols, scoring, streaming, surprise
+from seqkit.evaluation import protocols, scoring, surprise
 from seqkit.evaluation.scoring import CHUNK
 from seqkit.evaluation.surprise import Cell, Wanted, stretches
 from seqkit.model.char_rnn import CharRNN
@@ -32,7 +32,6 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.thorough(keep=4)
 @pytest.mark.usefixtures("small_stretches")
 @pytest.mark.parametrize("soon", [True, False])
-@pytest.mark.parametrize("cut", [True, pytest.param(False, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     "lengths",
     [
@@ -45,10 +44,7 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=str,
 )
-def test_stretches_add_up_to_the_stream(
-    lengths: tuple[int, ...], cut: bool, soon: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streaming, "may_cut", lambda *given: cut)
+def test_stretches_add_up_to_the_stream(lengths: tuple[int, ...], soon: bool) -> None:
     model, part, watched = network(), part_of(*lengths), list[int]()
     expected = np.zeros(len(part), np.float32)
     segments = protocols.streaming(part)
