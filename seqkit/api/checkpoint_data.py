@@ -36,7 +36,7 @@ def asked_for(
     corpus = corpus_asked_for(config, saved, catalogue, notice, progress)
     if config.data.path:
         return corpus.whole, corpus
-    _, validation, test = corpus.split(_recorded_config(saved).split)
+    _, validation, test = corpus.split(recorded(saved).split)
     part = validation if config.part == "validation" else test
     if not len(part):
         raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
@@ -45,7 +45,7 @@ def asked_for(
 
 def as_trained(part: Part, corpus: Corpus, saved: Checkpoint) -> Part:
     """A part of a checkpoint's own data as its training validated on it: without silence."""
-    return training_data.heard(part, corpus, _recorded_config(saved))
+    return training_data.heard(part, corpus, recorded(saved))
 
 
 def corpus_asked_for(
@@ -91,7 +91,7 @@ def _own_corpus(
     Raises:
         DataError: the data is not found, or is another.
     """
-    data = remote.kept(_recorded_config(saved), disk.cache_dir())
+    data = remote.kept(recorded(saved), disk.cache_dir())
     if data.path:
         problem = recorded_path_problem(data, saved.codec, saved.data)
     else:
@@ -122,7 +122,7 @@ def _unknown_dataset(name: str, config: Mapping[str, Any]) -> str:
     return f"data.dataset={name} was not found: install the package that it is from, or give {hint}"
 
 
-def _recorded_config(saved: Checkpoint) -> DataConfig:
+def recorded(saved: Checkpoint) -> DataConfig:
     """The data keys of a training; those of another version of seqkit are passed over."""
     known = {item.name for item in dataclasses.fields(DataConfig)}
     try:

@@ -1,5 +1,6 @@
 """`score`: how surprising a model finds every symbol, as lines of JSON or as a page."""
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,21 +11,25 @@ from seqkit.api import checkpoint_data
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.commands.score_cells import SEARCH, cell_of, search
-from seqkit.commands.score_page import Names, Scored, ScoredSound, ScoredText, contents_of
 from seqkit.config import Config
 from seqkit.data.codecs import Codec, Quantiser
-from seqkit.data.corpus import Part
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.shards import opened
+from seqkit.doctor import files
 from seqkit.evaluation import scoring
 from seqkit.evaluation.surprise import Stretch, Wanted, stretches
 from seqkit.foundation import device, stdout
 from seqkit.foundation.console import Console, unseen
+from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
 from seqkit.model.activations import quantity
 from seqkit.model.char_rnn import CharRNN
+from seqkit.report.surprise_of_sound import SurpriseOfSound
+from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import find_checkpoint
 
-_ALTERNATIVES = 5  # that the page of a text shows
 _TOLD = 5  # places on stderr
 _LINES = 1 << 14  # that are written at once
 
@@ -58,8 +63,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             wanted = Wanted(codec.size, _alternatives(codec, out), cell)
             lines = None if _is_page(out) else write
             read = stdout.check_reader if out is None else lambda: None
-            scored = _score(model, codec, part, wanted, lines, read, console)
-            places = scored.places()[:_TOLD]
+            documents = _documents(config, saved, corpus)
+            scored = _score(model, codec, part, documents, wanted, lines, read, console)
+            places = scored.places(_TOLD)
             if _is_page(out):
                 write(scored.page(names))
     for place in places:
@@ -74,22 +80,37 @@ def _again(config: Config, names: Names) -> tuple[str, ...]:
     return "score", f"checkpoint={names.model}", *data
 
 
+def _documents(config: Config, saved: Checkpoint, corpus: Corpus) -> list[str]:
+    """The files that the documents are of; none where that is not known."""
+    data = saved.as_read(config.data) if config.data.path else checkpoint_data.recorded(saved)
+    if not data.path or opened.folder_of(data):
+        return []
+    with contextlib.suppress(DataError, OSError):
+        paths, _ = files.found(data, saved.codec)
+        names = [str(path) for path in paths if path.stat().st_size]
+        return names if len(names) == len(corpus.whole.starts) else []
+    return []
+
+
 def _score(
     model: CharRNN,
     codec: Codec,
     part: Part,
+    documents: Sequence[str],
     wanted: Wanted,
     write: Write | None,
     check_reader: Callable[[], None],
     console: Console,
-) -> Scored:
+) -> SurpriseOfText | SurpriseOfSound:
     """Score all symbols; their lines go to `write`, as long as `check_reader` raises nothing."""
-    scored: Scored
+    scored: SurpriseOfText | SurpriseOfSound
     if isinstance(codec, Quantiser):
-        scored, shown = ScoredSound(part, codec), [str(level) for level in range(codec.size)]
+        scored = SurpriseOfSound(part, codec, documents)
+        shown = [str(level) for level in range(codec.size)]
     else:
         contents = contents_of(codec)
-        scored, shown = ScoredText(part, contents), [_as_json(content) for content in contents]
+        scored = SurpriseOfText(part, contents, documents)
+        shown = [_as_json(content) for content in contents]
     # Lines that run through a terminal leave no room for a bar.
     progress = unseen if write and Product().terminal else console.progress
     with progress("score", len(part), unit="symbols") as bar:
@@ -147,4 +168,4 @@ def _is_page(out: Path | None) -> bool:
 
 def _alternatives(codec: Codec, out: Path | None) -> int:
     """How many other symbols are told of: those of a text, on its page."""
-    return _ALTERNATIVES if _is_page(out) and not isinstance(codec, Quantiser) else 0
+    return ALTERNATIVES if _is_page(out) and not isinstance(codec, Quantiser) else 0

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from seqkit.commands.score_page import Names, contents_of, text_of
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Part
@@ -19,6 +18,7 @@ from seqkit.foundation.escaping import visible
 from seqkit.model.activations import quantity
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import template
+from seqkit.report.surprise_of_text import Names, contents_of, text_of
 from seqkit.symbols import Floats
 
 SEARCH = "search"

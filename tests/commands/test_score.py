@@ -106,6 +106,14 @@ def test_places_in_the_validation_part_are_those_in_the_file(run: Run, trained: 
     assert found
 
 
+def test_places_of_several_files_have_their_names(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "a.txt").write_text(SENTENCE * 5)
+    (tmp_path / "d" / "b.txt").write_text(SENTENCE * 3 + SENTENCE.replace("mainly", "mailny"))
+    _, notices = score(run, f"checkpoint={trained}", f"data.path={tmp_path / 'd'}")
+    assert f"most surprising: {tmp_path / 'd' / 'b.txt'}, line 4, column " in notices
+
+
 def test_the_most_surprising_places_have_line_and_column(
     run: Run, trained: Path, tmp_path: Path
 ) -> None:

@@ -1,0 +1,185 @@
+"""How surprising a text is: its most surprising places, and a page that colours each symbol.
+
+The colour is that of the surprise, or of one cell's activation.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from seqkit.data import codecs
+from seqkit.data.codecs import TextCodec
+from seqkit.data.corpus import Part
+from seqkit.evaluation.peaks import Peak, Peaks
+from seqkit.evaluation.positions import position
+from seqkit.evaluation.surprise import Stretch
+from seqkit.foundation.escaping import visible
+from seqkit.report import template
+from seqkit.symbols import Symbols
+
+BEGINNING = 20_000
+"""Symbols of a text that its page shows from the first on."""
+ALTERNATIVES = 5
+"""Symbols that the page shows beside each: those that were expected most."""
+_PLACES = 20  # on the page
+_AROUND = 60  # symbols before and after a surprising one
+_NEAR = 15  # those that a notice shows
+_HOTTEST = 9  # bits, rounded down, from which on a symbol has the hottest colour
+_STEPS = 5  # of the colours of an activation, on either side of 0
+_NAMES = {" ": "space", "\n": "newline", "\t": "tab"}
+
+
+class Names(NamedTuple):
+    """What heads a page: the data, the checkpoint, and the cell that gives the colours, if any."""
+
+    data: str
+    model: str
+    cell: str
+
+
+class _Passage(NamedTuple):
+    """Symbols (n,) in a row and what a model made of them; `mark` is the index of one of them."""
+
+    symbols: Symbols
+    found: Stretch
+    mark: int = -1
+
+
+class _Shown(NamedTuple):
+    """A symbol on the page: its text, its CSS classes and what is told about it."""
+
+    text: str
+    classes: str
+    told: str
+
+
+def contents_of(codec: TextCodec) -> list[str | bytes]:
+    """What each symbol of a codec stands for."""
+    with codecs.failures(type(codec), "decode"):
+        return [codec.decode([symbol]) for symbol in range(codec.size)]
+
+
+def name_of(documents: Sequence[str], number: int) -> str:
+    """What the document of a number, from 1, is called."""
+    return documents[number - 1] if documents else f"document {number}"
+
+
+def text_of(content: str | bytes) -> str:
+    """What a symbol stands for as text; a byte that is no ASCII as \\xe9."""
+    return content if isinstance(content, str) else content.decode("ascii", "backslashreplace")
+
+
+class SurpriseOfText:
+    """Takes the stretches of a text in order; keeps its beginning and its surprising places."""
+
+    def __init__(
+        self, part: Part, contents: Sequence[str | bytes], documents: Sequence[str]
+    ) -> None:
+        """`contents` says what each symbol stands for.
+
+        `documents` names those of the corpus, as far as they have names.
+        """
+        self._part, self._documents = part, documents
+        self._texts = [text_of(content) for content in contents]
+        self._newlines = np.array([text.count("\n") for text in self._texts], np.int64)
+        self._peaks = Peaks[_Passage](_PLACES, 2 * _AROUND)
+        self._nats = 0.0
+        self._begin: _Passage | None = None
+
+    def add(self, stretch: Stretch) -> None:
+        """Take the next stretch."""
+        if self._begin is None:
+            self._begin = self._passage(stretch, 0, min(BEGINNING, stretch.end))
+
+        def keep(place: int) -> _Passage:
+            starts = self._part.starts
+            document = int(starts[np.searchsorted(starts, place, side="right") - 1])
+            begin = max(document, stretch.begin, place - _AROUND)
+            end = min(place + _AROUND + 1, stretch.end)
+            return self._passage(stretch, begin, end)._replace(mark=place - begin)
+
+        self._peaks.add(stretch.begin, stretch.nats, keep)
+        self._nats += float(stretch.nats.sum(dtype=np.float64))
+
+    def places(self, most: int) -> list[str]:
+        """So many of the most surprising places in words, the most surprising first."""
+        return [self._in_words(peak) for peak in self._peaks.highest[:most]]
+
+    def page(self, names: Names) -> bytes:
+        """The page, after the last stretch: one file that loads nothing."""
+        assert self._begin is not None
+        nats = self._nats / len(self._part)
+        values = {
+            "name": visible(names.data),
+            "model": visible(names.model),
+            "cell": names.cell,
+            "symbols": len(self._part),
+            "bits": f"{nats / math.log(2):.3f}",
+            "nats": f"{nats:.3f}",
+            "hottest": _HOTTEST,
+            "steps": _STEPS,
+            "begin": [*self._shown(self._begin)],
+            "places": [
+                (
+                    visible(self._where(peak.place)),
+                    f"{peak.value / math.log(2):.1f}",
+                    [*self._shown(peak.kept)],
+                )
+                for peak in self._peaks.highest
+            ],
+        }
+        return template.render("surprise_of_text.html", values)
+
+    def _passage(self, stretch: Stretch, begin: int, end: int) -> _Passage:
+        return _Passage(np.array(self._part.symbols[begin:end]), stretch.cut(begin, end))
+
+    def _where(self, place: int) -> str:
+        document, line, column = position(self._part, self._newlines, place)
+        there = f"line {line}, column {column}"
+        if self._part.documents == 1:
+            return there
+        return f"{name_of(self._documents, document)}, {there}"
+
+    def _in_words(self, peak: Peak[_Passage]) -> str:
+        passage = peak.kept
+        shown = [visible(self._texts[symbol]) for symbol in passage.symbols.tolist()]
+        begin = max(passage.mark - _NEAR, 0)
+        before, after = shown[begin : passage.mark], shown[passage.mark + 1 :][:_NEAR]
+        text = f"{''.join(before)}[{shown[passage.mark]}]{''.join(after)}".replace("\n", "\u21b5")
+        return f"{visible(self._where(peak.place))}: {peak.value / math.log(2):.1f} bits: {text}"
+
+    def _shown(self, passage: _Passage) -> Iterator[_Shown]:
+        for index, symbol in enumerate(passage.symbols.tolist()):
+            marked = " mark" if index == passage.mark else ""
+            text = visible(self._texts[symbol])
+            end = "\u21b5\n" if text == "\n" else text
+            told = self._told(symbol, passage.found, index)
+            yield _Shown(end, _colour(passage.found, index) + marked, told)
+
+    def _told(self, symbol: int, found: Stretch, index: int) -> str:
+        """The surprise of a symbol, and what was expected in its place."""
+        nats = float(found.nats[index])
+        told = f"{self._name(symbol)}: {nats / math.log(2):.1f} bits, {_percent(math.exp(-nats))}"
+        if len(found.activations):
+            told += f"; the cell: {found.activations[index]:+.2f}"
+        expected = zip(found.likeliest[index].tolist(), found.chances[index].tolist(), strict=True)
+        alternatives = [f"{self._name(other)} {_percent(p)}" for other, p in expected]
+        return f"{told}\nexpected: {'   '.join(alternatives)}"
+
+    def _name(self, symbol: int) -> str:
+        text = self._texts[symbol]
+        return _NAMES.get(text, visible(text))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share >= 0.0005 else "under 0.1 %"
+
+
+def _colour(found: Stretch, index: int) -> str:
+    """The CSS class of a symbol, by the cell's activation if there is one, else by its surprise."""
+    if not len(found.activations):
+        return f"s{min(int(found.nats[index] / math.log(2)), _HOTTEST)}"
+    step = max(-_STEPS, min(round(_STEPS * float(found.activations[index])), _STEPS))
+    return f"{'n' if step < 0 else 'p'}{abs(step)}"

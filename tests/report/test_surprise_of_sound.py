@@ -1,0 +1,37 @@
+"""What is kept of a long recording, and where its places are."""
+
+import numpy as np
+
+from seqkit.data.codecs import MuLaw
+from seqkit.data.corpus import Part
+from seqkit.evaluation.surprise import Stretch
+from seqkit.report.surprise_of_sound import SurpriseOfSound
+from seqkit.report.surprise_of_text import Names
+
+
+def test_of_a_long_sound_only_the_excerpts_are_kept() -> None:
+    rng = np.random.default_rng(1)
+    symbols = rng.integers(0, 256, 100_000).astype(np.uint8)
+    scored = SurpriseOfSound(Part.of(symbols), MuLaw(256, 1000, 1.0), [])
+    none = np.zeros((len(symbols), 0))
+    nats = rng.exponential(1, len(symbols))
+    scored.add(Stretch(0, nats, none.astype(np.int64), none, np.zeros(0)))
+    waves = [peak.kept.wave for peak in scored._peaks.highest]
+    assert len(waves) == 8
+    assert all(wave.base is None and len(wave) <= 1000 for wave in waves)
+
+
+def test_places_are_on_the_axis_of_the_curve() -> None:
+    """A validation part begins in the middle of a recording, and so does its curve."""
+    codec, click = MuLaw(256, 1000, 1.0), 3000
+    nats = np.ones(5000)
+    nats[click : click + 50] = 9
+    none = np.zeros((len(nats), 0))
+    stretch = Stretch(0, nats, none.astype(np.int64), none, np.zeros(0))
+    symbols, before = np.zeros(5000, np.uint8), np.zeros(20_000, np.uint8)
+    cut = SurpriseOfSound(Part(symbols, np.array([0]), before=before), codec, [])
+    two = SurpriseOfSound(Part(symbols, np.array([0, 1000])), codec, ["a.wav", "b.wav"])
+    for scored, place in ((cut, "at 23.00 s: "), (two, "at 3.00 s (b.wav, 2.00 s): ")):
+        scored.add(stretch)
+        assert scored.places(1)[0].startswith(place)
+    assert ">23<" in cut.page(Names("a.wav", "run", "")).decode()
