@@ -16,18 +16,14 @@ import copy
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
-from seqkit.model import cells, fused
+from seqkit.model import cells
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import plainest_kernel
 from seqkit.model.network import Network, State
-from seqkit.model.padding import TENSOR_CORE, round_up
-
-_NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
 
 
 class CharRNN(nn.Module):
@@ -117,35 +113,16 @@ class CharRNN(nn.Module):
         def cast(values: Tensor) -> Tensor:
             return values.to(dtype or own)
 
-        layers = [LayerWeights(*map(cast, cells.weights_of(layer))) for layer in self.layers]
-        head_weight, head_bias = cast(self.head.weight), cast(self.head.bias)
-        cuda = self.head.weight.is_cuda
-        packed = dtype is not None or (cuda and kernel == "stacked")
-        if packed and cuda and (missing := round_up(len(head_bias), TENSOR_CORE) - len(head_bias)):
-            head_weight = F.pad(head_weight, (0, 0, 0, missing))
-            head_bias = F.pad(head_bias, (0, missing), value=_NEVER)
-        failed = None
-        if packed and kernel == "persistent":
-            failed = torch.zeros(1, dtype=torch.int32, device=head_bias.device)
-            w = layers[0].w
-            if missing := -w.shape[1] % TENSOR_CORE:
-                layers[0] = layers[0]._replace(w=F.pad(w, (0, missing)))
-        elif packed and kernel != "unrolled":
-            cell = self.config.cell
-            if kernel == "stacked":
-                layers = fused.pack(layers, cell, False)
-            else:
-                separators = separators and cell == "lstm"
-                layers = [fused.pack([layer], cell, separators)[0] for layer in layers]
-        return Network(
+        network = Network(
             config=self.config,
             kernel=kernel,
             embedding=None if self.embedding is None else cast(self.embedding.weight),
-            layers=tuple(layers),
-            head_weight=head_weight,
-            head_bias=head_bias,
-            failed=failed,
+            layers=tuple(LayerWeights(*map(cast, cells.weights_of(own))) for own in self.layers),
+            head_weight=cast(self.head.weight),
+            head_bias=cast(self.head.bias),
         )
+        packs = dtype is not None or (kernel == "stacked" and self.head.weight.is_cuda)
+        return network.packed(separators) if packs else network
 
     @torch.no_grad()
     def leaves(self, *, dtype: torch.dtype, kernel: str, separators: bool) -> Network:
@@ -163,24 +140,7 @@ class CharRNN(nn.Module):
         masks: Tensor | None = None,
         resets: Tensor | None = None,
     ) -> tuple[Tensor, State]:
-        """Run T steps with the parameters as they are: see `Network`.
-
-        Raises:
-            ConfigError: an argument of another type, or, on a CPU, a symbol that is none of V. A
-                check on a GPU would have to wait for it.
-        """
-        check_type("symbols", symbols, Tensor)
-        check_type("state", state, State)
-        check_type("masks", masks, Tensor | None)
-        check_type("resets", resets, Tensor | None)
-        if symbols.dtype != torch.int64:
-            raise ConfigError(f"symbols: expected torch.int64, got {symbols.dtype}")
-        size = self.config.vocabulary_size
-        if symbols.device.type == "cpu" and symbols.numel():
-            least, most = (int(value) for value in symbols.aminmax())
-            if least < 0 or most >= size:
-                outside = least if least < 0 else most
-                raise ConfigError(f"symbols: {outside} is none of the network's {size}")
+        """Run T steps with the parameters as they are: see `Network`."""
         return self.network()(symbols, state, masks, resets)
 
 

@@ -10,8 +10,10 @@ from seqkit.config import ModelConfig
 from seqkit.kernels.side_stream import Beside
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
+from seqkit.model.padding import TENSOR_CORE
 from seqkit.model.persistent.layer import persistent_layer
 
+_NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
 _FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
 
 
@@ -72,6 +74,29 @@ class Network(NamedTuple):
         embedding = [] if self.embedding is None else [self.embedding]
         return [*embedding, *layers, self.head_weight, self.head_bias]
 
+    def packed(self, separators: bool) -> "Network":
+        """The same network, its weights laid out as its kernel wants them; differentiable.
+
+        `separators`: whether resets will be given.
+        """
+        layers, cell, device = list(self.layers), self.config.cell, self.head_weight.device
+        if self.kernel == "stacked":
+            layers = fused.pack(layers, cell, False)
+        elif self.kernel == "layerwise":
+            marked = separators and cell == "lstm"
+            layers = [fused.pack([layer], cell, marked)[0] for layer in layers]
+        elif self.kernel == "persistent":
+            layers[0] = layers[0]._replace(w=_padded(layers[0].w, 1))
+        weight, bias = self.head_weight, self.head_bias
+        if device.type == "cuda":
+            weight, bias = _padded(weight, 0), _padded(bias, 0, _NEVER)
+        failed = None
+        if self.kernel == "persistent":
+            failed = torch.zeros(1, dtype=torch.int32, device=device)
+        return self._replace(
+            layers=tuple(layers), head_weight=weight, head_bias=bias, failed=failed
+        )
+
     def with_tensors(self, tensors: list[Tensor]) -> "Network":
         """The same network with other tensors, given in the order of `tensors()`."""
         *rest, head_weight, head_bias = tensors
@@ -110,11 +135,19 @@ class Network(NamedTuple):
         Raises:
             ValueError: a tensor has another shape, dtype or device than expected.
         """
+        trace = self.traced(symbols, state, masks, resets, input_mask)
+        return trace.logits, trace.after
+
+    def traced(
+        self,
+        symbols: Tensor,
+        state: State,
+        masks: Tensor | None = None,
+        resets: Tensor | None = None,
+        input_mask: Tensor | None = None,
+    ) -> Trace:
+        """Run T steps as a call does, and keep every layer's outputs; of a stack only the top's."""
         self._check(symbols, state, masks, resets)
-        if self.kernel == "stacked" and (masks is not None or resets is not None):
-            raise ValueError("one call of the whole stack takes neither masks nor resets")
-        if self.kernel == "stacked" and self.config.skip_connections:
-            raise ValueError("one call of the whole stack gives the top layer's outputs alone")
         dtype = self.head_weight.dtype
         x = self.inputs(symbols, resets)
         if input_mask is not None:
@@ -122,19 +155,12 @@ class Network(NamedTuple):
         h, c = state.h.to(dtype), state.c.to(dtype)
         if self.kernel == "stacked":
             x, h, c = fused.fused_stack(self.config.cell, self.layers, x, h, c)
+            outputs = [x]
         else:
             outputs, h, c = self._layer_by_layer(x, h, c, masks, resets)
-            x = self._summed(outputs)
+        # The head reads the top layer's outputs, or the sum of all.
+        x = sum(outputs[1:], outputs[0]) if self.config.skip_connections else outputs[-1]
         logits = F.linear(x, self.head_weight, self.head_bias)
-        return logits, State(h.to(state.h.dtype), c.to(state.c.dtype))
-
-    def traced(self, symbols: Tensor, state: State) -> Trace:
-        """Run T steps as a call does, and keep every layer's outputs; not with kernel=stacked."""
-        self._check(symbols, state, None, None)
-        dtype = self.head_weight.dtype
-        given = (self.inputs(symbols, None), state.h.to(dtype), state.c.to(dtype))
-        outputs, h, c = self._layer_by_layer(*given, None, None)
-        logits = F.linear(self._summed(outputs), self.head_weight, self.head_bias)
         after = State(h.to(state.h.dtype), c.to(state.c.dtype))
         return Trace(symbols, state, outputs, logits, after)
 
@@ -178,38 +204,32 @@ class Network(NamedTuple):
             last_c.append(out.c)
         return seen, torch.stack(last_h), torch.stack(last_c)
 
-    def _summed(self, outputs: list[Tensor]) -> Tensor:
-        """What the head reads (T, B, H): the top layer's outputs, or the sum of all."""
-        return sum(outputs[1:], outputs[0]) if self.config.skip_connections else outputs[-1]
-
     def _check(
         self, symbols: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
     ) -> None:
-        """Raise ValueError with what was expected and what was given, in the letters T B H L."""
+        """Raise ValueError with the shape and device that were expected, and those given."""
         if symbols.dim() != 2 or not symbols.numel():
-            raise ValueError(f"symbols: expected (T, B), both at least 1, got {_shape(symbols)}")
-        expected = (self.config.num_layers, symbols.shape[1], self.config.hidden_size)
-        like = self.head_weight
-        for name, values in zip("hc", state, strict=True):
-            if values.shape != expected:
-                raise ValueError(
-                    f"state {name}: expected (L, B, H) = {expected}, got {_shape(values)}"
-                )
-            if values.dtype not in (like.dtype, torch.float32):
-                raise ValueError(f"state {name}: expected {like.dtype}, got {values.dtype}")
-            if values.device != like.device:
-                raise ValueError(f"state {name}: expected on {like.device}, got {values.device}")
-        if masks is not None and masks.shape != expected:
-            raise ValueError(f"masks: expected (L, B, H) = {expected}, got {_shape(masks)}")
-        for name, given in (("symbols", symbols), ("masks", masks), ("resets", resets)):
-            if given is not None and given.device != like.device:
-                raise ValueError(f"{name}: expected on {like.device}, got {given.device}")
-        if resets is not None and (resets.shape != symbols.shape or resets.dtype != torch.bool):
-            raise ValueError(
-                f"resets: expected bool of (T, B) = {_shape(symbols)}, "
-                f"got {resets.dtype} of {_shape(resets)}"
-            )
+            raise ValueError(f"symbols: expected (T, B), both at least 1, got {_place(symbols)}")
+        if self.kernel == "stacked" and (masks is not None or resets is not None):
+            raise ValueError("one call of the whole stack takes neither masks nor resets")
+        if self.kernel == "stacked" and self.config.skip_connections:
+            raise ValueError("one call of the whole stack gives the top layer's outputs alone")
+        device = self.head_weight.device
+        layers = torch.Size((self.config.num_layers, symbols.shape[1], self.config.hidden_size))
+        wanted = {"symbols": (symbols, symbols.shape), "resets": (resets, symbols.shape)}
+        wanted |= {"state h": (state.h, layers), "state c": (state.c, layers)}
+        for name, (values, shape) in (wanted | {"masks": (masks, layers)}).items():
+            if values is not None and (values.shape != shape or values.device != device):
+                expected = f"{tuple(shape)} on {device}"
+                raise ValueError(f"{name}: expected {expected}, got {_place(values)}")
 
 
-def _shape(values: Tensor) -> tuple[int, ...]:
-    return tuple(values.shape)
+def _padded(values: Tensor, side: int, filling: float = 0.0) -> Tensor:
+    """A matrix or vector whose side of this number is whole tiles long; itself where it is."""
+    missing = -values.shape[side] % TENSOR_CORE
+    sides = [0, 0] * (values.dim() - 1 - side) + [0, missing]
+    return F.pad(values, sides, value=filling) if missing else values
+
+
+def _place(values: Tensor) -> str:
+    return f"{tuple(values.shape)} on {values.device}"

@@ -1,14 +1,11 @@
 """The model computes its equations: against a loop in NumPy, and against numeric gradients."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.foundation.errors import ConfigError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
@@ -175,13 +172,14 @@ def test_a_cell_clip_reaches_the_unrolled_cells() -> None:
     [
         ({"symbols": torch.zeros(0, B, dtype=torch.int64)}, r"symbols: expected \(T, B\)"),
         ({"symbols": torch.zeros(T, dtype=torch.int64)}, r"\(T, B\).*got \(5,\)"),
-        ({"h": torch.zeros(L, B + 1, H)}, r"state h: expected \(L, B, H\) = \(2, 3, 4\)"),
-        ({"c": torch.zeros(L, B, H).half()}, r"state c: expected torch.float64, got torch.float16"),
-        ({"h": torch.zeros(L, B, H, device="meta").double()}, r"state h: expected on cpu"),
-        ({"resets": torch.zeros(B, T).bool()}, r"resets: expected bool of \(T, B\) = \(5, 3\)"),
-        ({"masks": torch.ones(B, H)}, r"masks: expected \(L, B, H\) = \(2, 3, 4\)"),
-        ({"resets": torch.zeros(T, B, device="meta").bool()}, r"resets: expected on cpu"),
-        ({"resets": torch.zeros(T, B)}, r"resets: expected bool .* got torch.float32"),
+        ({"h": torch.zeros(L, B + 1, H)}, r"state h: expected \(2, 3, 4\) on cpu, got \(2, 4, 4\)"),
+        (
+            {"h": torch.zeros(L, B, H, device="meta")},
+            r"state h: expected .* on cpu, got .* on meta",
+        ),
+        ({"resets": torch.zeros(B, T).bool()}, r"resets: expected \(5, 3\)"),
+        ({"masks": torch.ones(B, H)}, r"masks: expected \(2, 3, 4\)"),
+        ({"resets": torch.zeros(T, B, device="meta").bool()}, r"resets: expected .* on cpu"),
     ],
 )
 def test_a_wrong_tensor_is_named_with_what_was_expected(
@@ -193,23 +191,6 @@ def test_a_wrong_tensor_is_named_with_what_was_expected(
         model()(
             given["symbols"], State(given["h"], given["c"]), given.get("masks"), given.get("resets")
         )
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"symbols": [[1, 2, 3]]}, "symbols=.*: expected Tensor, got list"),
-        ({"symbols": torch.zeros(T, B)}, "symbols: expected torch.int64, got torch.float32"),
-        ({"symbols": torch.full((T, B), V)}, "symbols: 7 is none of the network's 7"),
-        ({"symbols": torch.full((T, B), -1)}, "symbols: -1 is none"),
-        ({"state": None}, "state=None: expected State"),
-        ({"masks": 5}, "masks=5: expected"),
-    ],
-)
-def test_what_is_no_tensor_of_symbols_is_named(given: dict[str, Any], said: str) -> None:
-    symbols, state = inputs()
-    with pytest.raises(ConfigError, match=said):
-        model()(**{"symbols": symbols, "state": state, **given})
 
 
 def test_targets_below_zero_do_not_count() -> None:
