@@ -25,6 +25,7 @@ from seqkit.runs.checkpoint import Checkpoint
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
 _MUCH = 2_000_000  # symbols of a validation part, which may take minutes on a CPU
 _TIMES = 4.0  # as many as are learnt before it: a validation takes more time than that
+_PATIENCE_OF_A_SAMPLE = 2  # validations: the recipe is for a text many times as long
 _UNEVEN = 0.5  # of the share for validation; what differs by more is told
 
 
@@ -91,8 +92,18 @@ def read(
         progress=progress,
         check=check,
     )
+    if saved is not None and saved.data.get("stands_in"):
+        corpus = dataclasses.replace(corpus, stand_in=Path(config.data.path[0]))
     if corpus.stand_in:  # the run goes on with it when the data set can be had, too
         config.data.path = [str(corpus.stand_in)]
+        if not config.train.patience:
+            config.train.patience = _PATIENCE_OF_A_SAMPLE
+            if saved is None:
+                notice(
+                    "the sample is small: the training ends after "
+                    f"{_PATIENCE_OF_A_SAMPLE} validations in a row without improvement "
+                    f"(train.patience={_PATIENCE_OF_A_SAMPLE})"
+                )
     if fine_tuned:
         origin = fine_tuning.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
     if saved is None:

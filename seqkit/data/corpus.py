@@ -113,7 +113,9 @@ class Corpus:
 
     def record(self) -> dict[str, Any]:
         """What a checkpoint keeps of its data."""
-        record = {"name": self.name, "sha256": self.sha256, "bytes": self.bytes}
+        record: dict[str, Any] = {"name": self.name, "sha256": self.sha256, "bytes": self.bytes}
+        if self.stand_in:
+            record["stands_in"] = True
         credit = {"licence": self.licence, "citation": self.citation}
         return record | {key: value for key, value in credit.items() if value}
 

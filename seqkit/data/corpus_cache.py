@@ -141,12 +141,7 @@ def find_codec(
         with contextlib.suppress(ValueError, ConfigError):  # of a plug-in that changed
             return codecs.from_spec(spec, catalogue)
     codec = derive()
-    with codecs.failures(type(codec), "to_spec"):
-        spec = json.loads(json.dumps(codec.to_spec()))  # as it is read again
-    if not 0 <= codec.start < codec.size:
-        raise DataError(
-            f"the codec {codec.name}: its start, {codec.start}, is none of its {codec.size} symbols"
-        )
+    spec = codecs.spec_of(codec)
     source.check_unchanged()
     checked_json.write(memory, spec)
     return codec

@@ -6,19 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, codecs, datasets, text_corpus
+from seqkit.data import audio_corpus, codecs, datasets, file_type, text_corpus
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
-from seqkit.data.files import Choice, Search, check_literal
+from seqkit.data.files import Choice, Search, check_literal, head
 from seqkit.data.meter import Meter
 from seqkit.data.shards import opened
+from seqkit.data.sound import reader
 from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.data.text_reading import check_encoding
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
@@ -76,6 +77,8 @@ def load_corpus(
         return corpus
     cache = disk.cache_dir()
     found = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
+    if codec is not None:
+        _check_readable(found.located, codec)
     sound = found.search.choice.kind == "audio"
     if sound and trained is not None:
         audio_corpus.check_gain(data, trained)
@@ -151,6 +154,16 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
             f"{_WORDS[asked]}: give {fitting}another codec"
         )
     return kind
+
+
+def _check_readable(located: Located, codec: Codec) -> None:
+    """Refuse sound for a checkpoint that reads text, and the other way round: no recipe helps."""
+    for file in (path for path in located.paths if path.is_file()):
+        sound = reader.is_sound(file)
+        if codec.kind == "text" and sound:
+            raise DataError(f"{file} is sound, and this checkpoint reads text")
+        if codec.kind == "audio" and not sound and file_type.is_text(head(file), "utf-8"):
+            raise DataError(f"{file} is text, and this checkpoint reads sound")
 
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:

@@ -90,8 +90,12 @@ def blocks(place: str) -> Iterator[bytes]:
 
 
 def _begun(place: str) -> tuple[int, bytes]:
-    """A handle of its own for a stream, and the first bytes of it. Raises OSError."""
+    """A handle of its own for a stream, and the first bytes of it. Raises DataError, OSError."""
     handle = os.dup(0) if place in _STDIN else os.open(place, os.O_RDONLY)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero has no end
+        os.close(handle)
+        raise DataError("stdin is a terminal or a device: write to it through a pipe")
     return handle, os.read(handle, _BLOCK)
 
 

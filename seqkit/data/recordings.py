@@ -279,10 +279,10 @@ class Recordings:
                 return str(self.bad.errors[0])
             return f"none of {count} files of sound can be read: {self.bad.errors[0]}"
         why = ", ".join(f"{len(files)} {what}" for what, files in self.left_out.items())
-        silence = "" if why else f"silence{self._cancelled(first)}"
+        why = why or f"silent{self._cancelled(first)}"
         return (
-            f"{first}: nothing is left of the sound: {why or silence}: a recording needs at "
-            f"least {_SHORTEST * 1000:g} ms that are not silent"
+            f"{first}: no sound to learn from ({why}): give a recording in which at least "
+            f"{_SHORTEST * 1000:g} ms can be heard"
         )
 
     def notes(self, documents: int) -> Iterator[str]:

@@ -192,7 +192,7 @@ def test_an_empty_folder_silence_and_a_recipe_that_wants_more(run: Run, tmp_path
     assert run("doctor", f"data.path={tmp_path / 'empty'}").code == 3
     soundfile.write(tmp_path / "silence.wav", np.zeros(80_000), 8000)
     silent = run("doctor", f"data.path={tmp_path / 'silence.wav'}")
-    assert (silent.code, "nothing is left of the sound" in silent.err) == (3, True)
+    assert (silent.code, "no sound to learn from (silent)" in silent.err) == (3, True)
     soundfile.write(tmp_path / "short.wav", NOISE[:200], 8000)
     short = run("doctor", "recipe=wav_generation", f"data.path={tmp_path / 'short.wav'}")
     assert short.code == 3

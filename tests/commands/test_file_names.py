@@ -144,7 +144,8 @@ def test_no_command_writes_over_another_run(
 @pytest.mark.parametrize(
     ("out", "keys", "allowed"),
     [
-        ("doctor.json", {}, True),  # among recordings
+        ("doctor.json", {}, False),
+        ("doctor.json", {"kind": "audio"}, True),
         ("deep/doctor.json", {"kind": "audio"}, True),
         ("made.wav", {}, False),
         (".made.wav", {}, True),

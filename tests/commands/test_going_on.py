@@ -362,12 +362,14 @@ def test_a_run_keeps_to_the_sample_that_stood_in_for_its_data_set(
 ) -> None:
     done = run(*words, "resume=auto", "train.max_steps=3")
     assert "words cannot be downloaded" in done.err
+    assert "without improvement (train.patience=2)" in done.err
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "words.txt").write_text("Ξ" * 900)
     monkeypatch.setenv("SEQKIT_DATA_DIR", str(tmp_path / "kept"))
     for number, line in enumerate((words, words[-1:], [words[-1], "plugins=my_words"])):
         more = run(*line, "resume=auto", f"train.max_steps={4 + number}")
         assert more.code == 0, more.err
+        assert saved(tmp_path / "a").config["train"]["patience"] == 2
     scored = run("evaluate", f"checkpoint={tmp_path / 'a'}", "device=cpu")
     assert scored.code == 0, scored.err
     # Nor does a sample take the place of the data set that a run began with.

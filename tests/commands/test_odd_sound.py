@@ -33,7 +33,7 @@ def eight_channels() -> npt.NDArray[np.float64]:
     ("samples", "rate", "code", "told"),
     [
         (tone(1, 44100), 44100, 0, "the sound is short, 1.0 s: 10 s is the least"),
-        (np.zeros(80_000), 8000, 3, "a recording needs at least 20 ms that are not silent"),
+        (np.zeros(80_000), 8000, 3, "give a recording in which at least 20 ms can be heard"),
         (np.full(80_000, 0.4), 8000, 0, "a constant, 0.4: there is nothing to learn from it"),
         (np.sin(2 * np.pi * 440 * np.arange(96_000) / 8000), 8000, 0, "finished: 1 step in"),
         (np.sign(np.sin(0.1 + 0.3 * np.arange(96_000))), 8000, 0, "finished: 1 step in"),

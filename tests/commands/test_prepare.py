@@ -73,7 +73,7 @@ def test_all_keys_that_a_recipe_sets_otherwise_are_named_at_once(run: Run, tmp_p
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "were made with data.sample_rate=16000 data.gain=none: give those" in refused.err
     refused = run(shards)
-    assert (refused.code, "give recipe=my_sound, for sound" in refused.err) == (2, True)
+    assert (refused.code, "give recipe=my_sound;" in refused.err) == (2, True)
 
 
 def test_a_stream_is_prepared(run: Run, tmp_path: Path) -> None:

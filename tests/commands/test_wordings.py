@@ -91,7 +91,7 @@ def test_a_checkpoint_of_text_refuses_sound_without_naming_a_recipe(
 def test_silence_and_a_device_are_refused_in_words(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", 0 * NOISE, 8000)
     silent = run("recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}")
-    assert silent.err.endswith("a recording needs at least 20 ms that are not silent\n")
+    assert silent.err.endswith("give a recording in which at least 20 ms can be heard\n")
     with Path("/dev/zero").open("rb") as zeros:
         device = subprocess.run(
             [python(), "-m", "seqkit", *TINY, "data.path=-"],
@@ -102,7 +102,7 @@ def test_silence_and_a_device_are_refused_in_words(run: Run, tmp_path: Path) -> 
             check=False,
         )
     assert device.returncode == 3
-    assert b"stdin is a device, such as /dev/zero, and not data" in device.stderr
+    assert b"stdin is a terminal or a device: write to it" in device.stderr
 
 
 def test_keys_of_the_data_are_told_of_those_that_they_concern(

@@ -230,7 +230,7 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
             with pytest.raises(DataError, match=said) as caught:
                 load(tmp_path / name, tmp_path / "cache", on_bad_file=skip)
             assert name in str(caught.value)
-    with pytest.raises(DataError, match="silence"):
+    with pytest.raises(DataError, match="silent"):
         load(tmp_path / "silent.wav", tmp_path / "cache", gain="rms")
 
 
@@ -238,8 +238,8 @@ def test_channels_that_cancel_are_not_called_silence(tmp_path: Path) -> None:
     wave = noise()
     soundfile.write(tmp_path / "anti.wav", np.stack([wave, -wave], 1), RATE, "FLOAT")
     said = ", since its channels cancel: data.channel=0 reads one of them"
-    for gain, silent in (("none", "1 silent"), ("peak", "silence")):
-        with pytest.raises(DataError, match=f"nothing is left of the sound: {silent}{said}"):
+    for gain, silent in (("none", "1 silent"), ("peak", "silent")):
+        with pytest.raises(DataError, match=rf"no sound to learn from \({silent}{said}\)"):
             load(tmp_path / "anti.wav", tmp_path / "cache", gain=gain)
     assert len(load(tmp_path / "anti.wav", tmp_path / "cache", channel="0").whole) == len(wave)
     soundfile.write(tmp_path / "b.wav", wave, RATE, "FLOAT")

@@ -114,3 +114,11 @@ def test_a_handle_that_is_not_open_is_said(tmp_path: Path) -> None:
     with stdin_from(handle), pytest.raises(DataError, match="stdin: cannot be read: bad file"):
         settle("-", tmp_path / "cache")
     os.close(handle)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_is_no_data(device: str, tmp_path: Path) -> None:
+    handle = os.open(device, os.O_RDONLY)
+    with stdin_from(handle), pytest.raises(DataError, match="stdin is a terminal or a device"):
+        settle("-", tmp_path / "cache")
+    os.close(handle)

@@ -7,6 +7,7 @@ training as in generation. `to_spec()` is a JSON object from which `from_spec` r
 
 import contextlib
 import hashlib
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -33,6 +34,7 @@ __all__ = [
     "fingerprint",
     "frame_of",
     "from_spec",
+    "spec_of",
 ]
 
 Codec = TextCodec | Quantiser
@@ -63,6 +65,17 @@ def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:
         raise
     except Exception as error:  # of a plug-in
         raise ValueError(f"codec {name}: {type(error).__name__}: {error}") from error
+
+
+def spec_of(codec: Codec) -> dict[str, Any]:
+    """The spec of a codec that was just made. Raises DataError where it or its start is faulty."""
+    with failures(type(codec), "to_spec"):
+        spec: dict[str, Any] = json.loads(json.dumps(codec.to_spec()))  # as it is read again
+    if not 0 <= codec.start < codec.size:
+        raise DataError(
+            f"the codec {codec.name}: its start, {codec.start}, is none of its {codec.size} symbols"
+        )
+    return spec
 
 
 def frame_of(codec: Codec) -> int:

@@ -4,13 +4,12 @@ The strings follow Karplus and Strong ("Digital synthesis of plucked-string and 
 1983): a burst of noise goes round a delay line and is smoothed a little at every turn.
 """
 
-import io
-import wave
 from pathlib import Path
 
 import numpy as np
 
 from seqkit.data.datasets import Folders, Located
+from seqkit.data.sound.writer import whole_wav
 from seqkit.foundation import disk
 from seqkit.foundation.randomness import uniforms
 from seqkit.symbols import Floats
@@ -30,6 +29,10 @@ _STEPS = (-2, -1, -1, 1, 1, 2)  # along the scale, from note to note
 
 def locate(folders: Folders) -> Located:
     """The étude as a WAV in the cache."""
+    folders.notice(
+        f"no data.path: a built-in étude of {SECONDS:g} s is read; data.path=FILE_OR_FOLDER reads "
+        "recordings of yours"
+    )
     path = folders.cache / "made" / f"etude_{_VERSION}.wav"
     if not path.exists():
         write(path, render(compose(SECONDS), SAMPLE_RATE), SAMPLE_RATE)
@@ -100,9 +103,6 @@ def pluck(hertz: float, samples: int, sample_rate: int) -> Floats:
 
 def write(path: Path, samples: Floats, sample_rate: int) -> None:
     """A mono 16-bit WAV, whole or absent."""
-    stream = io.BytesIO()
-    with wave.open(stream, "wb") as file:
-        file.setparams((1, 2, sample_rate, 0, "NONE", ""))
-        file.writeframes(np.round(samples * 32767).astype("<i2").tobytes())
+    content = whole_wav(samples * 32767 / 32768, sample_rate)  # a sample of 1 is not clipped
     with disk.atomic_write(path) as output:
-        output.write(stream.getvalue())
+        output.write(content)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.data import audio_corpus, codecs, text_corpus
-from seqkit.data.codecs import Bytes, Characters, Codec, code_points
+from seqkit.data.codecs import Bytes, Characters, code_points
 from seqkit.data.corpus_cache import Source
 from seqkit.data.recordings import Loudness, Recordings
 from seqkit.data.shards import tasks
@@ -39,7 +39,7 @@ def of_sound(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict
         return whole
 
     codec = recordings.codec(audio_corpus.quantiser_kind(job.config, catalogue), measured)
-    return {"codec": _spec(codec), "bad": {}, "symbols": None}
+    return {"codec": codecs.spec_of(codec), "bad": {}, "symbols": None}
 
 
 def of_text(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[str, Any]:
@@ -62,14 +62,14 @@ def of_text(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[
     if characters:
         codec = Characters.from_counts(counts, config.max_vocabulary)
         known = int(counts[code_points(codec.vocabulary)].sum())
-        return {"codec": _spec(codec), "bad": bad, "symbols": known}
+        return {"codec": codecs.spec_of(codec), "bad": bad, "symbols": known}
     good = [file for number, file in enumerate(files) if str(number) not in bad]
     size = sum(file.stat().st_size for file in good)
     least = size if kind is Bytes and not config.of_rows else None
     with codecs.failures(kind, "fit"), crew.meter.shown("finding the characters", size):
         pieces = (p for file in good for p in pieces_of(file, kind.kind, config, crew.meter))
         try:
-            spec = _spec(kind.fit(pieces, config.max_vocabulary))
+            spec = codecs.spec_of(kind.fit(pieces, config.max_vocabulary))
             return {"codec": spec, "bad": bad, "symbols": least}
         except ValueError as error:
             raise DataError(f"{job.located}: {error}") from error
@@ -91,13 +91,3 @@ def _count(job: Job, files: Sequence[Path], crew: Crew) -> tuple[Integers, dict[
                 counts = np.pad(counts, (0, longer - len(counts)))
                 counts[points] += times
     return counts, bad
-
-
-def _spec(codec: Codec) -> dict[str, Any]:
-    with codecs.failures(type(codec), "to_spec"):
-        spec = codec.to_spec()
-    if not 0 <= codec.start < codec.size:
-        raise DataError(
-            f"the codec {codec.name}: its start, {codec.start}, is none of its {codec.size} symbols"
-        )
-    return spec

@@ -26,7 +26,6 @@ FRAMES = 1 << 13
 # Sizes that programs write into a header when they do not know where the sound will end.
 _OPEN_SIZES = (0x7FFFF000, 0x7FFFFFFF, 0x80000000)
 _OPEN_SIZES_FROM = 0xFFFFFFFF - (1 << 10)  # the largest size, or that less a header
-_LAST_PAGE = 1 << 16  # bytes; no page of an OGG is longer
 # Times that resampling may make a file longer. From 4000 Hz, the least that recorders of sound
 # have, to the highest rate of a model it is 96; 1 Hz in a header makes terabytes of megabytes.
 _MOST_GROWTH = 100
@@ -165,35 +164,13 @@ def _no_sound(path: Path, error: soundfile.SoundFileError) -> BadFileError:
 
 
 def _check_length(path: Path, stream: IO[bytes]) -> None:
-    """Refuse a WAV, AIFF, AU or OGG whose end is missing; libsndfile would read it as if whole."""
+    """Refuse a WAV whose end is missing; libsndfile would read it as if whole."""
     head = stream.read(12)
+    if head[:4] not in (b"RIFF", b"RIFX", b"RF64") or head[8:] != b"WAVE":
+        return
     size = stream.seek(0, 2)
-    if head[:4] in (b"RIFF", b"RIFX", b"RF64") and head[8:] == b"WAVE":
-        _check_chunks(path, stream, size, ">" if head[:4] == b"RIFX" else "<", b"data")
-    elif head[:4] == b"FORM" and head[8:] in (b"AIFF", b"AIFC"):
-        _check_chunks(path, stream, size, ">", b"SSND")
-    elif head[:4] == b".snd" and len(head) == 12:
-        begin, length = struct.unpack(">II", head[4:])
-        if length != 0xFFFFFFFF and begin + length > size:
-            raise _truncated(path, length, size - begin)
-    elif head[:4] == b"OggS":
-        stream.seek(max(0, size - _LAST_PAGE))
-        page = stream.read()
-        page = page[page.rfind(b"OggS") :]
-        if len(page) < 6 or not page[5] & 4:
-            raise BadFileError(path, "truncated: its last page is missing")
-
-
-def _truncated(path: Path, promised: int, there: int) -> BadFileError:
-    return BadFileError(
-        path, f"truncated: the header promises {promised} bytes of sound, {there} are there"
-    )
-
-
-def _check_chunks(path: Path, stream: IO[bytes], size: int, order: str, wanted: bytes) -> None:
-    """Refuse a WAV or AIFF whose chunk of samples, called `wanted`, is missing or cut short."""
     stream.seek(12)
-    long_length = None
+    order, long_length = ">" if head[:4] == b"RIFX" else "<", None
     while len(chunk := stream.read(8)) == 8:
         name, length = chunk[:4], struct.unpack(f"{order}I", chunk[4:])[0]
         place = stream.tell()
@@ -201,7 +178,7 @@ def _check_chunks(path: Path, stream: IO[bytes], size: int, order: str, wanted: 
             fields = stream.read(16)
             if len(fields) == 16:
                 long_length = struct.unpack("<Q", fields[8:])[0]
-        if name == wanted:
+        if name == b"data":
             there = size - place
             if long_length is not None and length == 0xFFFFFFFF:
                 length = long_length
@@ -212,10 +189,11 @@ def _check_chunks(path: Path, stream: IO[bytes], size: int, order: str, wanted: 
                     path, f"its header says that it holds no sound (data size 0, {there} follow)"
                 )
             if length > there:
-                raise _truncated(path, length, there)
+                told = f"the header promises {length} bytes of sound, {there} are there"
+                raise BadFileError(path, f"truncated: {told}")
             return
         stream.seek(place + length + length % 2)
-    raise BadFileError(path, f"truncated: it has no {wanted.decode()} chunk")
+    raise BadFileError(path, "truncated: it has no data chunk")
 
 
 def read_whole(path: Path) -> tuple[Wave, int]:

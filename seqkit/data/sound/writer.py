@@ -14,6 +14,7 @@ from seqkit.data.sound import Frames, Wave
 from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import OutputError
+from seqkit.symbols import Floats
 
 _FORMATS = {
     **{".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG", ".mp3": "MP3"},
@@ -95,12 +96,12 @@ def refusal(path: Path, sample_rate: int) -> str | None:
     return None
 
 
-def pcm16(samples: Frames) -> bytes:
+def pcm16(samples: Frames | Floats) -> bytes:
     """Samples (n,) or (n, C) as little-endian 16-bit integers, those of a frame side by side."""
     return np.clip(np.round(samples * 32768.0), -32768, 32767).astype("<i2").tobytes()
 
 
-def whole_wav(wave: Wave, sample_rate: int) -> bytes:
+def whole_wav(wave: Wave | Floats, sample_rate: int) -> bytes:
     """A mono 16-bit WAV of samples (N,)."""
     data = pcm16(wave)
     length = len(open_header(sample_rate))
