@@ -20,18 +20,14 @@ def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
     needed = 2 * config.train.sequence_length
     if len(training) >= needed:
         return
-    whole, there = math.ceil(needed / config.data.split[0]), len(corpus.whole)
-    least, has = f"{whole} symbols", f"{there}"
+    least, there = math.ceil(needed / config.data.split[0]), len(corpus.whole)
+    wanted, has = f"{least:,} symbols", f"{there:,} symbols"
     if isinstance(codec := corpus.codec, Quantiser):
-        least += f", {whole / codec.symbol_rate:.2g} s,"
-        has += f", {there / codec.symbol_rate:.2g} s"
-    fits = len(training) // 2 // training.frame * training.frame
-    shorter = f", or at most train.sequence_length={fits}" if fits else ""
-    recipe = f" for recipe={config.recipe}" if config.recipe else ""
+        wanted, has = f"{least / codec.symbol_rate:.2g} s", f"{there / codec.symbol_rate:.2g} s"
+    recipe = f"recipe={config.recipe}" if config.recipe else "this training"
     raise DataError(
-        f"too little data{recipe}: the training part has {len(training)} "
-        f"symbols, and train.sequence_length={config.train.sequence_length} needs {needed}: "
-        f"give at least {least} in all, where there are {has}{shorter}"
+        f"too little data: {has}, and {recipe} with train.sequence_length="
+        f"{config.train.sequence_length} needs more: give at least {wanted}"
     )
 
 

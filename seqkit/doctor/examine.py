@@ -58,7 +58,7 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
     is_files = config.data.path and not opened.folder_of(config.data)
     paths, left = files.found(config.data, codec) if is_files else ([], 0)
     with progress("looking for duplicates", len(paths), unit="files") as bar:
-        among = files.facts(paths, config.data, codec, bar.update)
+        among = files.facts(paths, bar.update)
     if codec.kind == "audio":
         about, faults = _of_sound(config, corpus, codec, paths, progress)
     else:

@@ -12,8 +12,6 @@ from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec
 from seqkit.data.files import blocks
 from seqkit.data.load import search_of
-from seqkit.data.sound.reader import is_sound
-from seqkit.data.text_reading import check_plain, check_text
 
 _NEARLY_EMPTY = 64  # bytes
 
@@ -24,7 +22,7 @@ class FileFacts:
 
     files: those that are read.
     duplicates: a file, and the earlier one that has the same content.
-    nearly_empty: files of less than 64 bytes that can be read.
+    nearly_empty: files of less than 64 bytes.
     """
 
     files: Sequence[Path]
@@ -45,9 +43,7 @@ def found(data: DataConfig, codec: Codec) -> tuple[list[Path], int]:
     return files, search.left_out.total()
 
 
-def facts(
-    files: Sequence[Path], data: DataConfig, codec: Codec, watch: Callable[[int], None]
-) -> FileFacts:
+def facts(files: Sequence[Path], watch: Callable[[int], None]) -> FileFacts:
     """Look for duplicates and small files; `watch` is told how many files were looked at."""
     by_size = defaultdict[int, list[Path]](list)
     for file in files:
@@ -67,18 +63,4 @@ def facts(
         done += len(alike)
         watch(done)
     small = [file for size, alike in by_size.items() if size < _NEARLY_EMPTY for file in alike]
-    nearly_empty = [file for file in small if _is_readable(file, data, codec)]
-    return FileFacts(files, duplicates, nearly_empty)
-
-
-def _is_readable(file: Path, data: DataConfig, codec: Codec) -> bool:
-    """Whether a small file is no fault of another kind: one that cannot be read."""
-    if codec.kind == "audio":
-        return is_sound(file)
-    try:
-        if codec.kind == "text":
-            check_plain(file, data.encoding)
-            check_text(file, data.encoding)
-    except BadFileError:
-        return False
-    return True
+    return FileFacts(files, duplicates, small)

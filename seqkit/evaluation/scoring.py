@@ -102,18 +102,6 @@ def evaluate(
     return tally.score()
 
 
-@torch.inference_mode()
-def nats(
-    model: CharRNN, part: Part, *, start: int, segments: Integers, precision: str = "fp32"
-) -> Iterator[tuple[Integers, Floats]]:
-    """Places (n,) in the part and the nats (n,) of their symbols, chunk by chunk.
-
-    The arguments are those of `evaluate`. Every place comes once, in no order that means anything.
-    """
-    for chunk in chunks(model, part, start=start, segments=segments, precision=precision):
-        yield chunk.counted_nats()
-
-
 @dataclass(frozen=True)
 class Chunk:
     """Some steps of some segments that ran side by side.

@@ -8,10 +8,9 @@ from seqkit.report import page
 from seqkit.runs.events import PRUNED, Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.record import State
-from seqkit.training.events import Stepped, Trained, Validated
+from seqkit.training.events import Stepped, Validated
 
 _SHARE = 0.01  # of the training's time
-_AHEAD = 100.0  # seconds of training whose share may be spent before they have passed
 _FIRST = 0.5  # seconds that the first page is expected to take
 
 
@@ -34,9 +33,7 @@ class Report:
         self._about: dict[str, Any] = {}
         self._notice = notice
         self._clock = clock
-        self._total = 0.0  # seconds that the steps will take in all, by the last report
-        self._seconds = 0.0  # that they have taken
-        self._spent = 0.0
+        self._written = clock()  # when the last page was, or the training began
         self._page = _FIRST  # seconds that the last page took
         self._due = False
 
@@ -45,14 +42,11 @@ class Report:
         match event:
             case Started():
                 self._guarded(self._begin)
-            case Trained():
-                self._seconds = event.seconds
-                self._total = event.seconds * max(event.total_steps / event.step, 1)
             case Validated():
                 self._due = True
             case Stepped() if self._due:  # the sample of this validation is there by now
                 self._due = False
-                if self._affordable:
+                if self._clock() - self._written >= self._page / _SHARE:
                     self._guarded(lambda: self._write("running"))
             case Stopped():
                 self._end("pruned" if event.reason == PRUNED else "stopped", event.step)
@@ -61,19 +55,11 @@ class Report:
             case Finished():
                 self._guarded(self._finish)
 
-    @property
-    def _affordable(self) -> bool:
-        ahead = max(self._seconds, min(self._total, _AHEAD))
-        both = 2 * self._page  # this one, and the last one, which is written in any case
-        return self._spent + both <= _SHARE * ahead
-
     def _guarded(self, work: Callable[[], None]) -> None:
-        begun = self._clock()
         try:
             work()
         except Exception as error:
             self._notice(f"no report: {error}")
-        self._spent += self._clock() - begun
 
     def _begin(self) -> None:
         self._about = self._make_about()
@@ -94,4 +80,5 @@ class Report:
         begun = self._clock()
         self._folder.check_own()
         page.write(self._folder.path, state)
-        self._page = self._clock() - begun
+        self._written = self._clock()
+        self._page = self._written - begun

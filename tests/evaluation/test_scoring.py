@@ -96,7 +96,8 @@ def test_every_place_has_its_nats(model: CharRNN, protocol: str) -> None:
         "warmed": protocols.warmed(data),
     }[protocol]
     each = np.full(len(data), np.nan)
-    for places, values in scoring.nats(model, data, start=START, segments=segments):
+    for chunk in scoring.chunks(model, data, start=START, segments=segments, precision="fp32"):
+        places, values = chunk.counted_nats()
         assert np.isnan(each[places]).all()
         each[places] = values
     score = scoring.evaluate(model, data, start=START, segments=segments)
@@ -106,13 +107,6 @@ def test_every_place_has_its_nats(model: CharRNN, protocol: str) -> None:
         symbols = [before, *data.symbols[warm:end].tolist()]
         expected = by_hand(model, symbols[:-1], symbols[1:])
         np.testing.assert_allclose(each[begin:end], expected[begin - warm :], rtol=1e-4)
-
-
-def test_the_caller_of_nats_keeps_its_gradients(model: CharRNN) -> None:
-    data = part(300)
-    for _ in scoring.nats(model, data, start=START, segments=protocols.streaming(data)):
-        assert torch.is_grad_enabled()
-        assert not torch.is_inference_mode_enabled()
 
 
 def test_it_tells_how_far_it_is(model: CharRNN) -> None:

@@ -48,7 +48,8 @@ def test_stretches_add_up_to_the_stream(lengths: tuple[int, ...], soon: bool) ->
     model, part, watched = network(), part_of(*lengths), list[int]()
     expected = np.zeros(len(part), np.float32)
     segments = protocols.streaming(part)
-    for places, nats in scoring.nats(model, part, start=START, segments=segments):
+    for chunk in scoring.chunks(model, part, start=START, segments=segments, precision="fp32"):
+        places, nats = chunk.counted_nats()
         expected[places] = nats
     found = [
         *stretches(model, part, start=START, wanted=Wanted(V), watch=watched.append, soon=soon)

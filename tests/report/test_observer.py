@@ -10,7 +10,7 @@ from seqkit.config import Config
 from seqkit.report.observer import Report
 from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
-from seqkit.training.events import Stepped, Trained, Validated
+from seqkit.training.events import Stepped, Validated
 from tests.conftest import fill_disk
 
 
@@ -30,9 +30,8 @@ def started(folder: RunFolder) -> Started:
     )  # fmt: skip
 
 
-def validated(step: int, seconds: float, total: int = 100) -> list[Event]:
-    trained = Trained(step, 9, seconds, 2.0, 3.0, 0.1, 1.0, total)
-    return [trained, Validated(step, seconds, 2.0, 2.9, True, 2.0), Stepped(step)]
+def validated(step: int) -> list[Event]:
+    return [Validated(step, 1.0, 2.0, 2.9, True, 2.0), Stepped(step)]
 
 
 def finished(folder: RunFolder) -> Finished:
@@ -41,19 +40,15 @@ def finished(folder: RunFolder) -> Finished:
 
 def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: RunFolder) -> None:
     page, notices = folder.files.report, list[str]()
-    now = iter(range(1000))  # by this clock about.json takes a second, and a page takes three
-    report = Report(folder, dict, notices.append, clock=lambda: float(next(now)))
-    written = []
-    for event in [started(folder), *validated(10, 20.0), *validated(20, 205.0)]:
-        report(event)
-        written.append(page.exists())
-    assert written == [False] * 6 + [True]  # the first is expected to take half a second
-    page.unlink()
-    for event in [*validated(30, 590.0), *validated(40, 610.0)]:
-        report(event)
-        written.append(page.exists())
-    assert written[-6:] == [False] * 5 + [True]
-    assert ": running</title>" in page.read_text()
+    # Begun; no page; a page that takes three seconds; none within 300 s; one after them; the last.
+    now = iter([0.0, 40.0, 60.0, 60.0, 63.0, 300.0, 364.0, 364.0, 367.0, 400.0, 403.0])
+    report = Report(folder, dict, notices.append, clock=lambda: next(now))
+    report(started(folder))
+    for expected in (False, True, False, True):
+        page.unlink(missing_ok=True)
+        for event in validated(10):
+            report(event)
+        assert page.exists() == expected
     report(finished(folder))
     assert ": finished</title>" in page.read_text()
     assert notices == [f"report: {page}"]
@@ -61,7 +56,7 @@ def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: Ru
 
 def test_short_runs_have_a_page_at_the_end_alone(folder: RunFolder) -> None:
     report = Report(folder, dict, print)
-    for event in [started(folder), *validated(100, 3.0)]:
+    for event in [started(folder), *validated(100)]:
         report(event)
     assert not folder.files.report.exists()
     report(finished(folder))
