@@ -138,7 +138,7 @@ def describe(event: Event) -> str | None:
             best = share(event.scored, event.total)
             best += "" if event.improved else f" (best {event.best_loss:.4f})"
             best += ", average of the weights" if event.weights == "average" else ""
-            best += f", logits / {event.temperature:g}" if event.temperature != 1 else ""
+            best += f", temperature {event.temperature:g}" if event.temperature != 1 else ""
             return (
                 f"step {event.step}: validation loss {event.loss:.4f} nats, "
                 f"{event.bits_per_symbol:.3f} bits/symbol{best}"

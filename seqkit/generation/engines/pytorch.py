@@ -4,7 +4,7 @@ The weights are prepared once, so that a step does less than a call of the model
 one-hot input is a row of a table, and the matrices are stored as the products read them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import torch
@@ -41,6 +41,10 @@ class PreparedStep:
         self._inputs = [self._matrix(layer.w) for layer in layers]
         self._hidden = [self._matrix(layer.u) for layer in layers]
         self._biases = [(self._prepared(layer.b), self._prepared(layer.d)) for layer in layers]
+        self._fused_cell: Callable[..., tuple[Tensor, Tensor, Tensor]] | None = None
+        if self._table.is_cuda and self._cell == "lstm" and not self._clip:
+            # PyTorch's own: one kernel for biases, gates and both new values, if it is there.
+            self._fused_cell = getattr(torch.ops.aten, "_thnn_fused_lstm_cell", None)
         self._head = self._matrix(model.head.weight[:size])
         self._head_bias = self._prepared(model.head.bias[:size])
 
@@ -95,9 +99,8 @@ class PreparedStep:
         self, index: int, inputs: Tensor, hidden: Tensor, h: Tensor, c: Tensor
     ) -> tuple[Tensor, Tensor]:
         b, d = self._biases[index]
-        if inputs.is_cuda and self._cell == "lstm" and not self._clip:
-            # One kernel for biases, gates and both new values.
-            h, c, _ = torch.ops.aten._thnn_fused_lstm_cell(inputs, hidden, c, b, d)
+        if self._fused_cell is not None:
+            h, c, _ = self._fused_cell(inputs, hidden, c, b, d)
             return h, c
         return cells.cell_step(self._cell, inputs + b, hidden + d, h, c, cell_clip=self._clip)
 
