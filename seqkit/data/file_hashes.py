@@ -19,28 +19,6 @@ from seqkit.foundation.errors import OutputError
 _SETTLED = 2.0  # seconds after which a file's time stamps tell of every later change
 
 
-def entry_of(file: Path, sha256: str) -> list[Any]:
-    """What is remembered of a file: its stamp and its sha256. Raises OSError."""
-    return [*stamp(file.stat()), sha256]
-
-
-def renewed(file: Path, known: object, meter: Meter) -> list[Any] | None:
-    """What `entry_of` gave, with the file's stamp of now; None if the file is another, or gone.
-
-    The files of a folder that was copied have other stamps: they are read, and known by their hash.
-    """
-    try:
-        now = stamp(file.stat())
-        if not isinstance(known, list) or len(known) != len(now) + 1 or known[0] != now[0]:
-            return None
-        if known[:-1] == now:
-            return known
-        with meter.shown(f"hashing {file.name}", now[0]):
-            return [*now, known[-1]] if _sha256(file, meter) == known[-1] else None
-    except (OSError, BadFileError):
-        return None
-
-
 def of(
     located: Located, files: Mapping[str, Path], cache: Path, meter: Meter
 ) -> tuple[dict[str, str], int]:
