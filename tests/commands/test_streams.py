@@ -47,17 +47,10 @@ def test_a_stream_is_found_again(run: Run, tmp_path: Path) -> None:
     assert json.loads(given_again.stdout)["data_sha256"] == own
 
 
-@pytest.mark.thorough
-def test_all_runs_of_a_sweep_learn_from_one_stream(tmp_path: Path) -> None:
-    words = ["--multirun", *TINY, "data.path=-", "run_dir=sweep", "seed=1,2", "train.max_steps=2"]
-    done = piped(SENTENCE.encode() * 40, *words, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count(b"stdin: 1,800 bytes read, and kept as") == 1
-    assert len(list(tmp_path.glob("sweep/*/summary.json"))) == 2
-    more = [*words[:-1], "train.max_steps=3", "resume=auto"]
-    again = piped(b"", *more, cwd=tmp_path)  # what was read is found again
-    assert again.returncode == 0, again.stderr
-    assert again.stderr.count(b"going on at step 2") == 2
+def test_a_sweep_refuses_a_stream(run: Run, tmp_path: Path) -> None:
+    words = ["--multirun", *TINY, "data.path=-", f"run_dir={tmp_path / 'sweep'}", "seed=1,2"]
+    refused = run(*words)
+    assert (refused.code, "a sweep reads it several times" in refused.err) == (2, True)
 
 
 def test_text_and_prompt_may_be_the_same_stream(tmp_path: Path) -> None:

@@ -67,19 +67,6 @@ def test_paths_that_are_no_urls_stay(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
-def test_progress_is_shown(served: Site, tmp_path: Path) -> None:
-    shown: list[tuple[str, int]] = []
-
-    @contextlib.contextmanager
-    def progress(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
-        shown.append((title, total))
-        with unseen(title, total, completed, unit) as bar:
-            yield bar
-
-    remote.here(DataConfig(path=[f"{served.url}/novel.txt"]), tmp_path, print, progress)
-    assert shown == [("fetching novel.txt", len(CONTENT))]
-
-
 def test_of_a_folder_what_matches_is_copied_and_kept_up_to_date(tmp_path: Path) -> None:
     folder, cache = tmp_path / "corpus", tmp_path / "cache"
     for name in ("a.txt", "deep/b.txt", "deep/c.c", ".hidden/d.txt"):

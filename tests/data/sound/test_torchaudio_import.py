@@ -45,11 +45,7 @@ def test_an_import_that_fails_is_none(
 @pytest.mark.parametrize(
     "content",
     [
-        "raise ImportError('no module')",
         "raise OSError('libcudart.so.13: cannot open shared object file')",
-        "raise RuntimeError('built for another CUDA')",
-        "import torch\ntorch.no_such_thing",
-        "raise KeyError('x')",
         "functional = 1",
         None,
     ],
