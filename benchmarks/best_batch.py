@@ -12,7 +12,7 @@ from functools import partial
 
 from seqkit import compose
 from seqkit.bench import plain, training
-from seqkit.foundation import device, disk
+from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.kernels.timing import Build, interleave
 
@@ -27,7 +27,7 @@ def rates(
     chosen = device.choose_device(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
     with device.memory_errors(lambda: "Give fewer lanes."):
-        rows, choice = training.rows(config, chosen, precisions, disk.cache_dir())
+        rows, execution = training.rows(config, chosen, precisions)
         best = plain.best_row(config, chosen, plain.precisions(chosen))
         builds: dict[str, Build] = {
             "seqkit": rows["seqkit"].build,
@@ -37,7 +37,7 @@ def rates(
         timings = interleave(builds, chosen, rounds=rounds, calls=calls)
     symbols = lanes * config.train.sequence_length
     found = {name: symbols / timing.quantile(0.5) * 1000 for name, timing in timings.items()}
-    return found, f"{choice.execution}; {best.variant}"
+    return found, f"{execution}; {best.variant}"
 
 
 def table(arguments: Sequence[str], rounds: int = 5, calls: int = 10) -> str:

@@ -31,7 +31,7 @@ from seqkit.config import Config
 from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
-from seqkit.foundation import device, disk
+from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, DivergedError, SeqkitError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
@@ -71,7 +71,7 @@ def curve(config: Config, corpus: Corpus, target: float, until: float) -> list[t
     config.model.vocabulary_size = corpus.codec.size
     model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     precisions = device.candidate_precisions(train.precision, chosen)
-    choice = choose_execution(model, lanes, precisions=precisions, cache=disk.cache_dir())
+    execution = choose_execution(model, lanes, precisions=precisions)
     trainer = Trainer(
         model=model,
         lanes=lanes,
@@ -80,7 +80,7 @@ def curve(config: Config, corpus: Corpus, target: float, until: float) -> list[t
         optimizer=config.optimizer,
         train=train,
         seed=config.fixed_seed,
-        execution=choice.execution,
+        execution=execution,
     )
     trainer.prepare()
     found: list[tuple[int, float]] = []

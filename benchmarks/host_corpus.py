@@ -28,7 +28,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.symbol_files import StoredFile, digests
 from seqkit.data.symbol_row import StoredSymbols
-from seqkit.foundation import device, disk
+from seqkit.foundation import device
 from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -117,10 +117,10 @@ def measured(config: Config, folder: Path, size: int = SIZE, calls: int = 200) -
 
     precisions = device.candidate_precisions(config.train.precision, chosen)
     model = CharRNN(config.model, torch.Generator().manual_seed(0)).to(chosen)
-    choice = choose_execution(model, lanes(), precisions=precisions, cache=disk.cache_dir())
-    on_gpu = trainer(config, lanes(), choice.execution, chosen)
+    execution = choose_execution(model, lanes(), precisions=precisions)
+    on_gpu = trainer(config, lanes(), execution, chosen)
     with little_memory(chosen, _ROOM * size):
-        on_host = trainer(config, lanes(), choice.execution, chosen)
+        on_host = trainer(config, lanes(), execution, chosen)
     graphs = [on_gpu.prepare(), on_host.prepare()]
     rows = {"gpu": lambda: on_gpu.update, "host": lambda: on_host.update}
     timings = interleave(rows, chosen, calls=calls)
@@ -132,7 +132,7 @@ def measured(config: Config, folder: Path, size: int = SIZE, calls: int = 200) -
     forget(file)
     return {
         "device": device.describe(chosen),
-        "execution": str(choice.execution),
+        "execution": str(execution),
         "read_ahead": on_host._step._prefetcher is not None,
         "graphs": graphs,
         **{f"{name}_ms": round(own.quantile(0.5), 3) for name, own in timings.items()},

@@ -13,7 +13,7 @@ from functools import partial
 
 from seqkit import compose
 from seqkit.bench import plain, training
-from seqkit.foundation import device, disk
+from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.kernels.timing import Build, interleave
 
@@ -28,7 +28,7 @@ def table(overrides: Sequence[str], rounds: int = 10, calls: int = 10) -> str:
         builds: dict[str, Build] = {"plain": partial(plain.plain_step, config, chosen)}
         for precision in plain.precisions(chosen):
             best = plain.best_row(config, chosen, [precision])
-            rows, _ = training.rows(config, chosen, [precision], disk.cache_dir())
+            rows, _ = training.rows(config, chosen, [precision])
             builds[f"plain_best, {best.variant}"] = best.build
             builds[f"seqkit, {precision}"] = rows["seqkit"].build
         timings = interleave(builds, chosen, rounds=rounds, calls=calls)

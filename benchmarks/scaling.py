@@ -22,7 +22,7 @@ from seqkit.bench.rows import random_symbols
 from seqkit.config import Config
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.foundation import device, disk, processes
+from seqkit.foundation import device, processes
 from seqkit.foundation.ranks import Ranks
 from seqkit.foundation.rendezvous import joined
 from seqkit.model.char_rnn import CharRNN
@@ -46,9 +46,7 @@ def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]
     lanes.share_out(ranks.place.rank, ranks.place.size)
     model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     precisions = device.candidate_precisions(train.precision, chosen)
-    choice = ranks.shared(
-        lambda: choose_execution(model, lanes, precisions=precisions, cache=disk.cache_dir())
-    )
+    execution = ranks.shared(lambda: choose_execution(model, lanes, precisions=precisions))
     trainer = Trainer(
         model=model,
         lanes=lanes,
@@ -57,7 +55,7 @@ def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]
         optimizer=config.optimizer,
         train=train,
         seed=config.fixed_seed,
-        execution=choice.execution,
+        execution=execution,
         ranks=ranks,
     )
     reason = trainer.prepare()
@@ -68,7 +66,7 @@ def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]
         "processes": ranks.place.size,
         "device": device.describe(chosen),
         "batch_size": lanes.batch_size,
-        "execution": str(choice.execution),
+        "execution": str(execution),
         "graph": reason or "one",
         "symbols_per_second": round(middle),
         "p10": round(float(np.quantile(rates, 0.1))),

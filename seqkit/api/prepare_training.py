@@ -17,7 +17,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.doctor.enough import require_enough, require_sound
 from seqkit.evaluation import baselines
-from seqkit.foundation import device, disk
+from seqkit.foundation import device
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
@@ -296,28 +296,21 @@ def _execution(
     notice: Notice,
     processes: int,
 ) -> Execution:
-    """How the network runs: as the run did before if it can, else as a search finds it fastest."""
-    if advice := kernel_choice.width_advice(model):
-        notice(advice)
-    if reason := kernel_choice.why_not_persistent(model):
-        notice(reason)
+    """How the network runs: as the run did before if it can, else by the rule."""
     trained = (saved.training if saved is not None else None) or {}
     before = kernel_choice.saved_execution(trained)
     if before is not None and trained.get("processes", 1) != processes:
         before = dataclasses.replace(before, lanes=kernel_choice.width(model, lanes))
-    choice = kernel_choice.choose_execution(
+    execution = kernel_choice.choose_execution(
         model,
         lanes,
         precisions=precisions,
-        cache=disk.cache_dir(),
-        # Two searches may end differently: what is to repeat bit by bit follows a rule instead.
-        search=config.model.autotune and not config.train.deterministic,
+        # Two trials may end differently: what is to repeat bit by bit takes the first precision.
+        timed=config.model.autotune and not config.train.deterministic,
         before=before,
     )
-    if choice.refused:
-        notice(f"cuDNN runs the layers: the persistent kernel does not start: {choice.refused}")
-    if choice.execution != before and (choice.milliseconds or before):
-        notice(f"kernels: {choice}")
-    if reason := kernel_choice.why_in_steps(model, choice.execution):
-        notice(reason)
-    return choice.execution
+    if execution != before and (before or model.head.weight.is_cuda):
+        notice(f"kernels: {execution}")
+    for said in kernel_choice.advice(model, execution):
+        notice(said)
+    return execution

@@ -11,7 +11,7 @@ from seqkit.bench.rows import Row
 from seqkit.config import Config
 from seqkit.foundation import device
 from seqkit.kernels.timing import Timing
-from seqkit.training.kernel_choice import ExecutionChoice
+from seqkit.model.execution import Execution
 
 _SAMPLE_RATE = 16000  # Hz, that real time is measured against
 _TRAINING_RATIOS = (
@@ -35,7 +35,7 @@ def training_result(
     config: Config,
     chosen: torch.device,
     rows: Mapping[str, Row],
-    choice: ExecutionChoice,
+    execution: Execution,
     timings: Mapping[str, Timing],
     peak: float,
 ) -> dict[str, Any]:
@@ -47,8 +47,8 @@ def training_result(
     medians = {row["name"]: row["median_ms"] for row in measured}
     return {
         **_circumstances(config, chosen),
-        "precision": choice.execution.precision,
-        "kernels": str(choice),
+        "precision": execution.precision,
+        "kernels": str(execution),
         "batch_size": config.train.batch_size,
         "sequence_length": config.train.sequence_length,
         "matrix_peak_tflops": peak / 1e12,

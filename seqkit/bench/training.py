@@ -12,7 +12,6 @@ On a GPU a row is one CUDA graph unless it says otherwise.
 import dataclasses
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -32,8 +31,8 @@ from seqkit.model.execution import Execution
 from seqkit.model.loss import cross_entropy
 from seqkit.model.network import State
 from seqkit.model.persistent.layer import persistent_layer
-from seqkit.training import footprint, kernel_choice
-from seqkit.training.kernel_choice import ExecutionChoice, supported
+from seqkit.training import footprint
+from seqkit.training.kernel_choice import choose_execution, supported
 from seqkit.training.trainer import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
@@ -44,40 +43,40 @@ def rows(
     config: Config,
     device: torch.device,
     precisions: list[str],
-    cache: Path,
     notice: Callable[[str], None] = lambda text: None,
-) -> tuple[dict[str, Row], ExecutionChoice]:
+) -> tuple[dict[str, Row], Execution]:
     """All rows, for symbols drawn uniformly, and how seqkit's rows run.
 
     Args:
         config: model (with its vocabulary_size), optimizer, train and seed are read.
         device: where to run.
-        precisions: of seqkit's rows, the first where nothing is searched.
-        cache: for what a search on a GPU finds.
+        precisions: of seqkit's rows, the first where they are not timed.
         notice: told what runs otherwise than usual.
     """
     if device.type == "cuda":
         _warm_cublas(device)
     model, lanes = _model(config, config.model, device), _lanes(config)
-    choice = kernel_choice.choose_execution(
-        model, lanes, precisions=precisions, cache=cache, search=config.model.autotune
+    choose = partial(
+        choose_execution, lanes=lanes, precisions=precisions, timed=config.model.autotune
     )
-    execution, plainest = choice.execution, kernel_choice.candidates(model, lanes, precisions)[0]
+    execution = by_cudnn = choose(model)
+    if execution.kernel == "persistent":
+        plain = dataclasses.replace(config.model, backend="cudnn")
+        by_cudnn = choose(_model(config, plain, device))
     unrolled = dataclasses.replace(config.model, backend="unrolled")
-    slow = dataclasses.replace(plainest, kernel="unrolled")
-    plain_execution = _without_persistent(choice, plainest)
+    slow = Execution("unrolled", precisions[0], execution.lanes)
     record = partial(recorded, device=device, notice=notice)
     built: dict[str, Build] = {
         "seqkit": partial(_trainer, config, config.model, device, execution, notice),
         "seqkit_forward_backward": partial(record, partial(_network, config, device, execution)),
-        "bare": partial(record, partial(_bare, config, device, plain_execution)),
+        "bare": partial(record, partial(_bare, config, device, by_cudnn)),
         "unrolled": partial(_trainer, config, unrolled, device, slow, notice),
     }
-    persistent = dataclasses.replace(plainest, kernel="persistent", precision="fp16")
+    persistent = Execution("persistent", "fp16", execution.lanes)
     if supported(persistent, model, lanes, precisions):
         built["bare_persistent"] = partial(record, partial(_bare, config, device, persistent))
     symbols = config.train.batch_size * config.train.sequence_length
-    return {name: Row(build, symbols) for name, build in built.items()}, choice
+    return {name: Row(build, symbols) for name, build in built.items()}, execution
 
 
 def require_memory(config: Config, device: torch.device, precision: str) -> None:
@@ -90,14 +89,6 @@ def require_memory(config: Config, device: torch.device, precision: str) -> None
     free, needed = memory.free_bytes(device), shape.step + (_TRAININGS - 1) * shape.kept
     smaller = partial(footprint.advice, shape, free, new=True)
     memory.require(needed, free, f"shape={config.shape}", smaller, device)
-
-
-def _without_persistent(choice: ExecutionChoice, plainest: Execution) -> Execution:
-    """How cuDNN runs the network: the fastest way that was measured, or the plainest."""
-    times = {e: time for e, time in choice.milliseconds.items() if e.kernel != "persistent"}
-    if plainest.kernel == "persistent":
-        plainest = dataclasses.replace(plainest, kernel="layerwise")
-    return min(times, key=times.__getitem__, default=plainest)
 
 
 def operations(config: Config, row: str) -> float:

@@ -8,7 +8,7 @@ from seqkit.bench import generation, plain, report, training
 from seqkit.bench.rows import Row
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.foundation import device, disk, stdout
+from seqkit.foundation import device, stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
@@ -43,16 +43,21 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
                 config=config, chosen=chosen, rows=rows, timings=timings
             )
         else:
-            console.notice("finding the fastest way of each row; on a CPU this takes a minute")
+            console.notice("building each row; on a CPU this takes a minute")
             device.set_deterministic(config.train.deterministic)
             precisions = device.candidate_precisions(config.train.precision, chosen)
             training.require_memory(config, chosen, precisions[0])
-            rows, choice = training.rows(config, chosen, precisions, disk.cache_dir(), notice)
+            rows, execution = training.rows(config, chosen, precisions, notice)
             rows |= plain.rows(config, chosen, console.progress)
             timings = _time(rows, chosen, console)
-            peak = training.matrix_peak(chosen, choice.execution.precision)
+            peak = training.matrix_peak(chosen, execution.precision)
             result = report.training_result(
-                config=config, chosen=chosen, rows=rows, choice=choice, timings=timings, peak=peak
+                config=config,
+                chosen=chosen,
+                rows=rows,
+                execution=execution,
+                timings=timings,
+                peak=peak,
             )
     result |= {"notes": notes, "versions": device.versions()}
     text = json.dumps(result) if config.json else report.table(result)

@@ -66,8 +66,8 @@ class ModelConfig:
 
     autotune: bool = option(
         True,
-        "on a GPU, time the ways to run the layers before training and take the fastest; false: "
-        "the persistent kernel where it runs, else cuDNN, a call a layer",
+        "on a GPU whose layers cuDNN runs, time fp16 and bf16 before training and take the faster; "
+        "false: fp16",
     )
 
     @property

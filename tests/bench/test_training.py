@@ -15,7 +15,7 @@ CPU = torch.device("cpu")
 def test_operations_are_those_of_the_matrix_products(config: Config, tmp_path: Path) -> None:
     """Against PyTorch's count of the unrolled network, whose products are all visible."""
     config.model.backend = "unrolled"
-    rows, _ = training.rows(config, CPU, ["fp32"], tmp_path)
+    rows, _ = training.rows(config, CPU, ["fp32"])
     step = rows["seqkit_forward_backward"].build()
     with FlopCounterMode(display=False) as counter:
         step()
@@ -38,7 +38,7 @@ def test_layers_alone_have_no_head(config: Config) -> None:
 def test_parts_are_recorded(config: Config, tmp_path: Path) -> None:
     notes: list[str] = []
     device = torch.device("cuda", 0)
-    rows, _ = training.rows(config, device, ["fp16", "bf16"], tmp_path, notes.append)
+    rows, _ = training.rows(config, device, ["fp16", "bf16"], notes.append)
     kinds = {name: type(row.build()).__name__ for name, row in rows.items()}
     for name in ("seqkit_forward_backward", "bare"):
         assert kinds[name] == "Recording"

@@ -4,7 +4,6 @@ They fill the GPU's memory, so no other test may run beside them: `python -m pyt
 and gpu"`.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -80,32 +79,3 @@ def test_a_generation_that_does_not_fit_a_gpu_is_told(
     del filling
     torch.cuda.empty_cache()
     tell("generations on a GPU that another program fills", 3)
-
-
-def test_a_search_that_runs_out_of_memory_is_not_remembered(
-    text_file: Path, tmp_path: Path, tell: Tell
-) -> None:
-    words = ["recipe=shakespeare", "device=cuda", f"data.path={text_file}", "train.max_steps=3"]
-    words += ["model.hidden_size=512", "train.batch_size=64", "train.sequence_length=64"]
-    words += ["train.validate_every=0", "length=5"]
-
-    def times(cache: str, name: str) -> set[str]:
-        subprocess.run(
-            [python(), "-m", "seqkit", *words, f"run_dir={name}"], cwd=tmp_path, text=True,
-            env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / cache)}, capture_output=True,
-            check=False,
-        )  # fmt: skip
-        found = set()
-        for file in (tmp_path / cache).rglob("*.json"):
-            content = json.loads(file.read_bytes())
-            if "milliseconds" in content:
-                found |= {name for known in content["milliseconds"].values() for name in known}
-        return found
-
-    wanted = times("clean", "clean")
-    filling = all_but(700)
-    assert times("crowded", "crowded") <= wanted
-    del filling
-    torch.cuda.empty_cache()
-    assert times("crowded", "again") == wanted
-    tell("searches that run out of memory", 1)

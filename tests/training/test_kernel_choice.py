@@ -1,8 +1,5 @@
 """An execution runs what it says, and is kept where it can be."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -11,40 +8,23 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.padding import round_up
 from seqkit.model.persistent import launch
 from seqkit.training import kernel_choice
-from seqkit.training.kernel_choice import (
-    ExecutionChoice,
-    candidates,
-    choose_execution,
-    supported,
-)
-
-FIRST, SECOND, THIRD = (Execution(k, "fp16", 32) for k in ("layerwise", "stacked", "unrolled"))
+from seqkit.training.kernel_choice import advice, choose_execution, supported
 
 
 def setting(
-    device: str, hidden: int = 128, documents: int = 1, **model: object
+    device: str, hidden: int = 128, documents: int = 1, lanes: int = 25, **model: object
 ) -> tuple[CharRNN, Lanes]:
     config = ModelConfig(
         **{"num_layers": 2, "hidden_size": hidden, "vocabulary_size": 65, **model}  # type: ignore[arg-type]
     )
     starts = np.arange(documents, dtype=np.int64) * 100
-    part = Part(np.zeros(25 * 20 * 8, np.uint8), starts)
-    return CharRNN(config).to(device), Lanes(part, 0, 25, 20)
-
-
-TIMES = {FIRST: 2.0, SECOND: 1.5, THIRD: 9.0}
-
-
-def test_a_choice_names_what_was_measured() -> None:
-    assert str(ExecutionChoice(FIRST, {})) == "fp16, one call a layer, 32 lanes"
-    text = "fp16, one call for all layers, 32 lanes 1.50 ms (measured; fp16, one call a layer"
-    assert str(ExecutionChoice(SECOND, TIMES)).startswith(text)
+    part = Part(np.zeros(lanes * 20 * 8, np.uint8), starts)
+    return CharRNN(config).to(device), Lanes(part, 0, lanes, 20)
 
 
 def test_a_record_with_a_million_idle_lanes_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,25 +39,21 @@ def test_a_record_with_a_million_idle_lanes_is_not_kept(monkeypatch: pytest.Monk
     ("backend", "kernel"),
     [("auto", "layerwise"), ("cudnn", "layerwise"), ("unrolled", "unrolled")],
 )
-def test_a_cpu_runs_as_it_is_told(backend: str, kernel: str, tmp_path: Path) -> None:
+def test_a_cpu_runs_as_it_is_told(backend: str, kernel: str) -> None:
     model, lanes = setting("cpu", backend=backend)
-    expected = Execution(kernel, "bf16", 25)
-    assert candidates(model, lanes, ["bf16"]) == [expected]
-    choice = choose_execution(model, lanes, precisions=["bf16"], cache=tmp_path)
-    assert choice == ExecutionChoice(expected, {})
-    assert not list(tmp_path.iterdir())
+    assert choose_execution(model, lanes, precisions=["bf16", "fp32"]) == Execution(
+        kernel, "bf16", 25
+    )
 
 
-def test_a_resumed_run_keeps_its_execution_though_a_search_would_not_try_it(tmp_path: Path) -> None:
+def test_a_resumed_run_keeps_its_execution_though_the_rule_has_another() -> None:
     model, lanes = setting("cpu")
     before = Execution("stacked", "bf16", 25)
     precisions = ["fp32", "bf16"]
-    assert before not in candidates(model, lanes, precisions)
-    choice = choose_execution(model, lanes, precisions=precisions, cache=tmp_path, before=before)
-    assert choice.execution == before
+    assert choose_execution(model, lanes, precisions=precisions, before=before) == before
     other = Execution("stacked", "fp16", 32)
-    choice = choose_execution(model, lanes, precisions=precisions, cache=tmp_path, before=other)
-    assert choice.execution == Execution("layerwise", "fp32", 25)
+    chosen = choose_execution(model, lanes, precisions=precisions, before=other)
+    assert chosen == Execution("layerwise", "fp32", 25)
 
 
 @pytest.mark.parametrize(
@@ -111,55 +87,35 @@ def test_a_gpu_wants_whole_tiles_of_lanes(count: int, runs: bool) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(("hidden", "nearest"), [(500, 504), (3, 8), (510, 512)])
-def test_a_width_that_misses_the_fast_kernels_is_named(hidden: int, nearest: int) -> None:
-    advice = kernel_choice.width_advice(setting("cuda", hidden)[0])
-    assert advice is not None
-    assert advice.endswith(f"nearest is {nearest}")
-    assert kernel_choice.width_advice(setting("cuda", 512)[0]) is None
+def test_a_width_that_misses_the_fast_kernels_is_named() -> None:
+    def said(hidden: int) -> list[str]:
+        return advice(setting("cuda", hidden)[0], Execution("layerwise", "fp16", 32))
+
+    assert said(500)[0].endswith("the nearest is 504")
+    assert said(512) == []
 
 
 @pytest.mark.gpu
-def test_the_search_takes_the_fastest_and_remembers_it(tmp_path: Path) -> None:
-    model, lanes = setting("cuda", backend="cudnn")
-    precisions = ["fp16", "bf16"]
-    choice = choose_execution(model, lanes, precisions=precisions, cache=tmp_path)
-    assert len(choice.milliseconds) == 4
-    assert choice.milliseconds[choice.execution] == min(choice.milliseconds.values())
-    assert choice.execution.lanes == 32
-    place = tmp_path / "kernel_times.json"
-    file = json.loads(place.read_text())
-    (known,) = file["milliseconds"].values()
-    wanted = Execution("layerwise", "bf16", 32)
-    known[json.dumps(wanted.to_record())] = 1e-3
-    place.write_text(json.dumps(file))
-    again = choose_execution(model, lanes, precisions=precisions, cache=tmp_path)
-    assert again.execution == wanted
-    assert again.milliseconds == choice.milliseconds | {wanted: 1e-3}
-
-
-@pytest.mark.gpu
-def test_a_search_without_memory_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, lanes = setting("cuda", backend="cudnn")
-
-    def fail(*_: object) -> Recording:
-        raise torch.OutOfMemoryError("CUDA out of memory.")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(kernel_choice, "forward_backward", fail)
-        choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
-        assert choice == ExecutionChoice(Execution("layerwise", "fp16", 32), {})
-    choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
-    assert len(choice.milliseconds) == 2
-
-
-@pytest.mark.gpu
-def test_dropout_rules_out_one_call_for_all_layers(tmp_path: Path) -> None:
-    model, lanes = setting("cuda", dropout=0.1, backend="cudnn")
-    choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
-    assert list(choice.milliseconds) == [Execution("layerwise", "fp16", 32)]
+@pytest.mark.parametrize(
+    ("change", "kernel"),
+    [
+        ({}, "persistent"),
+        ({"documents": 3, "dropout": 0.1}, "persistent"),
+        ({"hidden": 96}, "layerwise"),
+        ({"hidden": 96, "lanes": 64}, "stacked"),
+        ({"hidden": 96, "lanes": 64, "dropout": 0.1}, "layerwise"),
+        ({"hidden": 96, "lanes": 64, "num_layers": 1}, "layerwise"),
+        ({"cell": "gru"}, "layerwise"),
+        ({"backend": "cudnn"}, "layerwise"),
+        ({"backend": "persistent"}, "persistent"),
+    ],
+)
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_rule_chooses_the_kernel(change: dict[str, object], kernel: str, timed: bool) -> None:
+    model, lanes = setting("cuda", **change)  # type: ignore[arg-type]
+    found = choose_execution(model, lanes, precisions=["fp16", "bf16"], timed=timed)
+    assert (found.kernel, found.lanes) == (kernel, round_up(lanes.batch_size, 8))
+    assert timed or found.precision == "fp16"
 
 
 @pytest.mark.parametrize(
@@ -172,88 +128,25 @@ def test_dropout_rules_out_one_call_for_all_layers(tmp_path: Path) -> None:
     ],
 )
 def test_the_persistent_kernel_by_name_is_refused_where_it_cannot_run(
-    change: dict[str, object], words: str, tmp_path: Path
+    change: dict[str, object], words: str
 ) -> None:
     model, lanes = setting("cpu", backend="persistent", **change)  # type: ignore[arg-type]
     with pytest.raises((ConfigError, DeviceError), match=words):
-        choose_execution(model, lanes, precisions=["fp32"], cache=tmp_path)
-
-
-PERSISTENT = Execution("persistent", "fp16", 32)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize(
-    ("change", "kernels"),
-    [
-        ({}, ["layerwise", "stacked", "persistent"]),
-        ({"dropout": 0.1}, ["layerwise", "persistent"]),
-        ({"documents": 3}, ["layerwise", "persistent"]),
-        ({"num_layers": 1}, ["layerwise", "persistent"]),
-        ({"hidden": 96}, ["layerwise", "stacked"]),
-        ({"cell": "gru"}, ["layerwise", "stacked"]),
-        ({"backend": "cudnn"}, ["layerwise", "stacked"]),
-        ({"backend": "persistent"}, ["persistent"]),
-    ],
-)
-def test_the_persistent_kernel_is_tried_in_fp16_beside_cudnns(
-    change: dict[str, object], kernels: list[str]
-) -> None:
-    model, lanes = setting("cuda", **change)  # type: ignore[arg-type]
-    assert [tried.kernel for tried in candidates(model, lanes, ["fp16"])] == kernels
-    assert PERSISTENT not in candidates(setting("cuda")[0], lanes, ["bf16"])
-    assert supported(PERSISTENT, model, lanes, ["fp16"]) == ("persistent" in kernels)
-    assert kernel_choice.why_not_persistent(model) is None
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize(
-    ("change", "kernel"),
-    [
-        ({}, "persistent"),
-        ({"documents": 3, "dropout": 0.1}, "persistent"),
-        ({"hidden": 96}, "layerwise"),
-        ({"cell": "gru"}, "layerwise"),
-        ({"backend": "cudnn"}, "layerwise"),
-    ],
-)
-def test_without_a_search_a_rule_takes_the_persistent_kernel_where_it_runs(
-    change: dict[str, object], kernel: str, tmp_path: Path
-) -> None:
-    model, lanes = setting("cuda", **change)  # type: ignore[arg-type]
-    precisions = ["fp16", "bf16"]
-    choice = choose_execution(model, lanes, precisions=precisions, cache=tmp_path, search=False)
-    assert choice == ExecutionChoice(Execution(kernel, "fp16", round_up(lanes.batch_size, 8)), {})
-    assert not list(tmp_path.iterdir())
+        choose_execution(model, lanes, precisions=["fp32"])
 
 
 @pytest.mark.gpu
 def test_a_gpu_without_the_persistent_kernel_trains_by_cudnn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden: 0)
     model, lanes = setting("cuda")
-    assert PERSISTENT not in candidates(model, lanes, ["fp16"])
-    assert "cuDNN runs the layers" in str(kernel_choice.why_not_persistent(model))
+    found = choose_execution(model, lanes, precisions=["fp16"])
+    assert found.kernel == "layerwise"
+    assert "cuDNN runs the layers" in advice(model, found)[0]
     model, lanes = setting("cuda", backend="persistent")
     with pytest.raises(DeviceError, match=r"needs clusters of 4 blocks.*use model.backend=cudnn"):
-        choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
-
-
-@pytest.mark.gpu
-def test_a_persistent_kernel_that_fails_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise DeviceError("the GPU refuses the kernel")
-
-    monkeypatch.setattr(launch, "forward", fail)
-    model, lanes = setting("cuda", num_layers=1)
-    choice = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path)
-    assert list(choice.milliseconds) == [Execution("layerwise", "fp16", 32)]
-    assert choice.refused == "the GPU refuses the kernel"
-    unmeasured = choose_execution(model, lanes, precisions=["fp16"], cache=tmp_path, search=False)
-    assert unmeasured == ExecutionChoice(choice.execution, {}, choice.refused)
+        choose_execution(model, lanes, precisions=["fp16"])
 
 
 @pytest.mark.gpu

@@ -14,10 +14,10 @@ from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
+from seqkit.model.execution import Execution, plainest_kernel
 from seqkit.model.network import Network, State
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
-from seqkit.training.kernel_choice import candidates, saved_execution
+from seqkit.training.kernel_choice import saved_execution, width
 from seqkit.training.trainer import Trainer
 
 V = 5
@@ -60,7 +60,7 @@ def trainer(
     lanes.share_out(ranks.place.rank, ranks.place.size)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
-    execution = candidates(network, lanes, [precision])[0]
+    execution = Execution(plainest_kernel(config), precision, width(network, lanes))
     return Trainer(
         model=network,
         lanes=lanes,
