@@ -1,7 +1,6 @@
 """`generate`: a checkpoint continues a prompt."""
 
 import contextlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from seqkit.api.load import load_checkpoint
@@ -12,15 +11,12 @@ from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
-from seqkit.generation.continuation import REMEMBERED, continue_prompt
+from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.footprint import require_streams
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import prompt_of, request_of, with_seed
 from seqkit.runs.checkpoint import as_trained
 from seqkit.runs.layout import find_checkpoint, samples_folder
-from seqkit.symbols import Symbols
-
-_LONG = 10_000  # symbols of a prompt whose reading is shown
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -51,11 +47,9 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
         request = request_of(config, length)
-        with _reading(prompt, console) as watch:
+        with console.progress("setting up"):
             model = saved.build(chosen)
-            blocks = continue_prompt(
-                model, saved.codec, prompt, request, notice=console.notice, watch=watch
-            )
+            blocks = continue_prompt(model, saved.codec, prompt, request, notice=console.notice)
         # What can fail has happened by now, before any file is opened.
         for text in drawn:
             console.notice(text)
@@ -102,15 +96,3 @@ def _check_files(config: Config, medium: Medium, files: list[Path], symbols: int
         files = [folder / f"generated{medium.suffix}"]
     medium.check_files(files, symbols)
     disk.require_space(files[0], config.streams * medium.least_size(files[0], symbols))
-
-
-@contextlib.contextmanager
-def _reading(prompt: Symbols, console: Console) -> Iterator[Callable[[int], None]]:
-    """What follows the reading of a prompt, and setting up: a bar for one that takes a while."""
-    total = min(len(prompt), REMEMBERED)
-    if total < _LONG:
-        with console.progress("setting up"):
-            yield lambda done: None
-        return
-    with console.progress("read the prompt", total, unit="symbols") as bar:
-        yield lambda done: bar.update(min(done, total))

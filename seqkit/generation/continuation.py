@@ -1,6 +1,7 @@
 """A model continues a prompt."""
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -27,14 +28,13 @@ def continue_prompt(
     request: Request,
     *,
     notice: Callable[[str], None],
-    watch: Callable[[int], None] = lambda done: None,
     begin: tuple[State, int] | None = None,
     engine: Engine | None = None,
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched.
 
     Of a prompt of more than `REMEMBERED` symbols only the last ones are read, which `notice` is
-    told. `watch` is called with the number of symbols that were read so far.
+    told.
 
     `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
     codec's start symbol. `engine` is one that nothing else uses meanwhile; by default a new one.
@@ -48,7 +48,7 @@ def continue_prompt(
     def draw(engine: Engine, request: Request) -> Blocks:
         state = begin or (model.zero_state(1), codec.start)
         read = prompt[-REMEMBERED:]
-        fed = feed_prompt(model, codec.size, state, read, request.streams, watch=watch)
+        fed = feed_prompt(model, codec.size, state, read, request.streams)
         return generate_blocks(engine, *fed, request.length, request.sampling)
 
     def redraw(stream: int, attempt: int) -> Blocks:
@@ -75,25 +75,15 @@ def continue_prompt(
 
 
 def feed_prompt(
-    model: CharRNN,
-    size: int,
-    begin: tuple[State, int],
-    prompt: Symbols,
-    streams: int,
-    *,
-    watch: Callable[[int], None] = lambda done: None,
+    model: CharRNN, size: int, begin: tuple[State, int], prompt: Symbols, streams: int
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
     `begin` is the state before the first symbol, and that symbol. `size` is the codec's V; logits
-    that the model has beyond it are left out. `watch` is called with the symbols read so far.
+    that the model has beyond it are left out.
     """
     state, first_symbol = begin
     symbols = np.concatenate([[first_symbol], prompt]).astype(np.int64)
-    done = 0
-    for block in read(model, size, symbols, state):
-        done += len(block[0])
-        watch(done)
-    logits, after = block
+    [(logits, after)] = deque(read(model, size, symbols, state), maxlen=1)
     spread = State(*(values.repeat(1, streams, 1) for values in after))
     return logits[-1:].repeat(streams, 1).cpu().numpy(), spread

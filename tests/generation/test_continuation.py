@@ -85,17 +85,14 @@ def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.Mo
     codec = MuLaw(7, 40)
     prompt = np.array([6, 5, 0, 1, 2, 3], np.uint8)
     notices: list[str] = []
-    read: list[int] = []
 
     def made(given: np.ndarray) -> list[int]:
         blocks = continue_prompt(
             *(model, codec, given, Request(length=20, engine="torch")),
             notice=notices.append,
-            watch=read.append,
         )
         symbols: list[int] = np.concatenate(list(blocks))[:, 0].tolist()
         return symbols
 
     assert made(prompt) == made(prompt[2:])
     assert notices == ["of the 6 symbols of the prompt the model reads the last 4"]
-    assert read == [5, 5]  # with the start symbol
