@@ -53,11 +53,10 @@ def test_a_job_trains_with_its_cores_and_tells_how_it_ended(job: Job, tmp_path: 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-@pytest.mark.parametrize("how", [[], ["resume=never", "overwrite=true"]])
 def test_at_its_time_limit_a_job_is_saved_queued_again_and_goes_on(
-    how: list[str], job: Job, tmp_path: Path
+    job: Job, tmp_path: Path
 ) -> None:
-    job.words = [*job.words, "train.max_steps=100000", "train.validate_every=0", *how]
+    job.words = [*job.words, "train.max_steps=100000", "train.validate_every=0"]
     running = queue().start(job, 0)
     wait_for_steps(tmp_path / "0", 10)
     (stderr,) = (tmp_path / ".slurm").glob("*_0_log.err")
