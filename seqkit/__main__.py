@@ -6,13 +6,14 @@ import signal
 import sys
 from types import FrameType
 
+from seqkit.foundation.errors import NOT_BEGUN
 from seqkit.foundation.processes import place
 
 _CODES = {"SIGINT": 130, "SIGTERM": 75, "SIGHUP": 75, "SIGUSR1": 75}
 
 
 def main() -> None:
-    """Hear signals from here on, also while the program is being loaded, and run it."""
+    """Run the program; a signal ends it in a line, until its command begins and hears signals."""
     for name in _CODES:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:
@@ -26,9 +27,10 @@ def _end(number: int, frame: FrameType | None) -> None:
     """End in a line: nothing was begun, and an exception within an import may come out as any."""
     name = signal.Signals(number).name
     said = "interrupted" if name == "SIGINT" else f"stopped by {name}"
+    line = "\r\033[K" if os.isatty(2) else ""  # which may show progress
     if place().leads:  # of several processes one speaks
         with contextlib.suppress(OSError):  # closed
-            os.write(2, f"seqkit: error: {said}\n".encode())
+            os.write(2, f"{line}seqkit: error: {said}: {NOT_BEGUN}\n".encode())
     os._exit(_CODES[name])
 
 

@@ -6,18 +6,17 @@ import gc
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
 from seqkit import commands
-from seqkit.commands import COMMANDS, help_texts
-from seqkit.commands.interrupts import asking, ended_by_signals
+from seqkit.commands import COMMANDS, did_you_mean, help_texts
+from seqkit.commands.interrupts import SIGNALS, ended_by_signals
 from seqkit.foundation import processes, stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import (
-    NOT_BEGUN,
     ConfigError,
     InterruptedRunError,
     SeqkitError,
@@ -26,8 +25,6 @@ from seqkit.foundation.errors import (
     shows_tracebacks,
 )
 from seqkit.foundation.escaping import visible
-from seqkit.foundation.settings import nearest
-from seqkit.runs import layout
 
 if TYPE_CHECKING:
     from seqkit.compose import Composed
@@ -41,16 +38,15 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     try:
         with stdout.reserved():
-            return _exit_code(lambda: _main(given))
+            return _exit_code(given)
     except BrokenPipeError:
         return 0
 
 
-def _exit_code(run: Callable[[], int]) -> int:
-    """What an expected failure in `run`, or a signal, comes to, said in a line on stderr."""
+def _exit_code(arguments: list[str]) -> int:
+    """What a command line comes to; an expected failure is said in a line on stderr."""
     try:
-        with ended_by_signals():
-            return run()
+        return _main(arguments)
     except SeqkitError as error:
         if not processes.place().leads:
             if isinstance(error, (StoppedError, InterruptedRunError)):
@@ -86,7 +82,7 @@ def entry() -> None:
         traceback.print_exc()
         code = 1
     with contextlib.suppress(KeyboardInterrupt):
-        for number in asking():
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # one that comes now changes no exit code
     processes.end(code)
     gc.freeze()  # or Python looks through all of PyTorch once more for what nobody will use
@@ -95,57 +91,53 @@ def entry() -> None:
 
 def _main(arguments: list[str]) -> int:
     given = _parser().parse_intermixed_args(arguments)
-    words: list[str] = given.words
+    bare = [word for word in given.words if "=" not in word]
+    asks = given.help or "help" in bare
+    words: list[str] = [word for word in given.words if word != "help"]
     command = words[0] if words and "=" not in words[0] else "train"
     shared = command in COMMANDS and COMMANDS[command].shared
-    printed = not arguments or given.version or given.help or given.cfg
+    printed = not arguments or given.version or asks or given.cfg
     if not processes.place().leads and (printed or not shared):
         return 0  # rank 0 does it
-    if given.version:
+    if given.version or command == "version":
         stdout.write(seqkit.__version__)
         return 0
-    if not arguments or (given.help and (not words or "=" in words[0])):
+    if not arguments or (asks and (not words or "=" in words[0])):
         stdout.write(help_texts.overview(given.config_dir, words))
         return 0
-    if words and "=" not in words[0]:
+    if "=" not in words[0]:
         words.pop(0)
         if command not in COMMANDS:
-            if layout.is_run(Path(command)):
-                raise ConfigError(
-                    f"{command} is no command, but there is a run of that name: generate "
-                    f"checkpoint={command} lets it write, run_dir={command} resume=auto goes on"
-                )
-            if Path(command).exists():
-                raise ConfigError(
-                    f"{command} is no command, but there is something of that name: to learn from "
-                    f"it, give data.path={command} and a recipe; --help lists them"
-                )
-            hint = nearest(command, list(COMMANDS))
-            raise ConfigError(f"unknown command {command}{hint} There are: {', '.join(COMMANDS)}")
-        if given.help:
+            raise ConfigError(did_you_mean.command(command))
+        if asks:
             stdout.write(help_texts.keys(command))
             return 0
-    if any("=" not in word for word in words):
-        from seqkit.commands import named
-
-        named.refuse_bare_paths(command, words)
-    if given.multirun and given.cfg:
-        raise ConfigError("--cfg prints one config: leave --multirun out")
+    if len(bare) > 1 or (bare and bare[0] != command):
+        did_you_mean.refuse_bare_paths(command, words)
     if given.multirun:
+        if given.cfg:
+            raise ConfigError("--cfg prints one config: leave --multirun out")
         return _multirun(command, words, given.config_dir)
     with _starting(words):
-        from seqkit import compose  # Hydra takes a tenth of a second
-        from seqkit.foundation.config_file import to_yaml
-        from seqkit.runs.own_config import read_config
-
-        if command == "train":
-            compose.refuse_keys_of_sweep(words)
-        stored = read_config if command == "train" else None
-        composed = compose.compose(words, given.config_dir, stored)
+        composed = _composed(command, words, given.config_dir)
     if given.cfg:
+        from seqkit.foundation.config_file import to_yaml
+
         stdout.write(to_yaml(composed.config).rstrip("\n"))
         return 0
     return _run(command, composed, words)
+
+
+def _composed(command: str, words: list[str], config_dirs: list[Path]) -> "Composed":
+    """The config of a command."""
+    from seqkit import compose  # Hydra takes a tenth of a second
+
+    if command != "train":
+        return compose.compose(words, config_dirs)
+    from seqkit.api.training_config import compose_training
+
+    compose.refuse_keys_of_sweep(words)
+    return compose_training(words, config_dirs)
 
 
 @contextlib.contextmanager
@@ -154,7 +146,7 @@ def _starting(words: Sequence[str]) -> Iterator[None]:
     wanted = {key: value for key, _, value in (word.partition("=") for word in words)}
     quiet = wanted.get("quiet", "false").lower() not in _NO
     console = Console(quiet or not processes.place().leads)
-    with ended_by_signals(NOT_BEGUN), console.progress(_STARTING):
+    with console.progress(_STARTING):
         yield
 
 
@@ -177,23 +169,22 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     from seqkit import compose
-    from seqkit.commands import named
 
     config, catalogue = composed
     console = Console(config.quiet or not processes.place().leads)
     keys = compose.given_keys(words)
     _refuse_keys(command, words)
-    named.refuse_other_key(command, config)
+    did_you_mean.refuse_other_key(command, config)
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     if command in ("train", "prepare") and "data.column" in keys:
-        named.refuse_column(config)
+        did_you_mean.refuse_column(config)
     if command == "train" and "model.embedding_size" in keys and config.model.input != "embedding":
         console.notice("model.embedding_size is read with model.input=embedding alone")
-    with ended_by_signals(NOT_BEGUN), console.progress(_STARTING):
-        named.check(command, config)
+    with console.progress(_STARTING):
         run = commands.load(command)  # PyTorch takes a second or two
-    run(config, catalogue, console)
+    with ended_by_signals():  # from here on something may have been begun
+        run(config, catalogue, console)
     return 0
 
 
@@ -218,7 +209,8 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
 
         _refuse_keys(command, words)
         plan = sweep_plan.planned(words, config_dirs)  # all is checked before any runs
-    return multirun.run(plan, words)
+    with ended_by_signals():
+        return multirun.run(plan, words)
 
 
 def _report(message: str) -> None:

@@ -14,7 +14,7 @@ from tests.terminal import on_terminal
 from tests.warm_python import python
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])
 def test_help_lists_commands_and_recipes(arguments: list[str], run: Run) -> None:
     result = run(*arguments)
     assert result.code == 0
@@ -24,7 +24,9 @@ def test_help_lists_commands_and_recipes(arguments: list[str], run: Run) -> None
 
 def test_each_command_lists_the_keys_that_it_reads(run: Run) -> None:
     text = run("generate", "--help").out.decode()
+    assert run("generate", "help").out.decode() == run("help", "generate").out.decode() == text
     assert "top_p" in text
+    assert "(auto, " in text  # the values of sample.engine
     assert "train.max_steps" not in text
     assert "train.max_steps" in run("train", "--help").out.decode()
 
@@ -52,8 +54,15 @@ def test_help_keeps_to_the_columns_of_a_terminal(words: str, run: Run, tmp_path:
     assert max(map(len, whole.splitlines())) > 80  # each in its line where programs read them
 
 
-def test_version(run: Run) -> None:
-    assert run("--version").out.decode().strip() == seqkit.__version__
+@pytest.mark.parametrize("word", ["--version", "version"])
+def test_version(word: str, run: Run) -> None:
+    assert run(word).out.decode().strip() == seqkit.__version__
+
+
+def test_the_name_of_a_run_that_was_meant_is_told(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "py").symlink_to(trained)
+    refused = run("generate", f"checkpoint={tmp_path / 'pyy'}")
+    assert (refused.code, f"did you mean {tmp_path / 'py'}?" in refused.err) == (4, True)
 
 
 @pytest.mark.parametrize(

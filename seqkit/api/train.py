@@ -14,12 +14,12 @@ from seqkit.api.model import Model
 from seqkit.api.prepare_training import opened
 from seqkit.api.run_training import run_training
 from seqkit.api.samples import save_closing_sample
+from seqkit.api.training_config import compose_training
 from seqkit.foundation import device, disk, processes
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.settings import check_list, check_type
 from seqkit.runs.events import Event
 from seqkit.runs.layout import RunFiles
-from seqkit.runs.own_config import read_config
 
 _LOG = logging.getLogger("seqkit")
 
@@ -97,8 +97,8 @@ def train(
     compose.refuse_checkpoint(words)
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
-    config, catalogue = compose.compose(
-        [*words, *(f"plugins={name}" for name in plugins)], [*map(Path, config_dirs)], read_config
+    config, catalogue = compose_training(
+        [*words, *(f"plugins={name}" for name in plugins)], [*map(Path, config_dirs)]
     )
     if config.run_dir:  # whatever the program's folder is, while it trains
         config.run_dir = str(Path(config.run_dir).absolute())

@@ -18,8 +18,6 @@ _SAMPLING = (
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
 _SWEEP = ("gpus", "jobs", "launcher", "search")
-_PROMPTS = ("prompt_file", "prompt_audio")
-_PREDICTED = ("out", "checkpoint", "data.path")
 _PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
 _JSON = {"json": "print one JSON object"}
 _RESULT = {"out": "write the result to this file"} | _JSON
@@ -31,14 +29,12 @@ class Command:
     """A verb: what it does, and what it reads: keys, and groups with all their keys.
 
     One that is `shared` runs in all processes that torchrun starts, others in the first alone.
-    `needs`: keys whose files are looked for before it starts, by `named`.
     `meanings`: what its --help says of keys that mean less here than in general, or something else.
     """
 
     summary: str
     reads: tuple[str, ...]
     shared: bool = False
-    needs: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -47,7 +43,6 @@ COMMANDS = {
         "learn from text or sound and give a sample (the default)",
         (*_SAMPLING, *_RUN, *_SWEEP, "data", "device", "log", "model", "optimizer", "train"),
         shared=True,
-        needs=("init_from", "data.path", *_PROMPTS),
         meanings={
             "runs": "the folder that holds the folders of runs",
             "seed": "seed of weights, dropout and samples; by default 0",
@@ -56,7 +51,6 @@ COMMANDS = {
     "generate": Command(
         "let a checkpoint write text or make sound",
         (*_SAMPLING, *_OUTPUT, "checkpoint", "device", "streams"),
-        needs=("out", "checkpoint", *_PROMPTS),
         meanings={
             "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "
             "- for stdout; with several streams NAME_1 and so on",
@@ -72,13 +66,11 @@ COMMANDS = {
             *(*_RULE, "length", "sample", "seconds"),
         ),
         shared=True,
-        needs=_PREDICTED,
         meanings=_RESULT | {"seed": "seed of the sound that protocol=spectral makes; by default 0"},
     ),
     "score": Command(
         "show which symbols surprise a checkpoint, and what its cells follow",
         (*_OUTPUT, "checkpoint", "data", "device", "neuron", "part"),
-        needs=_PREDICTED,
         meanings={
             "out": "the file for the result, a page if it ends in .html; by default stdout",
             "part": "which part of the checkpoint's own data to score",
@@ -89,7 +81,6 @@ COMMANDS = {
     "compare": Command(
         "show runs side by side, best first, and draw their learning curves",
         (*_OUTPUT, "json", "runs"),
-        needs=("out", "runs"),
         meanings={
             **_JSON,
             "out": "draw the learning curves to this file: .svg, .png or .pdf",
@@ -99,7 +90,6 @@ COMMANDS = {
     "compress": Command(
         "make a file small with a checkpoint that predicts it",
         (*_PACKING, "data.channel", "dynamic"),
-        needs=_PREDICTED,
         meanings={
             "out": "the compressed file; - for stdout",
             "data.path": "the file to compress",
@@ -109,7 +99,6 @@ COMMANDS = {
     "decompress": Command(
         "give back the file that compress was given",
         _PACKING,
-        needs=_PREDICTED,
         meanings={
             "out": "the file to make, of sound a WAV; - for stdout",
             "data.path": "the compressed file",
@@ -119,7 +108,6 @@ COMMANDS = {
     "prepare": Command(
         "turn text or sound of any size into shards, which train reads",
         (*_OUTPUT, "data", "recipe"),
-        needs=("data.path",),
         meanings={
             "out": "the folder for the shards",
             "overwrite": "replace the shards that are there, once the new ones are whole",
@@ -129,25 +117,21 @@ COMMANDS = {
     "report": Command(
         "write the page that shows a run, report.html, anew",
         ("run_dir",),
-        needs=("run_dir",),
         meanings=_OF_RUN,
     ),
     "doctor": Command(
         "look at data before a training, or at a run after it, and say what to do",
         (*_OUTPUT, "data", "device", "json", "recipe", "run_dir", "train.max_minutes"),
-        needs=("out", "data.path", "run_dir"),
         meanings=_RESULT | _OF_RUN,
     ),
     "inspect": Command(
         "show what a checkpoint holds",
         ("checkpoint", "json"),
-        needs=("checkpoint",),
         meanings=_JSON,
     ),
     "export": Command(
         "write a checkpoint's network as an ONNX model",
         (*_OUTPUT, "checkpoint"),
-        needs=("out", "checkpoint"),
         meanings={"out": "the file for the model, NAME.onnx"},
     ),
     "bench": Command(
@@ -164,7 +148,6 @@ COMMANDS = {
             "streams",
             "train",
         ),
-        needs=("out",),
         meanings=_RESULT | {"seed": "seed of weights and draws; by default 0"},
     ),
 }

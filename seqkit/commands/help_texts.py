@@ -40,8 +40,8 @@ _OPTIONS = {
     "--config-dir DIR": "look for recipes (NAME.yaml) in DIR, too; they come before seqkit's own",
     "--multirun, -m": "run every combination of the values given as key=a,b,c",
     "--cfg": "print the composed config and stop",
-    "--version": "print the version",
-    "--help, -h": "this text; after a command: the keys that it reads",
+    "--version": "print the version, as `version` does",
+    "--help, -h": "this text, as `help` does; after a command: the keys that it reads",
 }
 
 
@@ -64,6 +64,8 @@ def keys(command: str) -> str:
         if commands.reads(command, name):
             default = default_of(item)
             shown = "" if default in (None, "", []) else f" [{default}]"
+            if choices := item.metadata["choices"]:
+                shown = f" ({', '.join(choices)}){shown}"
             rows[name] = meanings.get(name, item.metadata["help"]) + shown
     usage = f"usage: python -m seqkit {command} key=value ..."
     return f"{usage}\n\n{COMMANDS[command].summary}\n\n{_table(rows, 26)}"

@@ -16,15 +16,11 @@ from seqkit.foundation.errors import (
     StoppedError,
 )
 
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+"""Those that ask a command to end."""
 _BOUNCE = 1.0  # seconds; a signal sooner after the first is the same wish, not a second one
 _LOOK_AGAIN = 0.02  # seconds
 _Item = TypeVar("_Item")
-
-
-def asking() -> list[signal.Signals]:
-    """The signals that ask a command to end, as far as this system has them."""
-    return [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
 
 
 @contextlib.contextmanager
@@ -64,9 +60,8 @@ class Interrupts:
     """Raises KeyboardInterrupt for a signal, only where the work can be interrupted.
 
     Signals are heard inside its `with` block. Those within a second of the first change nothing: a
-    key bounces, and schedulers send several. A later one insists, and raises at once. Signals that
-    this system lacks, and those that are ignored (nohup means it), stay as they are; so do all of
-    them outside the main thread.
+    key bounces, and schedulers send several. A later one insists, and raises at once. Those that
+    are ignored (nohup means it) stay as they are; so do all of them outside the main thread.
     """
 
     def __init__(self, at_once: bool = True) -> None:
@@ -87,13 +82,13 @@ class Interrupts:
 
     def __enter__(self) -> "Interrupts":
         if threading.current_thread() is threading.main_thread():
-            for number in asking():
+            for number in SIGNALS:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
                     self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *error: object) -> None:
-        if getattr(signal, "SIGALRM", None) in self._before:  # Windows has none
+        if signal.SIGALRM in self._before:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
@@ -165,11 +160,16 @@ class Interrupts:
         `__exit__` of its generator: that would never hear of it, and only an outer block would.
         """
         between = frame is not None and frame.f_code.co_filename == contextlib.__file__
-        while not between and frame is not None and "importlib" not in frame.f_code.co_filename:
+        while not between and frame is not None and not _imports(frame):
             frame = frame.f_back
-        if frame is None or not hasattr(signal, "setitimer"):
+        if frame is None:
             return False
         self._before.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._raise))
         signal.setitimer(signal.ITIMER_REAL, _LOOK_AGAIN)
         self._was_put_off = True
         return True
+
+
+def _imports(frame: FrameType) -> bool:
+    """Whether it is one of Python's own import system."""
+    return frame.f_code.co_filename.startswith("<frozen importlib")

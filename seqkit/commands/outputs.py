@@ -3,14 +3,15 @@
 import contextlib
 import dataclasses
 import os
+import resource
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from seqkit.config import Config, DataConfig
+from seqkit.config import Config
 from seqkit.foundation import disk, stdout
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.stdout import Product
-from seqkit.runs import layout, protected
+from seqkit.runs import layout
 
 _OTHER_FILES = 256  # that the process may have open
 _FEWEST_OTHER_FILES = 64
@@ -37,7 +38,7 @@ def free_files(config: Config) -> list[Path]:
         if file.exists() and not file.is_file():
             raise OutputError(f"{file} is no regular file: give the name of one, or out=-")
         _check_not_read(file, config)
-        protected.refuse(file)
+        refuse_in_run(file)
         if file.exists() and not config.overwrite:
             raise disk.exists_error(file)
         if not file.parent.is_dir():
@@ -54,45 +55,22 @@ def result_file(config: Config) -> Path | None:
 
 
 def _check_not_read(file: Path, config: Config) -> None:
-    """Refuse a file that the command reads, or may read the next time.
-
-    That is also any that would be a part of the data in a folder.
-
-    Raises:
-        OutputError: it is one of these; `overwrite` does not help.
-    """
+    """Raise OutputError where `out` is a file that the command reads; `overwrite` does not help."""
     named = (config.checkpoint, config.prompt_file, config.prompt_audio, *config.data.path)
     for read in filter(None, named):
-        if _is_same(file, Path(read)):
-            raise OutputError(f"out={file} is what is read: give another name")
-    for folder in map(Path, config.data.path):
-        if _would_be_read(file, folder, config.data):
+        with contextlib.suppress(OSError, ValueError):  # one is not there, or no name of a file
+            if file.samefile(read):
+                raise OutputError(f"out={file} is what is read: give another name")
+
+
+def refuse_in_run(out: Path) -> None:
+    """Raise OutputError where `out` lies in a run, links followed, and not in its samples."""
+    place = out.resolve()
+    for folder in (place, *place.parents):
+        if layout.is_run(folder) and place.relative_to(folder).parts[:1] != ("samples",):
             raise OutputError(
-                f"out={file} would be read as a part of data.path={folder}: give another folder"
+                f"out={out} lies in the run {folder}: give another folder, or the run's samples/"
             )
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    with contextlib.suppress(OSError, ValueError):  # one is not there, or a name that cannot be
-        return one.samefile(other)
-    return False
-
-
-def _would_be_read(file: Path, folder: Path, data: DataConfig) -> bool:
-    """Whether a file is, or would be, a part of the data in a folder, by its name and place."""
-    parts = [file.name]
-    with contextlib.suppress(OSError, ValueError, RuntimeError):  # a name that cannot be
-        for parent in (place := file.parent.resolve(), *place.parents):
-            if layout.is_run(parent):
-                return False
-            if _is_same(parent, folder):
-                from seqkit.data.files import Choice  # with PyTorch, others need not wait for it
-
-                hidden = any(part.startswith(".") for part in parts)
-                choice = Choice("audio" if data.kind == "audio" else "bytes", data.pattern)
-                return not hidden and not choice.against_name("/".join(parts))
-            parts.insert(0, parent.name)
-    return False
 
 
 def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:
@@ -164,17 +142,14 @@ def allow_open_files(count: int) -> None:
     Raises:
         OutputError: it does not allow so many.
     """
-    with contextlib.suppress(ImportError, OSError, ValueError):  # POSIX only
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = count + _OTHER_FILES
-        if hard != resource.RLIM_INFINITY:
-            if count > (most := max(1, hard - _FEWEST_OTHER_FILES)):
-                raise OutputError(
-                    f"streams={count}: this system lets a process open {hard} files: "
-                    f"give at most streams={most}"
-                )
-            wanted = min(wanted, hard)
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + _OTHER_FILES
+    if hard != resource.RLIM_INFINITY:
+        if count > (most := max(1, hard - _FEWEST_OTHER_FILES)):
+            raise OutputError(
+                f"streams={count}: this system lets a process open {hard} files: "
+                f"give at most streams={most}"
+            )
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

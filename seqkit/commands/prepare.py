@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from seqkit import compose
+from seqkit.commands import outputs
 from seqkit.commands.interrupts import ended_by_signals
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
@@ -16,7 +17,6 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import counted
-from seqkit.runs import protected
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -26,7 +26,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = Path(str(config.out))
     if out.exists() and not out.is_dir():
         raise OutputError(f"out={out} is a file: give a folder for the shards")
-    protected.refuse(out)
+    outputs.refuse_in_run(out)
     data = remote.settled(config.data, disk.cache_dir(), console.notice, console.progress)
     with ended_by_signals("the same command goes on with what it has written"):
         index = prepare(

@@ -1,6 +1,13 @@
 """Hydra: arguments become a checked config. Nothing else knows it but the command line."""
 
-from seqkit.compose.composing import FREE_TEXT, Composed, compose, given_keys, refuse_checkpoint
+from seqkit.compose.composing import (
+    FREE_TEXT,
+    Composed,
+    compose,
+    given_keys,
+    going_on,
+    refuse_checkpoint,
+)
 from seqkit.compose.sweeping import (
     Choices,
     Domain,
@@ -21,6 +28,7 @@ __all__ = [
     "Span",
     "compose",
     "given_keys",
+    "going_on",
     "is_of_sweep",
     "refuse_checkpoint",
     "refuse_keys_of_sweep",

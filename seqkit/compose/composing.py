@@ -6,10 +6,10 @@ folders are not used. Keys of free text never pass through its override grammar.
 
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from seqkit import config as schema
 from seqkit.compose.loading import Loader, loader
-from seqkit.config import Config, options
+from seqkit.config import Config
 from seqkit.foundation import config_file
 from seqkit.foundation.config_file import RENAMED
 from seqkit.foundation.errors import ConfigError
@@ -37,12 +37,6 @@ REPEATED = "data.path"
 """One of them, each value of which counts; of the others the last one does."""
 _POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)
 """1e3, which Hydra takes for a fraction."""
-_CONVERSIONS = {
-    "could not be converted to Integer": "a whole number, such as 1000",
-    "could not be converted to Float": "a number, such as 0.5 or 1e-3",
-    "is not a valid bool": "true or false",
-}
-"""What OmegaConf says of a value of the wrong type, and what to give."""
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
 
@@ -54,36 +48,30 @@ class Composed(NamedTuple):
     catalogue: Catalogue
 
 
-def compose(
-    arguments: list[str],
-    config_dirs: list[Path],
-    stored: Callable[[Path], Config] | None = None,
-) -> Composed:
+def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
     """One config from `key=value` arguments, and the catalogue that it was made with.
 
     Args:
         arguments: as the shell hands them over.
         config_dirs: the user's folders, which come before seqkit's own and those of plug-ins.
             Recipes are looked for in a folder itself and in its `recipe` and `recipes`.
-        stored: reads the config of the run in a folder. With it, arguments that resume a run
-            without a recipe are put on that run's config.
 
     Raises:
-        ConfigError: an unknown key or recipe, a wrong type, a value out of range, a faulty
-            plug-in, or one that the run in a folder needs and the arguments do not name.
+        ConfigError: an unknown key or recipe, a wrong type, a value out of range, or a faulty
+            plug-in.
     """
     arguments, modules = take_modules(arguments)
     overrides, free = separate(arguments)
     named: dict[str, str | None] = {}
-    limited = False  # by a max_steps that was given, not by a recipe's
     catalogue = Catalogue(modules)
     loads = loader(catalogue, config_dirs)
     parsed = parse(overrides, loads)
     for override in parsed:
         if override.is_sweep_override():
-            raise ConfigError(_several_values(str(override.input_line)))
+            raise ConfigError(
+                f"{override.input_line}: give one value; training takes several with --multirun"
+            )
         _check_choice(override, loads, catalogue, config_dirs)
-        limited = limited or override.key_or_group == "train.max_steps"
         if override.key_or_group in _NAMED:
             named[override.key_or_group] = str(override.value() or "") or None
     try:
@@ -96,20 +84,41 @@ def compose(
             "from: give a recipe of your own another name than the one that it starts from"
         ) from error
     assert isinstance(config, Config)
-    by_the_clock = config.train.max_minutes > 0 and not limited
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
     _set_free_text(config, free)
     config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
     if config.plugins != modules:  # a recipe names some, too
         catalogue = catalogue.extended(config.plugins)
-    if stored and config.run_dir and config.resume != "never" and not config.recipe:
-        own = stored(Path(config.run_dir))
-        config_file.check_plugins(own, catalogue)
-        config = config_file.with_given(own, config, given_keys(arguments))
-    if by_the_clock:
-        config.train.max_steps = None
+    if config.train.max_minutes > 0:
+        _lift_steps(config, given_keys(arguments))
     schema.check(config)
     return Composed(config, catalogue)
+
+
+def going_on(composed: Composed, own: Config, arguments: Iterable[str]) -> Composed:
+    """The config of a run that goes on without a recipe: its own, with the keys that are given.
+
+    Args:
+        composed: what the arguments alone come to.
+        own: the run's.
+        arguments: of the command line.
+
+    Raises:
+        ConfigError: a value that does not suit the run's, or a plug-in that it needs is not named.
+    """
+    keys, by_the_clock = given_keys(arguments), own.train.max_minutes > 0
+    config_file.check_plugins(own, composed.catalogue)
+    config = config_file.with_given(own, composed.config, keys)
+    if config.train.max_minutes > 0 and not by_the_clock:
+        _lift_steps(config, keys)
+    schema.check(config)
+    return composed._replace(config=config)
+
+
+def _lift_steps(config: Config, keys: Iterable[str]) -> None:
+    """Let the clock alone end a training, unless its steps were given, too."""
+    if "train.max_steps" not in keys:
+        config.train.max_steps = None
 
 
 def given_keys(arguments: Iterable[str]) -> list[str]:
@@ -211,16 +220,6 @@ def parse(overrides: list[str], loads: Loader) -> list[Override]:
     return parsed
 
 
-def _several_values(word: str) -> str:
-    """What is said of key=1,2 without --multirun, which may be a decimal comma."""
-    key, _, value = word.partition("=")
-    kinds = {name: item.type for name, item in options()}
-    said = f"{word}: give one value; training takes several with --multirun"
-    if re.fullmatch(r"-?\d+,\d+", value) and float in (kinds.get(key), *get_args(kinds.get(key))):
-        said += f"; a fraction takes a decimal point: {key}={value.replace(',', '.')}"
-    return said
-
-
 def _check_choice(
     override: Override, loads: Loader, catalogue: Catalogue, config_dirs: list[Path]
 ) -> None:
@@ -245,22 +244,20 @@ def _renamed(key: str) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """What Hydra or OmegaConf says, in one line, with the nearest name for a bad key."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """The nearest name for a key that is not known; else what Hydra says, in one line."""
+    text = "\n".join(str(one) for one in (error, error.__cause__) if one is not None)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     key = next((line.split(": ")[1] for line in lines if line.startswith("full_key: ")), "")
-    head = lines[0].removeprefix("Error merging override ") if lines else type(error).__name__
-    said = [head.partition(": ")[0] if head.endswith("while composing config:") else head]
-    if len(lines) > 1 and said[0] != head:
-        said.append(lines[1])
-    elif error.__cause__ is not None and head.count("=") == 1:
-        said.append(str(error.__cause__).splitlines()[0])
     if key in RENAMED:
         return _renamed(key)
-    for mark, wanted in _CONVERSIONS.items():
-        if mark in said[-1]:
-            said[-1] = f"give {wanted}"
-    if " not in " in said[-1] and key:
-        said[-1] = f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
-    elif key:
+    if key and any(" not in " in line for line in lines):
+        return f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
+    said = [
+        line
+        for line in lines
+        if not line.startswith(("full_key: ", "object_type", "reference_type"))
+    ]
+    said = list(dict.fromkeys(line.removeprefix("Error merging override ") for line in said))
+    if key and key.partition("[")[0] not in " ".join(said):
         said.append(f"key {key}")
-    return ": ".join(said)
+    return ": ".join(said) or type(error).__name__

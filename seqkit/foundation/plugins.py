@@ -312,6 +312,9 @@ def _missing_folder(value: str) -> object:
 
 
 def _description(file: Path) -> str:
-    lines = file.read_text("utf-8", "replace").splitlines()
+    try:
+        lines = file.read_text("utf-8", "replace").splitlines()
+    except OSError as error:
+        return f"cannot be read: {disk.describe(error)}"
     comments = (line[1:].strip() for line in lines if line[:1] == "#")
     return next((line for line in comments if line[:1] != "@"), "")

@@ -5,6 +5,7 @@ checkpoints/{last,previous,best}.safetensors
 """
 
 import contextlib
+import difflib
 import itertools
 import os
 import re
@@ -201,7 +202,9 @@ def find_checkpoint(place: Path, key: str = "checkpoint") -> Path:
             if (file := RunFiles(place).checkpoint(name)).is_file():
                 return file
     except FileNotFoundError as error:
-        raise CheckpointError(f"{place}: no such checkpoint") from error
+        meant = difflib.get_close_matches(str(place), map(str, runs_below(place.parent)), n=1)
+        hint = f": did you mean {meant[0]}?" if meant else ""
+        raise CheckpointError(f"{place}: no such checkpoint{hint}") from error
     except OSError as error:
         raise CheckpointError(f"{place}: cannot be read: {disk.describe(error)}") from error
     except ValueError as error:  # a name with a NUL

@@ -8,9 +8,9 @@ import pytest
 from seqkit.api.begin import advice
 from seqkit.api.prepare_training import opened
 from seqkit.api.run_training import run_training
+from seqkit.api.training_config import compose_training
 from seqkit.compose import compose
 from seqkit.foundation.errors import StoppedError
-from seqkit.runs.own_config import read_config
 from tests.conftest import TINY
 
 
@@ -27,7 +27,7 @@ def test_settings_are_forced_where_they_differ(
 ) -> None:
     shutil.copytree(trained, tmp_path / "run")
     given = [f"run_dir={tmp_path / 'run'}", *words, "train.max_steps=9999"]
-    composed = compose(given, [], read_config)
+    composed = compose_training(given, [])
     with opened(*composed, lambda text: None) as training:
         assert training
         assert training.forced is forced

@@ -11,8 +11,7 @@ import soundfile
 import yaml
 
 from seqkit.commands import COMMANDS, outputs
-from seqkit.config import Config, DataConfig
-from seqkit.foundation.errors import OutputError
+from seqkit.config import Config
 from tests.conftest import SENTENCE, SMALL, TINY, Run
 
 pytestmark = pytest.mark.faults
@@ -78,10 +77,7 @@ READ_AS_OUT = {
     "a checkpoint": ("generate", "checkpoint={best}", "out={best}"),
     "a run's checkpoint": ("export", "checkpoint={run}", "out={best}"),
     "another of its checkpoints": ("evaluate", "checkpoint={best}", "out={last}"),
-    "a file of a folder": ("score", "checkpoint={run}", "data.path={here}", "out={text}"),
-    "a new file in it": ("score", "checkpoint={run}", "data.path={here}", "out={here}/new.jsonl"),
     "one of another run": ("generate", "checkpoint={other}", "out={last}"),
-    "a copy": ("score", "checkpoint={run}", "out={kept}"),
     "a folder of a link": ("generate", "checkpoint={best_link}", "out={last}"),
     "one of several": ("generate", "checkpoint={run}", "streams=2", "out={dir}/best.safetensors"),
 }
@@ -96,17 +92,15 @@ def test_what_is_read_is_never_replaced(
     link = tmp_path / "link.txt"
     link.symlink_to(text_file)
     folder = copy / "checkpoints"
-    places = {"run": copy, "text": text_file, "link": link, "dir": folder, "here": tmp_path}
-    places |= {"other": trained, "kept": tmp_path / "kept.txt", "best_link": tmp_path / "lnk"}
-    shutil.copy(folder / "best.safetensors", places["kept"])
+    places = {"run": copy, "text": text_file, "link": link, "dir": folder}
+    places |= {"other": trained, "best_link": tmp_path / "lnk"}
     places["best_link"].symlink_to(folder / "best.safetensors")
     places |= {name: folder / f"{name}.safetensors" for name in ("best", "last")}
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     words = [word.format(**places) for word in READ_AS_OUT[what]]
     refused = run(*words, "overwrite=true")
     assert refused.code == 6, refused.err
-    told = ("is what is read: give", "overwrite does not help", "would be read as a part of")
-    assert any(words in refused.err for words in told)
+    assert any(words in refused.err for words in ("is what is read: give", "lies in the run"))
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
 
 
@@ -137,42 +131,11 @@ def test_no_command_writes_over_another_run(
         refused = run(command, *words, f"out={other / name}", "overwrite=true")
         assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
         if command != "prepare":  # of a file it says that it needs a folder
-            assert "give another name; overwrite does not help" in refused.err
+            assert "lies in the run" in refused.err
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
 
 
-@pytest.mark.parametrize(
-    ("out", "keys", "allowed"),
-    [
-        ("doctor.json", {}, False),
-        ("doctor.json", {"kind": "audio"}, True),
-        ("deep/doctor.json", {"kind": "audio"}, True),
-        ("made.wav", {}, False),
-        (".made.wav", {}, True),
-        (".deep/made.wav", {"kind": "audio"}, True),
-        ("scores.json", {"kind": "text"}, False),
-        ("deep/scores.json", {"kind": "bytes"}, False),
-        ("scores.json", {"kind": "text", "pattern": "*.txt"}, True),
-        ("scores.txt", {"kind": "text", "pattern": "*.txt"}, False),
-        ("scores.json", {"kind": "hf"}, False),
-    ],
-)
-def test_out_may_lie_in_a_folder_of_data_of_which_it_is_no_part(
-    out: str, keys: dict[str, str], allowed: bool, tmp_path: Path
-) -> None:
-    for name in ("a.wav", "deep/b.wav", ".deep/c.wav"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    file, data = tmp_path / out, DataConfig(path=[str(tmp_path)], **keys)  # type: ignore[arg-type]
-    if allowed:
-        assert outputs.free_files(Config(out=str(file), data=data)) == [file]
-    else:
-        with pytest.raises(OutputError, match=r"would be read as a part of data\.path="):
-            outputs.free_files(Config(out=str(file), data=data))
-
-
-def test_out_may_lie_in_a_run_in_a_folder_of_data(trained: Path, tmp_path: Path) -> None:
+def test_out_may_lie_in_the_samples_of_a_run(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "run")
     out = tmp_path / "run" / "samples" / "new.json"
-    data = DataConfig(path=[str(tmp_path)])
-    assert outputs.free_files(Config(out=str(out), data=data)) == [out]
+    assert outputs.free_files(Config(out=str(out))) == [out]

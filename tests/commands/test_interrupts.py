@@ -143,6 +143,17 @@ def test_a_signal_within_an_import_is_raised_after_it(
             time.sleep(5)
 
 
+def test_a_folder_called_importlib_is_no_import() -> None:
+    found: dict[str, Callable[[], None]] = {}
+    code = "import signal\ndef leave():\n    signal.raise_signal(signal.SIGINT)\n"
+    exec(compile(code, "/home/me/importlib/mine.py", "exec"), found)
+    reached = []
+    with pytest.raises(KeyboardInterrupt), Interrupts():
+        found["leave"]()
+        reached.append("its end")
+    assert not reached
+
+
 def test_a_signal_between_a_block_and_its_end_is_told_by_that_block() -> None:
     found: dict[str, Callable[[], None]] = {}
     code = "import signal\ndef leave():\n    signal.raise_signal(signal.SIGTERM)\n"
@@ -270,15 +281,6 @@ def test_handlers_are_put_back_and_ignored_signals_stay_ignored() -> None:
         assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == others
     finally:
         signal.signal(signal.SIGHUP, before)
-
-
-def test_a_system_without_alarms_still_hears_signals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(signal, "SIGALRM")
-    monkeypatch.delattr(signal, "setitimer")
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), Interrupts():
-        signal.raise_signal(signal.SIGTERM)
-    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_other_threads_hear_nothing() -> None:

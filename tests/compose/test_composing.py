@@ -49,19 +49,20 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("train.max_steps=abc", "train.max_steps=abc: give a whole number, such as 1000"),
-        ("length=1.5", "length=1.5: give a whole number, such as 1000"),
+        ("train.max_steps=abc", "train.max_steps=abc: Value 'abc'"),
+        ("length=1.5", "length=1.5"),
         ("train.max_steps=1e10", "train.max_steps=10000000000: give a value of at most 2147483647"),
         ("length=1e15", f"length=1{'0' * 15}: give a value of at most 2147483647"),
         ("length=1e99", f"length=1{'0' * 79}…: give a value of at most 2147483647"),
-        ("optimizer.lr=fast", "optimizer.lr=fast: give a number, such as 0.5 or 1e-3"),
-        ("json=maybe", "json=maybe: give true or false"),
+        ("optimizer.lr=fast", "optimizer.lr=fast"),
+        ("json=maybe", "json=maybe"),
     ],
 )
-def test_a_value_of_another_type_is_refused_with_an_example(argument: str, said: str) -> None:
+def test_a_value_of_another_type_is_refused_in_a_line(argument: str, said: str) -> None:
     with pytest.raises(ConfigError) as refused:
         composed(["recipe=shakespeare", argument], [])
-    assert str(refused.value) == said
+    assert str(refused.value).startswith(said)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(("written", "paths"), [("a, b.txt", ["a, b.txt"]), ("[a, b]", ["a", "b"])])
@@ -107,13 +108,11 @@ def test_a_group_of_ones_own_may_hold_one_path(
         ("data.split=0.5,0.1", "three fractions"),
         ("data.split=banana", "data.split=banana: give three fractions"),
         ("data.split=", "three fractions"),
-        ("data.split=[a,b,c]", "give a number, such as 0.5"),
+        ("data.split=[a,b,c]", "could not be converted to Float"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
         ("data.split=[0,1,0]", "the first above 0"),
         ("model.num_layers=1,2", "give one value; training takes several with --multirun\\Z"),
         ("temperature=0.7,0.8", "temperature=0.7,0.8: give one value"),
-        ("train.max_minutes=0,3", "a decimal point: train.max_minutes=0.3"),
-        ("temperature=1,25", "a decimal point: temperature=1.25"),
         ("+model.new=1", "without"),
         ("~model.cell", "key=value"),
         ("model.cell=[", "cannot be read"),
@@ -222,6 +221,17 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
         (["recipe=hour", "train.max_minutes=0"], 6000),
     ):
         assert composed(words, [tmp_path]).train.max_steps == steps, words
+
+
+def test_a_run_that_goes_on_by_the_clock_keeps_the_steps_that_limit_it() -> None:
+    def goes_on(own: list[str]) -> int | None:
+        words = ["run_dir=a", "resume=auto", "train.max_minutes=20"]
+        asked, before = compose.compose(words, []), composed(["recipe=shakespeare", *own], [])
+        return compose.going_on(asked, before, words).config.train.max_steps
+
+    assert goes_on(["train.max_steps=5000", "train.max_minutes=10"]) == 5000
+    assert goes_on(["train.max_minutes=10"]) is None
+    assert goes_on([]) is None  # its recipe's steps
 
 
 def test_conf_adds_nothing_to_the_defaults_of_the_schema() -> None:

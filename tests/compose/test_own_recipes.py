@@ -158,3 +158,21 @@ def test_the_catalogue_comes_with_the_config_and_is_made_once(
     assert catalogue.modules == tuple(config.plugins) == ("compose_one", "compose_two")
     assert {"compose_one", "compose_two"} <= set(catalogue.names("recipes"))
     assert len(asked) == len(set(asked))  # installed packages are looked through once
+
+
+def test_a_recipe_that_cannot_be_read_is_listed_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.yaml").write_text("# Mine\n")
+    (tmp_path / "locked.yaml").touch()
+    read = Path.read_text
+
+    def refused(path: Path, *how: str, **more: str) -> str:
+        if path.stem == "locked":
+            raise PermissionError(13, "Permission denied")
+        return read(path, *how, **more)
+
+    monkeypatch.setattr(Path, "read_text", refused)
+    found = recipes(Catalogue(), [tmp_path])
+    assert found["mine"] == "Mine"
+    assert found["locked"].startswith("cannot be read: ")
