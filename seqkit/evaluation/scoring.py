@@ -88,7 +88,7 @@ def evaluate(
         ranks: the processes that share the segments; all of them call this and get the same score.
     """
     tally = Tally(part)
-    for chunk in shared_chunks(
+    for chunk in chunks(
         model,
         part,
         start=start,
@@ -134,7 +134,7 @@ class Chunk:
         return self.places[self.counted], self.nats.cpu().numpy()[self.counted]
 
 
-def shared_chunks(
+def chunks(
     model: CharRNN,
     part: Part,
     *,
@@ -145,24 +145,18 @@ def shared_chunks(
     watch: Callable[[int], None] = lambda done: None,
     ranks: Ranks = ALONE,
 ) -> Iterator[Chunk]:
-    """The chunks of this process's share of the segments; otherwise as `chunks`.
+    """Run this process's share of segments, those side by side that take about as long.
 
-    All processes have to take chunks until there are no more. `watch` is called in all of them at
-    the same time, as often as the one with the most chunks has any.
+    A chunk has as many steps as a power of two says, and no more than `CHUNK`. The arguments are
+    those of `evaluate`; `begin_states` has the states (L, 1, H), by the row of the table, of the
+    segments that do not begin with zeros. All processes have to take chunks until there are no
+    more: `watch` is called in all of them at the same time.
     """
-    own = _longest_first(segments)[ranks.place.rank :: ranks.place.size]
+    own = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
+    own = own[ranks.place.rank :: ranks.place.size]
     wanted, done = int((segments[:, 2] - segments[:, 1]).sum()), 0
-    for chunk in ranks.rounds(
-        chunks(
-            model,
-            part,
-            start=start,
-            segments=segments,
-            precision=precision,
-            begin_states=begin_states,
-            rows=own,
-        )
-    ):
+    found = _chunks(model, part, start, segments, precision, begin_states, own)
+    for chunk in ranks.rounds(found):
         if chunk is not None:
             yield chunk
             done += int(chunk.counted.sum())
@@ -170,28 +164,21 @@ def shared_chunks(
 
 
 @torch.inference_mode()
-def chunks(
+def _chunks(
     model: CharRNN,
     part: Part,
-    *,
     start: int,
     segments: Integers,
     precision: str,
-    begin_states: Mapping[int, State] = MappingProxyType({}),
-    rows: Integers | None = None,
+    begin_states: Mapping[int, State],
+    rows: Integers,
 ) -> Iterator[Chunk]:
-    """Run segments, those side by side that take about as long.
-
-    A chunk has as many steps as a power of two says, and no more than `CHUNK`. The arguments are
-    those of `evaluate`; `begin_states` has the states (L, 1, H), by the row of the table, of the
-    segments that do not begin with zeros; `rows` are those that are run, the longest first, by
-    default all.
-    """
+    """Run the segments of some rows of a table; the arguments are those of `chunks`."""
     network = model.network(dtype=DTYPES[precision])
     device = model.head.weight.device
     last = len(part) - 1
     with SharedCores(device) as cores:
-        for group in _groups(_longest_first(segments) if rows is None else rows, device):
+        for group in _groups(rows, device):
             warm, begin, end = segments[group].T
             document = np.searchsorted(part.starts, warm, side="right") - 1
             first = part.starts[document] == warm
@@ -215,11 +202,6 @@ def chunks(
                 wanted = torch.from_numpy(targets).to(device)
                 each = cross_entropy(trace.logits, wanted, "none")
                 yield Chunk(group, places, counted, each, wanted, trace)
-
-
-def _longest_first(segments: Integers) -> Integers:
-    """The rows of a table, so that those side by side end together."""
-    return np.argsort(segments[:, 0] - segments[:, 2], kind="stable")
 
 
 def _groups(rows: Integers, device: torch.device) -> Iterator[Integers]:

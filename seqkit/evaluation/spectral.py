@@ -56,9 +56,7 @@ class Recording:
     """A recording that sounds are compared with."""
 
     def __init__(self, wave: Wave, sample_rate: int) -> None:
-        """Args:
-        wave: samples (N,).
-        sample_rate: in hertz.
+        """Of samples (N,) at a rate in hertz.
 
         Raises:
             ValueError: it is silent, or its halves are shorter than `SHORTEST`.

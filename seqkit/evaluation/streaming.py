@@ -111,7 +111,7 @@ class _Reading(NamedTuple):
         begins = np.where(follows, begin, -1)
         ends = np.where(np.append(follows[1:], True), end, -1)
         assumed, final = dict[int, State](), dict[int, State]()
-        for chunk in scoring.shared_chunks(
+        for chunk in scoring.chunks(
             self.model,
             self.part,
             start=self.start,

@@ -135,7 +135,7 @@ class Validation:
         """The loss at every temperature that is tried, 1 among them."""
         tried, done = _TEMPERATURES if self._calibrate else [1.0], 0
         totals = dict.fromkeys(tried, 0.0)
-        for chunk in scoring.shared_chunks(
+        for chunk in scoring.chunks(
             model,
             self._part,
             start=self._start,
