@@ -57,16 +57,8 @@ def test_memory_that_runs_out_is_told_in_words(
 
 
 def test_text_is_the_very_text_of_the_command(text: Model[Any], run: Run) -> None:
-    command = run(
-        *(
-            "generate",
-            f"checkpoint={EARLIER_RUNS / 'characters'}",
-            "prompt=a let",
-            "length=90",
-            "seed=5",
-        ),
-        *("temperature=0.7", "top_k=9", "device=cpu"),
-    )
+    words = ["prompt=a let", "length=90", "seed=5", "temperature=0.7", "top_k=9", "device=cpu"]
+    command = run("generate", f"checkpoint={EARLIER_RUNS / 'characters'}", *words)
     keys: dict[str, Any] = {"length": 90, "seed": 5, "temperature": 0.7, "top_k": 9}
     made = text.generate("a let", **keys)
     assert made == command.out.decode()
@@ -78,16 +70,8 @@ def test_text_is_the_very_text_of_the_command(text: Model[Any], run: Run) -> Non
 
 def test_bytes_come_as_bytes(run: Run) -> None:
     model = seqkit.load(EARLIER_RUNS / "bytes_gru", device="cpu")
-    command = run(
-        *(
-            "generate",
-            f"checkpoint={EARLIER_RUNS / 'bytes_gru'}",
-            "prompt=abc",
-            "length=40",
-            "seed=1",
-            "device=cpu",
-        )
-    )
+    words = ["prompt=abc", "length=40", "seed=1", "device=cpu"]
+    command = run("generate", f"checkpoint={EARLIER_RUNS / 'bytes_gru'}", *words)
     assert model.generate(b"abc", length=40, seed=1) == command.out
     assert model.sample_rate is None
 
@@ -96,16 +80,8 @@ def test_sound_is_the_very_sound_of_the_command(
     voice: Model[Any], run: Run, tmp_path: Path
 ) -> None:
     out = tmp_path / "made.wav"
-    done = run(
-        *(
-            "generate",
-            f"checkpoint={EARLIER_RUNS / 'mu_law'}",
-            f"out={out}",
-            "seconds=0.1",
-            "seed=1",
-            "device=cpu",
-        )
-    )
+    words = [f"out={out}", "seconds=0.1", "seed=1", "device=cpu"]
+    done = run("generate", f"checkpoint={EARLIER_RUNS / 'mu_law'}", *words)
     assert done.code == 0, done.err
     wave = voice.generate(seconds=0.1, seed=1)
     assert wave.dtype == np.float32

@@ -112,25 +112,13 @@ def test_auto_on_a_gpu_keeps_fp32_and_falls_back_with_a_word() -> None:
         return choose_engine(model, 33, Request(1, engine=name, precision=precision), told.append)
 
     model = network(1, 64, 33, device="cuda")
-    assert isinstance(
-        choose(model, "auto", "auto"),
-        CudaGraphEngine,
-    )
-    assert isinstance(
-        choose(model, "auto", "fp16"),
-        FusedEngine,
-    )
+    assert isinstance(choose(model, "auto", "auto"), CudaGraphEngine)
+    assert isinstance(choose(model, "auto", "fp16"), FusedEngine)
     assert told == []
-    assert isinstance(
-        choose(model, "fused", "auto"),
-        FusedEngine,
-    )
+    assert isinstance(choose(model, "fused", "auto"), FusedEngine)
     assert told == ["the fused engine computes in fp16"]
     gru = network(1, 64, 33, "gru", device="cuda")
-    assert isinstance(
-        choose(gru, "auto", "fp16"),
-        CudaGraphEngine,
-    )
+    assert isinstance(choose(gru, "auto", "fp16"), CudaGraphEngine)
     assert "lstm" in told[1]
     with pytest.raises(ConfigError, match="lstm"):
         choose(gru, "fused", "auto")
