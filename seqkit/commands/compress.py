@@ -10,7 +10,7 @@ from seqkit.commands import outputs
 from seqkit.compression.compress import compress
 from seqkit.compression.container import MARK
 from seqkit.config import Config, DataConfig
-from seqkit.data import files, remote
+from seqkit.data import files, folder_walk, remote
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import Reader
@@ -92,7 +92,7 @@ def source_of(config: Config, console: Console) -> Path:
     given = DataConfig(path=config.data.path)
     (source,) = remote.settled(given, disk.cache_dir(), console.notice, console.progress).path
     path = Path(source)
-    if files.is_folder(path):
+    if folder_walk.is_folder(path):
         raise ConfigError(f"data.path={path}: a folder: give one file")
     return path
 

@@ -12,6 +12,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.files import Choice, Search
+from seqkit.data.folder_walk import is_folder
 from seqkit.data.meter import Meter
 from seqkit.data.recordings import Recordings
 from seqkit.data.sound import reader
@@ -108,7 +109,7 @@ def _configured(
 def check_files(located: Located) -> None:
     """Raise BadFileError for a path that is a file of text."""
     for path in located.paths:
-        if not files.is_folder(path):
+        if not is_folder(path):
             _check_not_text(path)
 
 

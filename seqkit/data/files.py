@@ -16,7 +16,7 @@ from pathlib import Path
 from seqkit.config import DataConfig
 from seqkit.data import file_type
 from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
-from seqkit.data.folder_walk import holds_run, is_broken_link, walk
+from seqkit.data.folder_walk import holds_run, is_broken_link, is_folder, walk
 from seqkit.data.shards.index import are_unfinished
 from seqkit.data.sound import reader
 from seqkit.foundation.errors import DataError
@@ -276,27 +276,6 @@ def _is_sound(file: Path) -> bool:
 def is_named_as_sound(name: str) -> bool:
     """Whether a file's name ends as those of sound do."""
     return Path(name).suffix.lower() in reader.SUFFIXES
-
-
-def is_folder(path: Path) -> bool:
-    """Whether a path is a folder, and not a file.
-
-    Raises:
-        DataError: it is neither, or cannot be opened.
-    """
-    try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            return True
-        if not stat.S_ISREG(mode):
-            raise DataError(f"{path} is neither a file nor a folder")
-        with path.open("rb"):
-            return False
-    except OSError as error:
-        if is_broken_link(path, error):
-            reason = f"a link to nothing: {path.readlink()} is not there"
-            raise BadFileError(path, reason) from error
-        raise BadFileError.of(path, error) from error
 
 
 def check_literal(data: DataConfig) -> None:

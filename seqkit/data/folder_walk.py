@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.shards.index import are_unfinished, is_shards
 from seqkit.foundation.checkpoint_files import SAVED, SUFFIX, may_be_checkpoint
 from seqkit.foundation.config_file import LARGEST, has_all_groups
+from seqkit.foundation.errors import DataError
 
 _LOCK = ".lock"  # a sweep's folder has it before all else, and keeps it
 _OF_SWEEPS = re.compile(r"\d+\.log|search\.jsonl(\.lock.*)?")
@@ -89,6 +91,27 @@ def _leads_to_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:  # whoever opens it finds out why
         return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder, and not a file.
+
+    Raises:
+        DataError: it is neither, or cannot be opened.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return True
+        if not stat.S_ISREG(mode):
+            raise DataError(f"{path} is neither a file nor a folder")
+        with path.open("rb"):
+            return False
+    except OSError as error:
+        if is_broken_link(path, error):
+            reason = f"a link to nothing: {path.readlink()} is not there"
+            raise BadFileError(path, reason) from error
+        raise BadFileError.of(path, error) from error
 
 
 def is_broken_link(path: Path, error: OSError) -> bool:

@@ -13,7 +13,8 @@ from seqkit.data.codecs import Bytes, Characters, Codec, TextCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.corpus_cache import Source
 from seqkit.data.datasets import Located
-from seqkit.data.files import Search, head, is_folder
+from seqkit.data.files import Search, head
+from seqkit.data.folder_walk import is_folder
 from seqkit.data.meter import Meter
 from seqkit.data.text_encoder import Texts, pieces_of
 from seqkit.data.text_reading import check_encoding, check_plain, is_text, table_hints

@@ -41,12 +41,14 @@ class Quantiser(ABC):
         channels: int = 1,
         symbols_per_sample: int = 1,
     ) -> None:
-        """Args:
-        levels: how many values a sample can have.
-        sample_rate: in hertz.
-        gain: applied before quantising.
-        channels: C, 1 or 2.
-        symbols_per_sample: 1, or 2 for a coarse and a fine digit.
+        """A quantiser, with the value of every level worked out.
+
+        Args:
+            levels: how many values a sample can have.
+            sample_rate: in hertz.
+            gain: applied before quantising.
+            channels: C, 1 or 2.
+            symbols_per_sample: 1, or 2 for a coarse and a fine digit.
 
         Raises:
             ConfigError: a value of another type.
