@@ -1,1 +1,1 @@
-"""What data are like and what to train on them, told before a training and after it."""
+"""What data are like and what to train on them, told before a training."""

@@ -1,9 +1,6 @@
 """Data are looked at a part at a time."""
 
-import os
 from pathlib import Path
-
-import pytest
 
 from seqkit.config import Config, DataConfig
 from seqkit.data.load import load_corpus
@@ -11,27 +8,6 @@ from seqkit.data.shards.prepare import prepare
 from seqkit.doctor import examine
 from seqkit.foundation.console import unseen
 from seqkit.foundation.plugins import Catalogue
-
-
-def test_the_beginnings_of_many_documents_are_not_read_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(40):
-        mark = "\ufeff" if number % 4 == 0 else ""
-        (tmp_path / f"{number}.txt").write_text(mark + "x" * 100, encoding="utf-8")
-    config = DataConfig(path=[str(tmp_path)], encoding="utf-8")
-    corpus = load_corpus(config, catalogue=Catalogue(), notice=lambda text: None)
-    assert len(corpus.whole.symbols[:1]) == 1  # their sha256 is compared now
-    most, read = [], os.preadv
-
-    def watched(file: int, into: list[memoryview], at: int) -> int:
-        most.append(len(into[0]))
-        return read(file, into, at)
-
-    monkeypatch.setattr(os, "preadv", watched)
-    monkeypatch.setattr(examine, "_BLOCK", 3)
-    assert examine._marked(corpus.whole, corpus.codec, "utf-8-sig") == 10
-    assert max(most) < 300
 
 
 def test_texts_that_were_meant_otherwise_are_a_fault(tmp_path: Path) -> None:
