@@ -9,7 +9,6 @@ from seqkit.api.about_run import about_run, summary
 from seqkit.api.begin import advice, begin
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.samples import sample
-from seqkit.api.snapshots import best_of, checkpoint_of
 from seqkit.api.spectral_comparison import judge_of
 from seqkit.foundation import device
 from seqkit.foundation.errors import (
@@ -23,8 +22,6 @@ from seqkit.foundation.threads import SharedCores
 from seqkit.generation.request import request_of
 from seqkit.report.observer import Report
 from seqkit.report.warnings import Warnings
-from seqkit.runs import saved_states
-from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import (
     Diverged,
     Event,
@@ -102,7 +99,7 @@ def _run(
     followers.tell(_started(training))
 
     def save_and_stop(reason: str) -> str | None:
-        saved = checkpoint_of(training)
+        saved = training.checkpoint()
         if ranks.leads:
             saver.save(saved)
             saver.wait()
@@ -189,18 +186,13 @@ def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -
         made = [block[:, 0] for block in blocks]
         return np.concatenate([training.prompt.astype(np.int64), *made])
 
-    def keep_best(new: Checkpoint) -> None:
-        folder.check_own()
-        saved_states.keep_best(folder.files, new, notice)
-
     judge = judge_of(training.corpus, training.prompt.size)
     return [
         Metrics(folder),
         Checkpoints(
             saver,
-            lambda: checkpoint_of(training),
-            lambda: best_of(training),
-            keep_best,
+            training.checkpoint,
+            training.best,
             validates=len(training.validation) > 0,
         ),
         Log(folder),

@@ -19,7 +19,6 @@ from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import counted, duration
-from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
@@ -29,8 +28,29 @@ _PATIENCE_OF_A_SAMPLE = 2  # validations: the recipe is for a text many times as
 _UNEVEN = 0.5  # of the share for validation; what differs by more is told
 
 
+def locate(config: Config, notice: Callable[[str], None], progress: Progress) -> list[str]:
+    """The local paths of the data, with streams and URLs copied to files of the cache.
+
+    In `config` the paths become absolute, because a run may be resumed from another folder, files
+    of the cache take the place of streams, and the keys that shards were made with are filled in.
+    URLs stay, so that a run goes on where the cache has no copy. Raises DataError.
+    """
+    check_literal(config.data)  # while the paths are those that were given
+    prompt = [] if config.prompt_file is None else [config.prompt_file]
+    wanted = [*config.data.path, *prompt]  # each is read once
+    files = pipes.settled(wanted, disk.cache_dir(), notice, progress)
+    config.data.path = files[: len(config.data.path)]
+    if prompt:
+        config.prompt_file = files[-1]
+    _make_paths_absolute(config)
+    here = remote.here(config.data, disk.cache_dir(), notice, progress)
+    config.data = opened.settled(config.data)
+    return here.path
+
+
 def read(
     config: Config,
+    here: list[str],
     origin: Checkpoint | None,
     saved: Checkpoint | None,
     catalogue: Catalogue,
@@ -39,12 +59,9 @@ def read(
 ) -> tuple[Corpus, Checkpoint | None]:
     """The corpus, and the checkpoint to start from, grown by what is new in the data.
 
-    In `config` the paths become absolute, because a run may be resumed from another folder, files
-    of the cache take the place of streams, and the keys that shards were made with are filled in.
-    URLs stay, so that a run goes on where the cache has no copy.
-
     Args:
         config: of the training.
+        here: the local paths of its data.
         origin: what the weights come from: `saved`, another run's checkpoint, or nothing.
         saved: the last checkpoint of the run that is resumed.
         catalogue: where data sets and codecs are looked for.
@@ -53,9 +70,8 @@ def read(
 
     Raises:
         DataError: the data cannot be read.
-        ConfigError: keys that do not fit the checkpoint, or other data than the run's.
+        ConfigError: keys that do not fit the checkpoint.
     """
-    check_literal(config.data)  # while the paths are those that were given
     fine_tuned = origin if saved is None else None
     if fine_tuned:
         asked, config.data = config.data, fine_tuned.as_read(config.data)
@@ -63,26 +79,8 @@ def read(
             notice(f"data.newline={config.data.newline}, as in the training of the checkpoint")
         if fine_tuned.codec.kind == "text" and 0 < asked.max_vocabulary < fine_tuned.codec.size:
             notice(f"all {fine_tuned.codec.size} characters that the checkpoint knows are kept")
-    prompt = [] if config.prompt_file is None else [config.prompt_file]
-    wanted = [*config.data.path, *prompt]  # each is read once
-    files = pipes.settled(wanted, disk.cache_dir(), notice, progress)
-    config.data.path = files[: len(config.data.path)]
-    if prompt:
-        config.prompt_file = files[-1]
-    _make_paths_absolute(config)
-    data, cache = config.data, disk.cache_dir()
-    here = remote.here(data, cache, notice, progress)
-    config.data = opened.settled(data)
-
-    def check(sha256: str) -> None:
-        if saved is None:
-            return
-        same = saved.data.get("sha256") == sha256
-        if differs := resume.check_settings(config, saved, same_data=same):
-            notice(f"going on though {differs}")
-
     corpus = load_corpus(
-        dataclasses.replace(config.data, path=here.path),
+        dataclasses.replace(config.data, path=here),
         catalogue=catalogue,
         notice=notice,
         codec=origin.codec if origin else None,
@@ -90,7 +88,6 @@ def read(
         grow=saved is None and fine_tuning.may_grow(config.data),
         samples=saved is None or saved.of_a_sample,
         progress=progress,
-        check=check,
     )
     if saved is not None and saved.data.get("stands_in"):
         corpus = dataclasses.replace(corpus, stand_in=Path(config.data.path[0]))

@@ -13,7 +13,8 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.escaping import json_text, visible_line
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import columns_of, decimals, duration
-from seqkit.runs import curves, search
+from seqkit.runs import curves
+from seqkit.runs.layout import find_runs
 from seqkit.runs.record import DATA_KEYS, Record, read
 
 _SECTIONS = ("data", "model", "optimizer", "train")
@@ -30,7 +31,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     picture = outputs.result_file(config)
     if picture:
         curves.check_name(picture)
-    folders, others = search.find(config.runs)
+    folders, others = find_runs(config.runs)
     if others:
         names = ", ".join(visible_line(str(other)) for other in others[:_SHOWN])
         names += " …" if len(others) > _SHOWN else ""

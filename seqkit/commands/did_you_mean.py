@@ -8,6 +8,7 @@ from pathlib import Path
 from seqkit.commands import COMMANDS, reads
 from seqkit.config import Config
 from seqkit.data import files
+from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
 from seqkit.runs import layout
@@ -18,7 +19,7 @@ _OF_RUNS = ("checkpoint", "run_dir", "runs")  # keys that name a run, or several
 def command(word: str) -> str:
     """What is said of a word that is no command."""
     path = Path(word)
-    if layout.is_run(path):
+    if is_run(path):
         return (
             f"{word} is no command, but there is a run of that name: generate checkpoint={word} "
             f"lets it write, run_dir={word} resume=auto goes on"
@@ -51,7 +52,7 @@ def _key_of(command: str, path: Path) -> str:
     """The key of a command that a path was probably meant for; empty if it takes none."""
     prompt = "prompt_audio" if files.is_named_as_sound(path.name) else "prompt_file"
     order = ["data.path", prompt, *_OF_RUNS]
-    if path.suffix == ".safetensors" or layout.is_run(path) or layout.runs_below(path):
+    if path.suffix == ".safetensors" or is_run(path) or layout.runs_below(path):
         order = [*_OF_RUNS, *order]
     return next((key for key in order if reads(command, key)), "")
 

@@ -14,9 +14,9 @@ from seqkit.foundation import disk, threads
 from seqkit.foundation.command_line import command_line
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, InterruptedRunError, OutputError, StoppedError
-from seqkit.runs.claim import Claim
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.runs.layout import RunFiles, runs_below
+from seqkit.runs.lock import FolderLock
 from seqkit.sweeps import local, slurm
 from seqkit.sweeps.jobs import Grid, Source
 from seqkit.sweeps.local import Launcher
@@ -103,7 +103,7 @@ def _folder(plan: Plan) -> Path:
 def _claimed(folder: Path) -> Iterator[None]:
     """Keep other sweeps out of the folder. Raises OutputError where one is at work, or none can."""
     disk.make_folder(folder)
-    claim = Claim(RunFiles(folder).lock)
+    claim = FolderLock(RunFiles(folder).lock)
     try:
         claim.take()
     except OutputError as error:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.foundation import disk, stdout
+from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.stdout import Product
-from seqkit.runs import layout
 
 _OTHER_FILES = 256  # that the process may have open
 _FEWEST_OTHER_FILES = 64
@@ -67,7 +67,7 @@ def refuse_in_run(out: Path) -> None:
     """Raise OutputError where `out` lies in a run, links followed, and not in its samples."""
     place = out.resolve()
     for folder in (place, *place.parents):
-        if layout.is_run(folder) and place.relative_to(folder).parts[:1] != ("samples",):
+        if is_run(folder) and place.relative_to(folder).parts[:1] != ("samples",):
             raise OutputError(
                 f"out={out} lies in the run {folder}: give another folder, or the run's samples/"
             )

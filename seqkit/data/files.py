@@ -16,9 +16,10 @@ from pathlib import Path
 from seqkit.config import DataConfig
 from seqkit.data import file_type
 from seqkit.data.bad_files import SOUND_HINT, TEXT_HINT, BadFileError, BadFiles
-from seqkit.data.folder_walk import holds_run, is_broken_link, is_folder, walk
+from seqkit.data.folder_walk import is_broken_link, is_folder, walk
 from seqkit.data.shards.index import are_unfinished
 from seqkit.data.sound import reader
+from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import DataError
 
 _BLOCK = 1 << 22  # bytes
@@ -149,7 +150,7 @@ class Search:
             if not is_folder(path):
                 yield number, path, os.path.realpath(path)
                 continue
-            if holds_run(path):
+            if is_run(path):
                 told = f"doctor run_dir={path} says how it went"
                 raise DataError(f"{path}: what a training left, no data: {told}")
             if are_unfinished(path):

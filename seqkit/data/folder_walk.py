@@ -1,6 +1,5 @@
 """What lies below a folder; no folder is read twice, whatever links lead to it."""
 
-import contextlib
 import errno
 import os
 import re
@@ -11,8 +10,7 @@ from pathlib import Path
 
 from seqkit.data.bad_files import BadFileError, BadFiles
 from seqkit.data.shards.index import are_unfinished, is_shards
-from seqkit.foundation.checkpoint_files import SAVED, SUFFIX, may_be_checkpoint
-from seqkit.foundation.config_file import LARGEST, has_all_groups
+from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import DataError
 
 _LOCK = ".lock"  # a sweep's folder has it before all else, and keeps it
@@ -58,7 +56,7 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[tuple[
                     linked.append(path)
                 else:
                     yield path, f"{real}{os.sep}{entry.name}"
-            elif holds_run(path):
+            elif is_run(path):
                 left_out["holding a run"] += 1
             elif is_shards(path) or are_unfinished(path):
                 left_out["holding shards"] += 1
@@ -67,23 +65,6 @@ def walk(folder: Path, bad: BadFiles, left_out: Counter[str]) -> Iterator[tuple[
             else:
                 waiting.append(path)
     yield from ((path, os.path.realpath(path)) for path in linked)
-
-
-def holds_run(folder: Path) -> bool:
-    """Whether a folder is what a training leaves, which is nobody's data.
-
-    Other programs, too, have files and folders of these names.
-    """
-    config, checkpoints = folder / "config.yaml", folder / "checkpoints"
-    with contextlib.suppress(OSError):
-        if not checkpoints.is_dir():
-            return False
-        if any(may_be_checkpoint(checkpoints / f"{name}{SUFFIX}") for name in SAVED):
-            return True
-        if config.is_file():
-            with config.open("rb") as stream:
-                return has_all_groups(stream.read(LARGEST))
-    return False
 
 
 def _leads_to_folder(path: Path) -> bool:

@@ -1,19 +1,32 @@
-"""What the checkpoints of a run are called, and how they are told from those of other programs."""
+"""Where a run's checkpoints lie, and so whether a folder holds a run."""
 
 from pathlib import Path
 
 SUFFIX = ".safetensors"
-SAVED = ("best", "last", "previous", "next")
-"""Names without it, that of the one to take first before the others."""
+FOLDER = "checkpoints"
+STATES = ("last", "previous")
+"""Checkpoints with the state of their training, the newest first."""
+SAVED = ("best", *STATES)
+"""Names of a run's checkpoints, that of the one to take first before the others."""
 MARK, HEAD = b'"seqkit":', 256
 """What a checkpoint has among its first bytes, of which there are so many at most."""
 
 
-def may_be_checkpoint(file: Path) -> bool:
-    """Whether what has the name of a checkpoint is one of seqkit's: it begins as one does.
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run: one of seqkit's checkpoints, damaged or not.
 
-    Other programs have files of this name. One that cannot be read, or lost all its content to a
-    power failure, may have been one.
+    A training saves its state before its first step, so every run has one.
+    """
+    try:
+        return any(_is_ours(folder / FOLDER / f"{name}{SUFFIX}") for name in SAVED)
+    except (OSError, ValueError):  # a name that cannot be
+        return False
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether a file begins as a checkpoint does; other programs, too, have files of its name.
+
+    One that cannot be read, or lost all its content to a power failure, may have been one.
     """
     if not file.is_file():  # a pipe might never open
         return False

@@ -5,7 +5,6 @@ another value, and every key and value is checked.
 """
 
 import dataclasses
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -25,7 +24,6 @@ _BREAKS = {*"\x85\u2028\u2029"}  # line ends that PyYAML writes as they are and 
 _KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
 """Keys of which one replaces the others."""
 _FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # where PyYAML was built with libyaml
-_ALWAYS = (b"recipe", b"data", b"model", b"optimizer", b"train")  # what a run's config has
 _OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
 """Keys that hold for one command line, and not for the next."""
 
@@ -48,7 +46,12 @@ def from_yaml(content: bytes, file: str) -> Config:
     Raises:
         ConfigError: the content is none; the message begins with `file`.
     """
-    values = upgrade(_mapping(content, file))
+    return from_values(_mapping(content, file), file)
+
+
+def from_values(saved: Mapping[str, Any], file: str) -> Config:
+    """The config that a checkpoint or config.yaml holds. Raises ConfigError as `from_yaml`."""
+    values = upgrade(saved)
     config = Config()
     try:
         if unknown := list(_fill(config, values)):
@@ -57,14 +60,6 @@ def from_yaml(content: bytes, file: str) -> Config:
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
     return config
-
-
-def has_all_groups(content: bytes) -> bool:
-    """Whether a file has what every config of a run has, in this version or an older one.
-
-    Other programs have files called config.yaml, too.
-    """
-    return all(re.search(rb"^%b:" % name, content, re.MULTILINE) for name in _ALWAYS)
 
 
 def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:

@@ -9,7 +9,7 @@ import errno
 import functools
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -211,10 +211,9 @@ def reserve(paths: Sequence[Path]) -> bool:
     return True
 
 
-def append(path: Path, text: str, check: Callable[[], object] = lambda: None) -> None:
-    """Add a line or more to a file, open while `check` may refuse. Raises OutputError."""
+def append(path: Path, text: str) -> None:
+    """Add a line or more to a file. Raises OutputError."""
     with _failures(path), open_file(path, "ab") as stream:
-        check()
         stream.write(text.encode("utf-8", "surrogateescape"))  # file names may be no UTF-8
 
 
@@ -249,33 +248,18 @@ def rename(source: Path, target: Path) -> None:
         source.replace(target)
 
 
-def rename_within(
-    folder: Path, source: str, target: str, check: Callable[[], object] = lambda: None
-) -> None:
-    """As `rename`, of a file of a folder, which is open while `check` may refuse.
-
-    What has the folder's name by the time of the rename does not matter. Raises OutputError.
-    """
-    if os.name != "posix":  # where folders cannot be opened
-        check()
-        rename(folder / source, folder / target)
-        return
-    with _failures(folder / target):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            check()
-            os.replace(source, target, src_dir_fd=handle, dst_dir_fd=handle)
-        finally:
-            os.close(handle)
-
-
 def keep_as(source: Path, target: Path) -> None:
-    """Give a file, which is to be replaced, another name that nothing has. Raises OutputError.
+    """Give a file, which is to be replaced, a second name, in the place of what has it.
 
-    Until then it has both names, unless the file system has no hard links.
+    Without hard links it has only the second one until then. Raises OutputError.
     """
+    second = temporary_files.name_for(target)
     with _failures(target):
-        _rename_to_new(source, target)
+        try:
+            os.link(source, second)
+        except OSError:  # a file system without hard links
+            second = source
+        second.replace(target)
 
 
 def remove(path: Path) -> None:

@@ -14,8 +14,7 @@ from seqkit.foundation.wording import decimals, duration
 from seqkit.report import charts, next_command, samples, template, verdict
 from seqkit.report.baselines import baselines, noun
 from seqkit.report.charts import Chart
-from seqkit.runs.known import require_run
-from seqkit.runs.layout import RunFiles
+from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
 
 _CURVE = 3  # points at least: a line between two tells nothing that the loss does not

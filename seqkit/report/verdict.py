@@ -15,7 +15,7 @@ from seqkit.report.baselines import baselines, guess, noun
 from seqkit.report.diagnosis import BEATEN, Diagnosis, diagnosis, trouble
 from seqkit.report.heard import fault
 from seqkit.runs import record as records
-from seqkit.runs.known import require_run
+from seqkit.runs.layout import require_run
 from seqkit.runs.record import Record
 
 _MOST_DROPOUT = 0.5

@@ -9,11 +9,10 @@ import io
 import json
 import math
 import stat
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import safetensors
 import safetensors.torch
@@ -29,15 +28,11 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableErr
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.model.char_rnn import CharRNN, count_parameters
-from seqkit.runs import digest, tensor_file
+from seqkit.runs import header, tensor_file
+from seqkit.runs.header import is_whole
 
 FORMAT = 1
 _WEIGHTS = "model."
-_LARGEST_HEADER = 1 << 26  # bytes: a vocabulary of all characters takes a quarter
-_NOT_OURS = (
-    *(struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError),
-    RecursionError,  # thousands of brackets
-)
 
 
 @dataclass
@@ -93,12 +88,12 @@ class Checkpoint:
         }
         tensors = {_WEIGHTS + name: value for name, value in self.weights.items()}
         tensors |= self.training_tensors
-        header, contents = tensor_file.pieces(
+        head, contents = tensor_file.pieces(
             {name: value.cpu() for name, value in tensors.items()},
-            {"digest": digest.ZEROS, "seqkit": json.dumps(record)},
+            {"digest": header.ZEROS, "seqkit": json.dumps(record)},
         )
-        with disk.atomic_write(path, size=len(header) + sum(map(len, contents))) as stream:
-            for part in digest.signed(header, contents):
+        with disk.atomic_write(path, size=len(head) + sum(map(len, contents))) as stream:
+            for part in header.signed(head, contents):
                 stream.write(part)
             stream.sync()
             check()
@@ -148,20 +143,20 @@ def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint
     except ValueError as error:  # a name with a NUL
         raise CheckpointError(f"{str(path)!r}: no such checkpoint: {error}") from error
     try:
-        header = _verified_header(path, content)
+        record = _verified_record(path, content)
     except CheckpointError as error:
         raise CheckpointError(f"{error}{_instead_of(path) if advise else ''}") from error
-    if header.get("format") != FORMAT:
+    if record.get("format") != FORMAT:
         raise UnreadableError(
-            f"{path}: format {header.get('format')!r}, and this seqkit reads format {FORMAT}: "
+            f"{path}: format {record.get('format')!r}, and this seqkit reads format {FORMAT}: "
             "use the version of seqkit that wrote it"
         )
     try:
-        _check_record(header)
+        _check_record(record)
         tensors = safetensors.torch.load(content)
-        model = ModelConfig(**header["model"])
+        model = ModelConfig(**record["model"])
         check_section(model, "model.")
-        codec = _codec(path, header, catalogue)
+        codec = _codec(path, record, catalogue)
         if model.vocabulary_size < codec.size:
             raise ValueError(f"{model.vocabulary_size} logits for {codec.size} symbols")
         weights = {
@@ -177,11 +172,11 @@ def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint
             model=model,
             codec=codec,
             weights=weights,
-            config=upgrade(header["config"]),
-            data=header["data"],
-            metrics=header["metrics"],
-            versions=header["versions"],
-            training=header["training"],
+            config=upgrade(record["config"]),
+            data=record["data"],
+            metrics=record["metrics"],
+            versions=record["versions"],
+            training=record["training"],
             training_tensors=others,
         )
     except (KeyError, TypeError, ValueError, ConfigError, safetensors.SafetensorError) as error:
@@ -189,65 +184,33 @@ def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint
         raise UnreadableError(f"{path}: not a checkpoint that can be used: {error}") from error
 
 
-def peek(path: Path) -> dict[str, Any] | None:
-    """What a checkpoint says of itself, if it is there and as long as it should be; else None.
-
-    Its digest is not checked, which would mean to read all of it.
-    """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return None
-        with path.open("rb") as stream:
-            content = _header(stream)
-        entries = json.loads(content[8:])
-        metadata = entries.pop("__metadata__")
-        size = len(content) + max(entry["data_offsets"][1] for entry in entries.values())
-        header = json.loads(metadata["seqkit"])
-        whole = isinstance(header, dict) and path.stat().st_size == size
-        return header if whole else None
-    except (OSError, AttributeError, IndexError, *_NOT_OURS):
-        return None
-
-
-def is_whole(path: Path) -> bool:
-    """Whether a checkpoint is there and nothing in it is damaged: all of it is read."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return False
-        with path.open("rb") as stream:  # not into memory: a training may need all of it
-            header = _header(stream)
-            return digest.fits(header, stream, _metadata(header)["digest"])
-    except (OSError, *_NOT_OURS):
-        return False
-
-
-def _check_record(header: dict[str, Any]) -> None:
+def _check_record(record: dict[str, Any]) -> None:
     """Check the types of what is read beside model, codec and weights.
 
     Raises:
         ConfigError: a value has another type, or a part is missing.
     """
     for name in ("config", "data", "metrics", "versions"):
-        check_type(name, header.get(name), dict)
-    check_type("training", header.get("training"), dict | None)
-    config = header["config"]
+        check_type(name, record.get(name), dict)
+    check_type("training", record.get("training"), dict | None)
+    config = record["config"]
     for item in dataclasses.fields(Config):
         if dataclasses.is_dataclass(item.type):
             check_type(f"config.{item.name}", config.get(item.name, {}), dict)
     check_type("config.plugins", config.get("plugins"), list[str] | None)
-    check_type("data.sha256", header["data"].get("sha256"), str | None)
-    check_type("data.bytes", header["data"].get("bytes"), int | None)
-    check_type("metrics.step", header["metrics"].get("step"), int | None)
+    check_type("data.sha256", record["data"].get("sha256"), str | None)
+    check_type("data.bytes", record["data"].get("bytes"), int | None)
+    check_type("metrics.step", record["metrics"].get("step"), int | None)
 
 
-def _codec(path: Path, header: dict[str, Any], catalogue: Catalogue) -> Codec:
+def _codec(path: Path, record: dict[str, Any], catalogue: Catalogue) -> Codec:
     try:
-        return codecs.from_spec(header["codec"], catalogue)
+        return codecs.from_spec(record["codec"], catalogue)
     except ConfigError as error:
-        name = header["codec"]["name"]
+        name = record["codec"]["name"]
         if name in catalogue.names("codecs"):
             raise CheckpointError(f"{path}: {error}") from error
-        given = header["config"].get("plugins") or ()
+        given = record["config"].get("plugins") or ()
         hint = f"plugins={','.join(given)}, as in its training" if given else "plugins=MODULE"
         raise UnreadableError(
             f"{path}: its codec {name} was not found: install the package that it is from, "
@@ -270,35 +233,20 @@ def as_trained(config: Config, saved: Checkpoint) -> Config:
     return wanted
 
 
-def _verified_header(path: Path, content: bytes) -> dict[str, Any]:
+def _verified_record(path: Path, content: bytes) -> dict[str, Any]:
     foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
     stream = io.BytesIO(content)
     try:
-        own = _header(stream)
-        metadata = _metadata(own)
-        claimed, header = metadata["digest"], json.loads(metadata["seqkit"])
-    except _NOT_OURS as error:
+        own = header.read(stream)
+        metadata = header.metadata(own)
+        claimed, record = metadata["digest"], json.loads(metadata["seqkit"])
+    except header.NOT_OURS as error:
         raise foreign from error
-    if not digest.fits(own, stream, claimed):
+    if not header.fits(own, stream, claimed):
         raise CheckpointError(f"{path}: the checkpoint is damaged, its digest does not match")
-    if not isinstance(header, dict):
+    if not isinstance(record, dict):
         raise foreign
-    return header
-
-
-def _header(stream: BinaryIO) -> bytes:
-    """The header with which a file begins, its length included. Raises one of _NOT_OURS."""
-    begin = stream.read(8)
-    length = struct.unpack("<Q", begin)[0]
-    if length > _LARGEST_HEADER:
-        raise ValueError(f"a header of {length} bytes")
-    return begin + stream.read(length)
-
-
-def _metadata(header: bytes) -> dict[str, Any]:
-    """What a file's header says beside its tensors. Raises one of _NOT_OURS."""
-    metadata: dict[str, Any] = json.loads(header[8:])["__metadata__"]
-    return metadata
+    return record
 
 
 def _instead_of(path: Path) -> str:

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import json
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import Any
 
 from seqkit.config import Config
 from seqkit.foundation import disk
+from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.escaping import json_text
-from seqkit.runs import known, own_config, own_names, saved_states
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.claim import Claim, is_claimed
 from seqkit.runs.layout import RunFiles
+from seqkit.runs.lock import FolderLock, is_locked
 
 _SHOWN = 3  # names of what else is in a folder
 
@@ -29,8 +28,7 @@ class RunFolder:
         """The folder `path`; a `timed` one gets a number when it is made, if it is taken."""
         self.files = RunFiles(path)
         self._timed = timed
-        self._claim = Claim(self.files.lock)
-        self._held_run = False
+        self._lock = FolderLock(self.files.lock)
         self.is_begun = False
         """Whether the run in it is that of this process, and no earlier one."""
 
@@ -46,19 +44,8 @@ class RunFolder:
 
     @property
     def holds_run(self) -> bool:
-        """Whether there is a run to go on with; a timed folder is always new.
-
-        Its checkpoints are enough: somebody may have copied nothing else. A config.yaml alone has
-        to be one that a run wrote: other programs have files of this name, too.
-        """
-        return not self._timed and (
-            self.files.has_training_states or own_config.is_a_runs(self.files.config)
-        )
-
-    @property
-    def is_used(self) -> bool:
-        """Whether a run, or weights without their run, would be replaced by a new one."""
-        return not self._timed and known.is_used(self.files)
+        """Whether there is a run to go on with, or to replace; a timed folder is always new."""
+        return not self._timed and is_run(self.path)
 
     @property
     def finished_at(self) -> int | None:
@@ -71,10 +58,10 @@ class RunFolder:
     @property
     def is_claimed(self) -> bool:
         """Whether a training writes to this folder now."""
-        return is_claimed(self.files.lock)
+        return is_locked(self.files.lock)
 
     def check_writable(self) -> None:
-        """Raises OutputError where no folder can be: before any work is done in vain."""
+        """Raise OutputError where no folder can be: before any work is done in vain."""
         for place in (self.path, *self.path.parents):
             try:
                 there = place.exists()
@@ -83,10 +70,8 @@ class RunFolder:
             if there:
                 if not place.is_dir():
                     raise OutputError(f"run_dir={self.path}: {place} is a file, not a folder")
-                if not os.access(place, os.W_OK | os.X_OK):
-                    raise OutputError(f"run_dir={self.path}: no right to write in {place}")
                 try:
-                    disk.try_folder(place)  # a system's own, as /proc, allows none all the same
+                    disk.try_folder(place)  # a system's own, as /proc, allows none
                 except OSError as error:
                     raise OutputError(
                         f"run_dir={self.path}: no folder can be made in {place}: "
@@ -96,7 +81,7 @@ class RunFolder:
 
     def check_no_others(self) -> None:
         """Raise OutputError where the folder is somebody's, and not a run's."""
-        own = self._timed or self.is_used or self.files.replaced.is_dir()
+        own = self._timed or self.holds_run
         others = [] if own else self.files.others
         if others:
             shown = ", ".join(file.name for file in others[:_SHOWN])
@@ -117,20 +102,14 @@ class RunFolder:
     def claimed(self) -> Iterator[None]:
         """Keep other trainings out, from the first look at the run until the block ends.
 
-        A folder that holds a run is locked at once; one that does not is locked by `make`.
-
-        Raises:
-            OutputError: another process trains in this folder, or names in it lead elsewhere.
+        A folder without a run is locked by `make`. Raises OutputError if it is another's.
         """
         try:
-            if not self._timed:
-                own_names.require(self.files)
-            self._held_run = self.holds_run
-            if self._held_run:
+            if self.holds_run:
                 self._acquire()
             yield
         finally:
-            self._claim.release()
+            self._lock.release()
 
     def make(self) -> None:
         """Make the folder, within `claimed`.
@@ -142,22 +121,20 @@ class RunFolder:
             if self._timed:
                 self.files = RunFiles(make_numbered(self.path))
                 self._timed = False
-            own_names.require(self.files)
             for folder in (self.path, self.files.samples, self.files.checkpoints):
                 disk.make_folder(folder)
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error
-        if not self._claim.held:
+        if not self._lock.held:
             self._acquire()
-        if self.holds_run != self._held_run:
-            raise OutputError(f"run_dir={self.path}: another training was here: start again")
-        own_names.unshare(self.files.log)
+            if self.holds_run:
+                raise OutputError(f"run_dir={self.path}: another training was here: start again")
 
     def _acquire(self) -> None:
         """Own the folder, and clear half files away."""
         try:
-            self._claim = Claim(self.files.lock)
-            self._claim.take()
+            self._lock = FolderLock(self.files.lock)
+            self._lock.take()
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error
         for folder in (self.path, self.files.checkpoints, self.files.samples):
@@ -165,39 +142,31 @@ class RunFolder:
 
     def check_own(self) -> None:
         """Raise OutputError where this folder is not this training's any more."""
-        self._claim.check()
+        self._lock.check()
 
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""
-        if self.is_used:
+        if self.holds_run:
             for file in self.files.written:
                 disk.remove(file)
 
-    def write_config(self, config: Config, replace: bool = False) -> None:
-        """Keep the settings as they were after recipe and command line were put together.
-
-        With `replace`, what an earlier run left goes, once there is room for the new file. Raises
-        as `save`.
-        """
-        self.check_own()
-        with disk.atomic_write(self.files.config) as stream:
-            stream.write(to_yaml(config).encode("utf-8", "surrogateescape"))
-            if replace:
-                stream.sync()
-                self.clear()
+    def write_config(self, config: Config) -> None:
+        """Keep the settings, as people read them. Raises as `save`."""
+        self._write(self.files.config, to_yaml(config).encode("utf-8", "surrogateescape"))
         self.is_begun = True
 
     def write_about(self, about: dict[str, Any]) -> None:
         """Write about.json. Raises as `save`."""
-        self.check_own()
-        with disk.atomic_write(self.files.about) as stream:
-            stream.write((json_text(about, indent=2) + "\n").encode())
+        self._write(self.files.about, (json_text(about, indent=2) + "\n").encode())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write summary.json, which also marks the run as finished. Raises as `save`."""
+        self._write(self.files.summary, (json_text(summary, indent=2) + "\n").encode())
+
+    def _write(self, file: Path, content: bytes) -> None:
         self.check_own()
-        with disk.atomic_write(self.files.summary) as stream:
-            stream.write((json_text(summary, indent=2) + "\n").encode())
+        with disk.atomic_write(file) as stream:
+            stream.write(content)
 
     def reopen(self, step: int) -> int:
         """Take back what was recorded after `step`, to go on from there.
@@ -214,8 +183,7 @@ class RunFolder:
                         kept.append(line + b"\n")
                 except (ValueError, KeyError, TypeError, RecursionError):
                     damaged += number < len(lines)  # a kill leaves half a line at the end
-            with disk.atomic_write(self.files.metrics) as stream:
-                stream.write(b"".join(kept))
+            self._write(self.files.metrics, b"".join(kept))
         disk.remove(self.files.summary)
         return damaged
 
@@ -237,20 +205,25 @@ class RunFolder:
         self._append(self.files.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
 
     def _append(self, file: Path, line: str) -> None:
-        self.check_own()  # before the file is made
-        disk.append(file, f"{line}\n", self.check_own)
+        self.check_own()
+        disk.append(file, f"{line}\n")
 
     def save(self, saved: Checkpoint) -> None:
         """Make `saved` the last checkpoint and keep the one before it.
 
-        The new file is whole before the others are touched.
+        The new file is whole before the others are touched, and there always is a `last`.
 
         Raises:
             OutputError: it cannot be written, or this folder is another training's by now.
         """
         self.check_own()
-        saved.save(self.files.checkpoint("next"), self.check_own)
-        saved_states.take_next(self.files, self.check_own)
+        saved.save(self.files.checkpoint("last"), self._keep_last)
+
+    def _keep_last(self) -> None:
+        self.check_own()
+        last = self.files.checkpoint("last")
+        if last.exists():
+            disk.keep_as(last, self.files.checkpoint("previous"))
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint. Raises as `save`."""

@@ -6,7 +6,7 @@ checkpoints/{last,previous,best}.safetensors
 
 import contextlib
 import difflib
-import itertools
+import glob
 import os
 import re
 import stat
@@ -15,14 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.foundation import disk
-from seqkit.foundation.checkpoint_files import SAVED, SUFFIX, may_be_checkpoint
+from seqkit.foundation.checkpoint_files import FOLDER, SAVED, SUFFIX, is_run
 from seqkit.foundation.errors import CheckpointError, ConfigError
 
-STATES = ("next", "last", "previous")
-"""Checkpoints with the state of their training, the newest first."""
-REPLACED = ".replaced"
-"""In a sweep's folder: the runs that its jobs replace, each until its job has begun."""
-_ASIDE = re.compile(r"(best|last|previous|next)\.(damaged|newer|older)(_\d+)?")
+_ASIDE = re.compile(r"(best|last|previous|next)[-.].*")
 _STEP = re.compile(r"step_\d+\.(txt|wav|png)")
 _SHOWN = 3  # runs that are named
 _DEEPEST = 2  # folders between a folder and the runs in it: RECIPE/TIME
@@ -82,22 +78,12 @@ class RunFiles:
     @property
     def checkpoints(self) -> Path:
         """The folder of checkpoints."""
-        return self.path / "checkpoints"
-
-    @property
-    def has_checkpoints(self) -> bool:
-        """Whether there are any of seqkit's."""
-        return any(map(may_be_checkpoint, self.saved))
+        return self.path / FOLDER
 
     @property
     def saved(self) -> list[Path]:
         """What the checkpoints of a run are called."""
         return [self.checkpoint(name) for name in SAVED]
-
-    @property
-    def has_training_states(self) -> bool:
-        """Whether there are checkpoints that a training may go on from."""
-        return any(may_be_checkpoint(self.checkpoint(name)) for name in STATES)
 
     @property
     def checkpoint_bytes(self) -> int:
@@ -106,21 +92,9 @@ class RunFiles:
             return sum(file.stat().st_size for file in self.saved if file.exists())
         return 0
 
-    @property
-    def replaced(self) -> Path:
-        """Where the run is that was here before, while a sweep replaces it."""
-        own = self.path.absolute()  # "." has no name
-        return own.parent / REPLACED / own.name
-
     def checkpoint(self, name: str) -> Path:
-        """`last`, `previous` or `best`; `next` while a new `last` is written."""
+        """`last`, `previous` or `best`."""
         return self.checkpoints / f"{name}{SUFFIX}"
-
-    def aside(self, name: str, why: str) -> Path:
-        """A free name for a checkpoint that is set aside: `last.damaged`, `last.damaged_2` …"""
-        first = self.checkpoints / f"{name}.{why}"
-        others = (first.with_name(f"{first.name}_{number}") for number in itertools.count(2))
-        return next(file for file in itertools.chain([first], others) if not os.path.lexists(file))
 
     def sample(self, name: str) -> Path:
         """A sample's path without its ending: `step_0000500`, `final`."""
@@ -149,7 +123,6 @@ class RunFiles:
     def written(self) -> list[Path]:
         """What trainings left here, the config last; a user's files are not among it."""
         found = [
-            *self.saved,
             *(file for file in self.checkpoints.glob("*") if _ASIDE.fullmatch(file.name)),
             *self.sampled,
             *self.tensorboard.glob("events.out.tfevents.*"),
@@ -159,16 +132,12 @@ class RunFiles:
 
     @property
     def others(self) -> list[Path]:
-        """What is here if there is no run: its folders may be, but nothing in them.
-
-        Of hidden files nothing is told, nor of runs that were kept (`earlier`).
-        """
+        """What is here if there is no run; hidden files and empty folders may be."""
         try:
             return sorted(
                 path
                 for path in self.path.iterdir()
-                if not path.name.startswith((".", "earlier_"))
-                and not (path in self.folders and path.is_dir() and _is_empty(path))
+                if not path.name.startswith(".") and not (path.is_dir() and _is_empty(path))
             )
         except OSError:  # no folder, or one that whoever writes to it finds out about
             return []
@@ -209,39 +178,61 @@ def find_checkpoint(place: Path, key: str = "checkpoint") -> Path:
         raise CheckpointError(f"{place}: cannot be read: {disk.describe(error)}") from error
     except ValueError as error:  # a name with a NUL
         raise CheckpointError(f"{str(place)!r}: no such checkpoint: {error}") from error
-    if runs := sorted(filter(_has_checkpoints, runs_below(place)), key=_saved_at, reverse=True):
+    if runs := sorted(runs_below(place), key=_saved_at, reverse=True):
         raise CheckpointError(
             f"{place}: a folder of runs: give one of them, the newest: {key}={runs[0]}"
             + "".join(f", {run}" for run in runs[1:_SHOWN])
             + (" …" if len(runs) > _SHOWN else "")
         )
-    if is_run(place):
-        raise CheckpointError(f"{place}: this run has no checkpoint yet")
     raise CheckpointError(
         f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file"
     )
 
 
-def is_run(folder: Path) -> bool:
-    """Whether a training wrote to a folder. A config.yaml alone may be anybody's."""
-    files = RunFiles(folder)
-    with contextlib.suppress(OSError):  # of a name that cannot be, or a folder that is closed
-        saved = any(files.checkpoint(name).is_file() for name in SAVED)
-        begun = files.config.is_file() and files.checkpoints.is_dir()
-        return saved or begun or files.metrics.is_file()
-    return False
-
-
 def runs_below(folder: Path) -> list[Path]:
     """The runs in a folder, or in the folders in it (RECIPE/TIME), by name; no hidden ones."""
     found: set[Path] = set()
-    own = RunFiles(Path())
     with contextlib.suppress(OSError):  # a folder that may not be read, a file that goes
         for depth in range(1, _DEEPEST + 1):
-            for file in (own.config, own.metrics, own.checkpoints):
-                found |= {place.parent for place in folder.glob("[!.]*/" * depth + file.name)}
-        return sorted(filter(is_run, found))
-    return []
+            found |= {place.parent for place in folder.glob("[!.]*/" * depth + FOLDER)}
+    return sorted(filter(is_run, found))
+
+
+def find_runs(pattern: str) -> tuple[list[Path], list[Path]]:
+    """The folders of runs that a glob matches or that lie in what it matches; and other matches.
+
+    Raises:
+        ConfigError: there is no run.
+    """
+    # Path.glob takes no absolute pattern.
+    matches = [pattern] if Path(pattern).is_dir() else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+    runs: dict[Path, None] = {}
+    others = []
+    for match in (folder for folder in map(Path, matches) if folder.is_dir()):
+        inside = [match] if is_run(match) else runs_below(match)
+        runs |= dict.fromkeys(inside)
+        if not inside:
+            others.append(match)
+    if not runs:
+        raise ConfigError(
+            f"runs={pattern}: no run there: give a folder of runs, or a glob as in runs='runs/*'"
+        )
+    return list(runs), others
+
+
+def require_run(path: Path) -> None:
+    """Raise CheckpointError if there is no run in a folder."""
+    if not is_run(path):
+        raise CheckpointError(f"run_dir={path}: {instead_of_a_run(path)}")
+
+
+def instead_of_a_run(path: Path) -> str:
+    """What there is in the place of a run, and what to do."""
+    if not path.is_dir():
+        return "no such folder: give the folder of a run"
+    if runs := runs_below(path):
+        return f"it holds the runs {names_of(runs, path)}: give the folder of one"
+    return "no run in this folder: give the folder of a run"
 
 
 def names_of(runs: Sequence[Path], folder: Path) -> str:
@@ -253,10 +244,6 @@ def names_of(runs: Sequence[Path], folder: Path) -> str:
 def _is_empty(folder: Path) -> bool:
     """Whether there is no file in a folder but hidden ones."""
     return all(file.name.startswith(".") for file in folder.iterdir())
-
-
-def _has_checkpoints(run: Path) -> bool:
-    return RunFiles(run).has_checkpoints
 
 
 def _saved_at(run: Path) -> float:

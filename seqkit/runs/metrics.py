@@ -95,11 +95,6 @@ def read(file: Path) -> Metrics:
     )
 
 
-def has_events(file: Path) -> bool:
-    """Whether a run reported to a file. Raises OSError."""
-    return any(line is not None and line[0] in _EVENTS for line in map(_parsed, _lines(file)))
-
-
 def _judged_by(line: dict[str, float]) -> tuple[float, float | None]:
     """What losses that can be compared have in common.
 

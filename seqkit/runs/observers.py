@@ -83,39 +83,33 @@ class Checkpoints:
         saver: Saver,
         training_state: Callable[[], Checkpoint],
         evaluated: Callable[[], Checkpoint],
-        keep_best: Callable[[Checkpoint], object],
         *,
         validates: bool,
     ) -> None:
-        """Args:
-        saver: writes them.
-        training_state: all that resuming needs.
-        evaluated: the weights of evaluation.
-        keep_best: told what is to become the best one, see `saved_states.keep_best`.
-        validates: without validation the best checkpoint is the last one.
+        """An observer that saves.
+
+        Args:
+            saver: writes them.
+            training_state: all that resuming needs.
+            evaluated: the weights of evaluation.
+            validates: without validation the best checkpoint is the last one.
         """
         self._saver = saver
         self._training_state = training_state
         self._evaluated = evaluated
-        self._keep_best = keep_best
         self._validates = validates
 
     def __call__(self, event: Event) -> None:
         """Save what is due. Raises OutputError, also if what was due before is not written."""
         match event:
             case Validated(improved=True):
-                self._save_best()
+                self._saver.save_best(self._evaluated())
             case CheckpointDue():
                 self._saver.save(self._training_state())
                 if not self._validates:
-                    self._save_best()
+                    self._saver.save_best(self._evaluated())
             case Stepped():
                 self._saver.check()
-
-    def _save_best(self) -> None:
-        best = self._evaluated()
-        self._keep_best(best)
-        self._saver.save_best(best)
 
 
 class Samples:
@@ -130,13 +124,15 @@ class Samples:
         notice: Callable[[str], None],
         judge: Callable[[Integers], str],
     ) -> None:
-        """Args:
-        folder: of the run.
-        medium: that of the samples.
-        generate: makes a short sample's symbols (N,).
-        tell: hears of each that was written.
-        notice: hears of one that failed.
-        judge: says how good a sample's symbols are, or nothing.
+        """An observer that samples.
+
+        Args:
+            folder: of the run.
+            medium: that of the samples.
+            generate: makes a short sample's symbols (N,).
+            tell: hears of each that was written.
+            notice: hears of one that failed.
+            judge: says how good a sample's symbols are, or nothing.
         """
         self._folder = folder
         self._medium = medium

@@ -17,9 +17,10 @@ from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import default_of
 from seqkit.runs import checkpoint, metrics
-from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, find_checkpoint
+from seqkit.runs.lock import is_locked
 from seqkit.runs.metrics import Metrics
+from seqkit.runs.saved_states import settings_of
 
 State = Literal["running", "finished", "stopped", "pruned", "diverged", "ended"]
 """How a run stands. `pruned`: a search ended it, since other settings do better; `ended`: it is not
@@ -124,7 +125,7 @@ class Record:
 def read(path: Path, state: State | None = None) -> Record:
     """The run in a folder; its state, if it is not given, is found out."""
     files, problems = RunFiles(path), list[str]()
-    text, settings = _settings(files.config, problems)
+    text, settings = _settings(files, problems)
     curves = _metrics(files.metrics, problems)
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
     about = about or _of_checkpoint(path)
@@ -145,36 +146,28 @@ def read(path: Path, state: State | None = None) -> Record:
     )
 
 
-def settings_of(files: RunFiles) -> Config | None:
-    """The settings of a run, those of a checkpoint where config.yaml is lost; None without any."""
-    _, found = _settings(files.config, [])
-    for file in files.saved if found is None else ():
-        with contextlib.suppress(ConfigError, KeyError):
-            header = checkpoint.peek(file) or {}
-            return from_yaml(json.dumps(header["config"]).encode(), str(file))
-    return found
-
-
 def _state(path: Path, about: Mapping[str, Any], finished: bool) -> State:
     if finished:
         return "finished"
-    if RunFolder(path).is_claimed:
+    if is_locked(RunFiles(path).lock):
         return "running"
     how = _part(about, "ended").get("how")
     return how if how in ("stopped", "pruned", "diverged") else "ended"
 
 
-def _settings(file: Path, problems: list[str]) -> tuple[str, Config | None]:
-    """The text of config.yaml, and what it says; None if that cannot be read."""
+def _settings(files: RunFiles, problems: list[str]) -> tuple[str, Config | None]:
+    """The text of config.yaml and what it says; without it, what a checkpoint says, if any can."""
     text = ""
     try:
-        content = _regular(file, LARGEST)
+        content = _regular(files.config, LARGEST)
         text = content.decode("utf-8", "replace")
-        return text, from_yaml(content, str(file))
+        return text, from_yaml(content, str(files.config))
     except OSError as error:
-        problems.append(f"{file}: cannot be read: {disk.describe(error)}")
+        problems.append(f"{files.config}: cannot be read: {disk.describe(error)}")
     except ConfigError as error:
         problems.append(str(error))
+    with contextlib.suppress(ConfigError):
+        return text, settings_of(files.path)
     return text, None
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from seqkit.foundation.wording import duration
 from seqkit.runs.checkpoint import Checkpoint
 
 _GROUPS = ("data", "model", "optimizer", "train")
+_OF_ROOT = ("seed",)
+_FIXED = ("optimizer.kind", "init_from")  # no run can go on with another one
 END_KEYS = {
     f"train.{key}"
     for key in (
@@ -29,11 +31,60 @@ _ONE_CALL = {"auto", "cudnn", "persistent"}
 """Values of model.backend that compute the same but for rounding: a run may go on with any."""
 
 
-def may_have_more(config: Config, saved: Checkpoint) -> bool:
-    """Whether a finished run has to be looked at again: its end, or the data's path, is another."""
-    before = saved.config.get("data", {}).get("path", [])
-    changed = _changed(config, saved, {*END_KEYS, "data.pattern"})
-    return remote.absolute(config.data) != before or bool(changed)
+def differences(config: Config, saved: Mapping[str, Any]) -> list[str]:
+    """Which keys that shape or place a run, or end it, differ from its own.
+
+    Args:
+        config: what is asked for.
+        saved: the run's own settings; of a key that they lack it had the default.
+    """
+    changed, wanted = [], dataclasses.asdict(config)
+    wanted["seed"] = config.fixed_seed
+    wanted["data"]["path"] = remote.absolute(config.data)
+    for name, item in options():
+        group, _, key = name.partition(".")
+        if group not in _GROUPS and name not in _OF_ROOT:
+            continue
+        value, before = (wanted[group], saved.get(group, {})) if key else (wanted, saved)
+        now, then = value[key or name], before.get(key or name, default_of(item))
+        alike = name == "model.backend" and {now, then} <= _ONE_CALL
+        if now != then and not alike:
+            changed.append(name)
+    origin = config.init_from and str(Path(config.init_from).absolute())
+    if origin and origin != saved.get("init_from"):
+        changed.append("init_from")
+    return changed
+
+
+def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | None:
+    """What differs between a run and what is asked for, in words, where resume=force allows it.
+
+    None where nothing does that shapes what the run learns.
+
+    Raises:
+        ConfigError: the run cannot go on so.
+    """
+    changed = [name for name in changed if name not in END_KEYS | PLACE_KEYS]
+    if saved.config.get("init_from"):  # it brought its own network, whatever was asked for
+        changed = [name for name in changed if not _shapes_network(name)]
+    if not changed:
+        return None
+    differs = f"what you ask for differs from the run in {config.run_dir}: {', '.join(changed)}"
+    fixed = any(name in _FIXED or _shapes_network(name) for name in changed)
+    if config.resume == "force" and not fixed:
+        return differs
+    forced = "" if fixed else ", or give resume=force"
+    raise ConfigError(f"{differs}. Leave it as it was{forced}")
+
+
+def asks_for_more(changed: Sequence[str]) -> bool:
+    """Whether a finished run has to be looked at again: its end, or where its data lie, differs."""
+    return any(name in END_KEYS | PLACE_KEYS for name in changed)
+
+
+def other_data(saved: Checkpoint) -> str:
+    """What is said among the differences where the data have another digest."""
+    return f"the data itself (the run learns from {saved.data.get('name')})"
 
 
 def finished(config: Config, step: int | None) -> str:
@@ -116,55 +167,13 @@ def is_same(config: Config, settings: Mapping[str, Any]) -> bool:
 
     Where the data lies elsewhere it is not, whatever its digest.
     """
-    wanted = dataclasses.asdict(config)
-    wanted["seed"] = config.fixed_seed
-    wanted["data"]["path"] = remote.absolute(config.data)
-    wanted["init_from"] = config.init_from and str(Path(config.init_from).absolute())
-    keys = (*_GROUPS, "recipe", "seed", "init_from")
-    return all(settings.get(key) == wanted[key] for key in keys)
+    named = settings.get("recipe") == config.recipe and bool(settings.get("train"))
+    return named and not differences(config, settings)
 
 
-def check_settings(config: Config, saved: Checkpoint, *, same_data: bool = True) -> str | None:
-    """Compare the settings, and the data, with those of the run.
-
-    Args:
-        config: what is asked for.
-        saved: the run's last checkpoint.
-        same_data: whether the data has the recorded digest.
-
-    Returns:
-        What differs, in words, where resume=force allows it; else None.
-
-    Raises:
-        ConfigError: something differs that shapes what the run learns.
-    """
-    origin = config.init_from and str(Path(config.init_from).absolute())
-    before = saved.config.get("init_from")
-    if origin and origin != before:
-        began = f"from {before}" if before else "with new weights"
-        raise ConfigError(
-            f"init_from={config.init_from} starts a run, and the one in {config.run_dir} began "
-            f"{began}: leave init_from out to go on with it, or give another run_dir"
-        )
-    fixed = {name for name, _ in options() if name.partition(".")[0] in _GROUPS or name == "seed"}
-    if saved.config.get("init_from"):  # it brought its own network, whatever was asked for
-        fixed -= {name for name in fixed if _shapes_network(name)}
-    changed = _changed(config, saved, fixed - END_KEYS - PLACE_KEYS)
-    shape = [name for name in changed if _shapes_weights(name)]
-    if not same_data:
-        changed.append(f"the data itself (the run learns from {saved.data.get('name')})")
-    if not changed:
-        return None
-    differs = f"what you ask for differs from the run in {config.run_dir}: {', '.join(changed)}"
-    if config.resume == "force" and not shape:
-        return differs
-    forced = "" if shape else ", or give resume=force"
-    raise ConfigError(f"{differs}. Leave it as it was{forced}")
-
-
-def require_same(config: Config, saved: Checkpoint) -> None:
+def require_same(config: Config, saved: Checkpoint, changed: Sequence[str]) -> None:
     """Raise ConfigError where settings are forced on a finished run, which learns no more."""
-    if differs := check_settings(config, saved):
+    if differs := allowed(config, saved, changed):
         raise ConfigError(f"{differs}; {finished(config, saved.metrics.get('step'))}")
 
 
@@ -193,26 +202,5 @@ def _reading(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shapes_weights(name: str) -> bool:
-    """Whether tensors of another shape, or another kind, would be needed."""
-    return _shapes_network(name) or name == "optimizer.kind"
-
-
 def _shapes_network(name: str) -> bool:
     return name.startswith("model.") and name.removeprefix("model.") not in ARITHMETIC_KEYS
-
-
-def _changed(config: Config, saved: Checkpoint, names: Collection[str]) -> list[str]:
-    """Which of the keys differ from those of the run; one that it does not know had its default."""
-    changed, wanted = [], dataclasses.asdict(config)
-    for name, item in options():
-        if name in names:
-            value, before = wanted, saved.config
-            *holders, key = name.split(".")
-            for holder in holders:
-                value, before = value[holder], before.get(holder, {})
-            now, then = value[key], before.get(key, default_of(item))
-            alike = name == "model.backend" and {now, then} <= _ONE_CALL
-            if now != then and not alike:
-                changed.append(name)
-    return changed

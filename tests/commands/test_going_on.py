@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -177,7 +176,7 @@ def test_what_is_judged_by_another_part_is_no_better(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
     begin(run, text_file, tmp_path / "a", "train.validate_every=1")
-    kept = tmp_path / "a" / "checkpoints" / "best.older"
+    kept = tmp_path / "a" / "checkpoints" / "best-5.safetensors"
     folder = f"run_dir={tmp_path / 'a'}"
     assert run(folder, "resume=auto", "train.max_steps=5").code == 0
     assert not kept.exists()
@@ -189,26 +188,28 @@ def test_what_is_judged_by_another_part_is_no_better(
 
 def test_what_is_refused_changes_no_checkpoint(run: Run, text_file: Path, tmp_path: Path) -> None:
     begin(run, text_file, tmp_path / "a")
-    begin(run, text_file, tmp_path / "b", "seed=3", "train.max_steps=7")
-    places = [tmp_path / name / "checkpoints" for name in "ab"]
-    (places[0] / "previous.safetensors").write_bytes(b"damaged")
-    shutil.copy(places[1] / "last.safetensors", places[0] / "next.safetensors")
-    before = {file.name: file.read_bytes() for file in places[0].iterdir()}
-    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "train.max_steps=9")
+    place = tmp_path / "a" / "checkpoints"
+    last = place / "last.safetensors"
+    content = bytearray(last.read_bytes())
+    content[-1] ^= 1
+    last.write_bytes(content)
+    before = {file.name: file.read_bytes() for file in place.iterdir()}
+    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "optimizer.lr=0.5")
     assert (refused.code, "differs from the run" in refused.err) == (2, True), refused.err
-    assert {file.name: file.read_bytes() for file in places[0].iterdir()} == before
+    assert {file.name: file.read_bytes() for file in place.iterdir()} == before
 
 
 def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> None:
     begin(run, text_file, tmp_path / "a")
-    text_file.write_text(SENTENCE * 39 + "Ξ")  # which the vocabulary lacks
+    text_file.write_text(SENTENCE * 39)
     folder = f"run_dir={tmp_path / 'a'}"
     refused = run(folder, "resume=auto", "train.max_steps=5")
     assert (refused.code, "the data itself" in refused.err) == (2, True)
+    text_file.write_text(SENTENCE * 39 + "Ξ")  # which the vocabulary lacks
     skipping = (folder, "train.max_steps=5", "resume=force", "data.unknown=skip", "length=5")
     best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
     assert run(*skipping, f"data.path={text_file}").code == 0
-    assert (tmp_path / "a" / "checkpoints" / "best.older").read_bytes() == best
+    assert (tmp_path / "a" / "checkpoints" / "best-3.safetensors").read_bytes() == best
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())
     assert summary["best_step"] == 5  # the best loss on the other text is none to beat
     told = json.loads(run("compare", f"runs={tmp_path / 'a'}", "json=true").out)["runs"][0]
@@ -230,26 +231,11 @@ def test_where_there_is_no_run_a_recipe_is_asked_for(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     begin(run, text_file, tmp_path / "sweep" / "0")
-    shutil.copytree(tmp_path / "sweep" / "0", tmp_path / "half")
-    (tmp_path / "half" / "config.yaml").unlink()
-    shutil.copytree(tmp_path / "sweep" / "0", tmp_path / "odd")
-    (tmp_path / "odd" / "config.yaml").unlink()
-    os.mkfifo(tmp_path / "odd" / "config.yaml")
     for words, code, said in [
-        (
-            ["run_dir=none"],
-            2,
-            "run_dir=none: no such folder; give recipe=NAME to start",
-        ),
-        (["run_dir=empty"], 2, "it holds no run to go on with; give recipe=NAME"),
-        (
-            ["run_dir=half"],
-            2,
-            "it holds checkpoints, but no config.yaml of their run. To go on, give",
-        ),
+        (["run_dir=none"], 2, "run_dir=none: no such folder: give the folder of a run, or recipe="),
+        (["run_dir=empty"], 2, "no run in this folder: give the folder of a run, or recipe=NAME"),
         (["run_dir=sweep"], 2, "it holds the runs 0: give the folder of one"),
-        (["run_dir=text.txt"], 4, "text.txt/config.yaml: cannot be read: not a directory"),
-        (["run_dir=odd"], 4, "odd/config.yaml: not a regular file"),
+        (["run_dir=text.txt"], 2, "no such folder: give the folder of a run"),
         ([], 2, "resume=auto: give run_dir=FOLDER"),
     ]:
         for mode in ("auto", "force"):
@@ -262,16 +248,6 @@ def test_where_there_is_no_run_a_recipe_is_asked_for(
     assert not (tmp_path / "none").exists()
 
 
-def test_what_a_config_was_made_to_ask_for_is_refused_as_if_it_were_typed(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    begin(run, text_file, tmp_path / "a")
-    edit(tmp_path / "a", optimizer__lr=0.5, overwrite=True)
-    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "train.max_steps=5")
-    assert (refused.code, "optimizer.lr" in refused.err) == (2, True)
-    assert weights(tmp_path / "a")
-
-
 def test_paths_are_found_from_any_folder(
     run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,11 +257,10 @@ def test_paths_are_found_from_any_folder(
     shutil.copytree(trained, tmp_path / "origin")
     monkeypatch.chdir(tmp_path)
     begin(run, Path("a.txt"), Path("b"), "init_from=origin", "prompt_file=prompt.txt")
-    shutil.rmtree("b/checkpoints")  # it starts again, from the same weights
     monkeypatch.chdir(tmp_path / "deep")
-    again = run("run_dir=../b", "resume=auto")
+    again = run("run_dir=../b", "resume=auto", "train.max_steps=5")
     assert again.code == 0, again.err
-    assert "the run starts again" in again.err
+    assert "going on at step 3" in again.err
     assert again.out.startswith(b"the ")
 
 
@@ -319,7 +294,7 @@ def test_python_goes_on_in_the_same_way(text_file: Path, tmp_path: Path) -> None
     assert (run.summary["steps"], told[0].step) == (5, 3)
     with pytest.raises(seqkit.ConfigError, match=r"optimizer\.lr"):
         seqkit.train(None, folder, "resume=auto", "optimizer.lr=0.5")
-    with pytest.raises(seqkit.ConfigError, match="no such folder; give recipe=NAME"):
+    with pytest.raises(seqkit.ConfigError, match="no such folder"):
         seqkit.train(None, f"run_dir={tmp_path / 'b'}", "resume=auto")
     with pytest.raises(seqkit.ConfigError, match="no recipe"):
         seqkit.train(None)

@@ -233,7 +233,7 @@ def test_other_weights_to_start_from_are_not_passed_over(
     assert run(*words, "train.max_steps=2").code == 0
     refused = run(*words, "train.max_steps=4", f"init_from={trained}")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "began with new weights: leave init_from out to go on with it" in refused.err
+    assert ": init_from. Leave it as it was\n" in refused.err
 
 
 def test_settings_that_are_forced_on_a_finished_run_are_not_passed_over(

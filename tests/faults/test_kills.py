@@ -38,7 +38,7 @@ def counted(call):
             os.kill(os.getpid(), signal.SIGKILL)
         return call(*given)
     return wrapper
-written = "rename rename_within append _sync_folder"
+written = "rename keep_as append _sync_folder"
 for place, names in ((disk.OutputFile, "write sync"), (disk, written)):
     for name in names.split():
         setattr(place, name, counted(getattr(place, name)))

@@ -16,7 +16,7 @@ from seqkit.data.codecs import Characters
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs import checkpoint
+from seqkit.runs import checkpoint, header
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import find_checkpoint
 
@@ -218,14 +218,14 @@ def test_a_checkpoint_is_checked_without_being_read_into_memory(tmp_path: Path) 
     dataclasses.replace(example(), training={}, training_tensors=large).save(file)
     tracemalloc.start()
     try:
-        assert checkpoint.is_whole(file)
+        assert header.is_whole(file)
         assert tracemalloc.get_traced_memory()[1] < 1 << 22
     finally:
         tracemalloc.stop()
     with file.open("r+b") as stream:
         stream.seek(-1, os.SEEK_END)
         stream.write(b"1")
-    assert not checkpoint.is_whole(file)
+    assert not header.is_whole(file)
 
 
 def test_a_damaged_checkpoint_names_another_one_that_is_whole(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
 
 import pytest
 import torch
@@ -15,7 +14,6 @@ from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.claim import Claim
 from seqkit.runs.folder import RunFolder
 from tests.conftest import fill_disk
 
@@ -53,22 +51,11 @@ def test_a_folder_of_other_things_is_no_runs(tmp_path: Path) -> None:
     (place / "config.yaml").write_text("epochs: 3\n")
     with pytest.raises(OutputError, match="other things"):
         RunFolder(place).check_no_others()  # another program's
-    RunFolder(place).write_config(Config())
+    own = RunFolder(place)
+    with own.claimed():
+        own.make()
+        own.save(checkpoint(1))
     RunFolder(place).check_no_others()  # a run, and what its owner put beside it
-
-
-def test_the_runs_that_a_sweep_set_aside_make_no_run_of_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / ".replaced" / "0").mkdir(parents=True)
-    (tmp_path / "mine.txt").touch()
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(OutputError, match=r"other things \(mine.txt\)"):
-        RunFolder(Path()).check_no_others()
-    (tmp_path / "0").mkdir()
-    (tmp_path / "0" / "mine.txt").touch()
-    monkeypatch.chdir(tmp_path / "0")
-    RunFolder(Path()).check_no_others()  # one of the runs
 
 
 def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
@@ -77,7 +64,7 @@ def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
         folder.make()
         with pytest.raises(OutputError, match="another training writes"):
             again.make()
-        folder.write_config(Config())
+        folder.save(checkpoint(1))
         third = RunFolder(tmp_path / "run")
         with pytest.raises(OutputError, match="another training writes"), third.claimed():
             pass
@@ -85,67 +72,12 @@ def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
         folder.make()
 
 
-def test_a_training_that_lost_its_folder_writes_nothing_more(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    with folder.claimed():
-        folder.make()
-        folder.files.lock.write_text(json.dumps({"host": "elsewhere", "pid": 7, "of": "x"}))
-        writes: list[Callable[[], None]] = [
-            lambda: folder.save_best(checkpoint(1)),
-            lambda: folder.save(checkpoint(1)),
-            lambda: folder.record("train", {"step": 1}),
-            lambda: folder.write_about({}),
-            lambda: folder.write_summary({}),
-            lambda: folder.write_config(Config()),
-            lambda: folder.note("text"),
-        ]
-        for write in writes:
-            with pytest.raises(OutputError, match="took this folder over, process 7 on 'else"):
-                write()
-    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [".lock"]
-
-
-def test_a_folder_that_is_lost_while_a_checkpoint_is_written_keeps_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = RunFolder(tmp_path / "run")
-    open_file, rename = disk.open_file, disk.rename_within
-
-    def suspended_in_writing(path: Path, mode: str) -> IO[bytes]:
-        folder.files.lock.write_bytes(b"")  # another host took it over, and ended
-        return open_file(path, mode)
-
-    def suspended_in_renaming(*given: Any) -> None:
-        rename(*given)
-        folder.files.lock.write_bytes(b"")
-
-    with folder.claimed():
-        folder.make()
-        folder.save(checkpoint(1))
-        folder.save_best(checkpoint(1))
-        before = {file: file.read_bytes() for file in folder.files.checkpoints.iterdir()}
-        own = folder.files.lock.read_bytes()
-        monkeypatch.setattr(disk, "open_file", suspended_in_writing)
-        for save in (folder.save, folder.save_best):
-            folder.files.lock.write_bytes(own)
-            with pytest.raises(OutputError, match="no longer the file that this training holds"):
-                save(checkpoint(2))
-            assert {file: file.read_bytes() for file in before} == before
-            assert len([*folder.files.checkpoints.iterdir()]) == len(before)
-        monkeypatch.setattr(disk, "open_file", open_file)
-        monkeypatch.setattr(disk, "rename_within", suspended_in_renaming)
-        folder.files.lock.write_bytes(own)
-        with pytest.raises(OutputError, match="no longer the file that this training holds"):
-            folder.save(checkpoint(2))
-        assert not folder.files.checkpoint("last").exists()  # nothing took its name
-
-
 def test_a_run_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     folder, quicker = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "run")
     with folder.claimed():
         with quicker.claimed():
             quicker.make()
-            quicker.write_config(Config())
+            quicker.save(checkpoint(1))
         with pytest.raises(OutputError, match="another training was here"):
             folder.make()
 
@@ -172,44 +104,11 @@ def test_runs_that_start_in_the_same_second_get_folders_of_their_own(tmp_path: P
     assert first.path.parent == second.path.parent == tmp_path / "recipe"
 
 
-def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
-    (tmp_path / "samples").mkdir()
-    mine = ("samples/mine.wav", "samples/step_best.txt", "samples/final.txt")
-    for name in (*mine, "samples/step_0000010.txt", "samples/final.wav", "log"):
-        (tmp_path / name).write_text("mine")
-    folder = RunFolder(tmp_path)
-    folder.clear()
-    assert (tmp_path / "log").exists()
-    with folder.claimed():
-        folder.make()
-        folder.write_config(Config(prompt="in ${x}, 'quoted'"))
-        folder.save(checkpoint(1))
-    assert yaml.safe_load((tmp_path / "config.yaml").read_text())["prompt"] == "in ${x}, 'quoted'"
-    folder.clear()
-    assert {*(tmp_path / "samples").iterdir()} == {tmp_path / name for name in mine}
-    assert not folder.holds_run
-    assert not folder.files.checkpoint("last").exists()
-
-
-def test_a_log_that_a_copy_shares_is_added_to_in_one_of_them(tmp_path: Path) -> None:
-    run, copy = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "copy")
-    with run.claimed():
-        run.make()
-        run.note("run")
-    copy.path.mkdir()
-    copy.files.log.hardlink_to(run.files.log)
-    with copy.claimed():
-        copy.make()
-        copy.note("copy")
-    assert run.files.log.read_text().endswith(" run\n")
-    assert copy.files.log.read_text().endswith(" copy\n")
-
-
 def test_what_others_are_writing_beside_a_run_stays(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     with folder.claimed():
         folder.make()
-        folder.write_config(Config())
+        folder.save(checkpoint(1))
     sample, left = (temporary_files.name_for(folder.files.samples / name) for name in ("a", "b"))
     left.touch()
     disk.clear_halves.cache_clear()
@@ -246,15 +145,37 @@ def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.M
                 write()
 
 
-def test_a_moment_without_a_free_number_for_files_ends_no_training(tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource")
-    claim = Claim(tmp_path / ".lock")
-    claim.take()
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
-    try:
-        claim.check()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    claim.check()
-    claim.release()
+def test_a_training_whose_folder_was_moved_writes_nothing_more(tmp_path: Path) -> None:
+    folder, moved = RunFolder(tmp_path / "run"), tmp_path / "moved"
+    with folder.claimed():
+        folder.make()
+        folder.path.rename(moved)
+        writes: list[Callable[[], None]] = [
+            lambda: folder.save_best(checkpoint(1)),
+            lambda: folder.save(checkpoint(1)),
+            lambda: folder.record("train", {"step": 1}),
+            lambda: folder.write_summary({}),
+            lambda: folder.note("text"),
+        ]
+        for write in writes:
+            with pytest.raises(OutputError, match="no longer the file that this training holds"):
+                write()
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [".lock"]
+
+
+def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
+    (tmp_path / "samples").mkdir()
+    mine = ("samples/mine.wav", "samples/step_best.txt", "samples/final.txt")
+    for name in (*mine, "samples/step_0000010.txt", "samples/final.wav", "log"):
+        (tmp_path / name).write_text("mine")
+    folder = RunFolder(tmp_path)
+    folder.clear()
+    assert (tmp_path / "log").exists()
+    with folder.claimed():
+        folder.make()
+        folder.write_config(Config(prompt="in ${x}, 'quoted'"))
+        folder.save(checkpoint(1))
+    assert yaml.safe_load((tmp_path / "config.yaml").read_text())["prompt"] == "in ${x}, 'quoted'"
+    folder.clear()
+    assert {*(tmp_path / "samples").iterdir()} == {tmp_path / name for name in mine}
+    assert not folder.holds_run

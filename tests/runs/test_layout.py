@@ -1,15 +1,17 @@
 """Where things lie in a run's folder, and what is said of a folder that is none."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from seqkit.api.fine_tuning import initial
 from seqkit.config import Config
-from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.checkpoint_files import is_run
+from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.runs.layout import RunFiles, find_checkpoint
+from seqkit.runs.layout import RunFiles, find_checkpoint, find_runs, require_run
 from tests.conftest import TINY, Run
 
 
@@ -35,10 +37,6 @@ def test_of_a_folder_of_runs_the_newest_are_named(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     with pytest.raises(CheckpointError, match="no checkpoint in this folder"):
         find_checkpoint(tmp_path / "none")
-    (tmp_path / "begun" / "checkpoints").mkdir(parents=True)
-    (tmp_path / "begun" / "config.yaml").touch()
-    with pytest.raises(CheckpointError, match="this run has no checkpoint yet"):
-        find_checkpoint(tmp_path / "begun")
     assert find_checkpoint(runs[0]) == RunFiles(runs[0]).checkpoint("best")
 
 
@@ -49,3 +47,38 @@ def test_of_a_folder_of_runs_one_is_named_to_start_from(run: Run, tmp_path: Path
     assert f"give one of them, the newest: init_from={newest}\n" in refused.err
     with pytest.raises(CheckpointError, match=f"the newest: init_from={newest}$"):
         initial(Config(init_from=str(tmp_path)), Catalogue())
+
+
+def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) -> None:
+    for place in ("a", "b", "shakespeare/2026", "[x]"):
+        shutil.copytree(trained, tmp_path / place)
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "config.yaml").touch()
+    found, others = find_runs(f"{tmp_path}/*")
+    names = [str(path.relative_to(tmp_path)) for path in found]
+    assert names == ["[x]", "a", "b", "shakespeare/2026"]
+    assert others == [tmp_path / "conf"]
+    assert find_runs(f"{tmp_path}/[ab]") == ([tmp_path / "a", tmp_path / "b"], [])
+    assert find_runs(str(tmp_path)) == (found, [])
+    for pattern in ("none", "*.txt", "conf"):
+        with pytest.raises(ConfigError, match="no run there"):
+            find_runs(f"{tmp_path}/{pattern}")
+    with pytest.raises(CheckpointError, match=r"it holds the runs \[x\], a, b …: give the folder"):
+        require_run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["best", "last", "previous"])
+def test_a_folder_holds_a_run_by_its_checkpoints(name: str, trained: Path, tmp_path: Path) -> None:
+    files = RunFiles(tmp_path)
+    files.metrics.write_text('{"event": "train", "step": 1, "loss": 1}\n')  # anybody's
+    files.config.write_text((trained / "config.yaml").read_text())
+    files.checkpoints.mkdir()
+    files.checkpoint(name).write_text("another program's")
+    assert not is_run(tmp_path)
+    files.checkpoint(name).unlink()
+    os.mkfifo(files.checkpoint(name))  # which is not waited for
+    assert not is_run(tmp_path)
+    files.checkpoint(name).unlink()
+    last = (trained / "checkpoints" / "last.safetensors").read_bytes()
+    files.checkpoint(name).write_bytes(last[: len(last) // 2])  # damaged
+    assert is_run(tmp_path)

@@ -61,7 +61,7 @@ def test_what_is_saved_is_as_it_was_when_it_was_given(folder: SlowFolder) -> Non
         saver.save_best(checkpoint)
         for own in (*checkpoint.weights.values(), *checkpoint.training_tensors.values()):
             own.zero_()
-        assert not folder.files.has_checkpoints
+        assert not folder.holds_run
         folder.gate.set()
     last = load(folder.files.checkpoint("last"), Catalogue())
     best = load(folder.files.checkpoint("best"), Catalogue())
@@ -97,7 +97,7 @@ def test_a_failure_is_raised_where_the_training_is_and_ends_all_writing(
         saver.save_best(at(1))
         saver.save(at(1))
         folder.gate.set()
-    assert not folder.files.has_checkpoints
+    assert not folder.holds_run
     calls: list[Callable[[], None]] = [
         saver.check,
         saver.wait,

@@ -1,0 +1,66 @@
+"""A folder has one owner, whose claim ends with its process."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from seqkit.foundation.errors import OutputError
+from seqkit.runs.lock import FolderLock, is_locked
+from tests.conftest import environment
+from tests.warm_python import python
+
+pytestmark = pytest.mark.faults
+HOLDING = """
+import pathlib, sys, time
+from seqkit.runs.lock import FolderLock
+lock = FolderLock(pathlib.Path(sys.argv[1]))
+lock.take()
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_second_owner_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:
+    first, second = FolderLock(tmp_path / ".lock"), FolderLock(tmp_path / ".lock")
+    assert not is_locked(tmp_path / ".lock")
+    first.take()
+    assert is_locked(tmp_path / ".lock")
+    with pytest.raises(OutputError, match="another training writes to this folder"):
+        second.take()
+    first.release()
+    assert not is_locked(tmp_path / ".lock")
+    second.take()
+    second.release()
+
+
+def test_the_folder_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
+    file = tmp_path / ".lock"
+    # As after a kill in a container that starts again under a new name.
+    file.write_text('{"host": "another", "pid": 7, "of": "x"}\n')
+    holding = subprocess.Popen(
+        [python(), "-c", HOLDING, str(file)], env=environment(), stdout=subprocess.PIPE
+    )
+    assert holding.stdout and holding.stdout.readline()
+    lock = FolderLock(file)
+    with pytest.raises(OutputError, match="another training"):
+        lock.take()
+    holding.kill()
+    holding.communicate()
+    lock.take()
+    lock.release()
+
+
+def test_a_folder_that_was_moved_is_not_written_to(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    place.mkdir()
+    lock = FolderLock(place / ".lock")
+    lock.take()
+    lock.check()
+    place.rename(tmp_path / "moved")
+    for _ in range(2):
+        with pytest.raises(OutputError, match="no longer the file that this training holds"):
+            lock.check()
+        place.mkdir(exist_ok=True)
+        (place / ".lock").touch()
+    lock.release()
