@@ -4,7 +4,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -112,24 +112,17 @@ class Interrupts:
 
         One that comes ends the items, and is raised when the block has ended.
         """
-        thrown = False
         while True:
             held, self._held = self._held, 0
             try:
-                if self.due and not thrown and isinstance(items, Generator):
-                    thrown = True  # it may still hand on what it holds back
-                    item = items.throw(KeyboardInterrupt())
-                elif self.due and not thrown:
+                if self.due:
                     return
-                else:
-                    item = next(items)
+                item = next(items)
             except StopIteration:
                 return
             except KeyboardInterrupt:
                 self.due = True
-                if thrown:
-                    return
-                continue
+                return
             finally:
                 self._held = held
             yield item

@@ -79,7 +79,7 @@ def test_what_a_library_makes_of_a_signal_is_the_signal(
 
 
 @pytest.mark.parametrize("during", ["making", "using"])
-def test_what_a_generator_holds_back_comes_before_the_end(during: str) -> None:
+def test_what_a_generator_hands_on_when_it_is_stopped_comes_before_the_end(during: str) -> None:
     def items() -> Iterator[int]:
         try:
             for number in range(10):
@@ -97,7 +97,7 @@ def test_what_a_generator_holds_back_comes_before_the_end(during: str) -> None:
             seen.append(item)
             if item == 3 and during == "using":
                 signal.raise_signal(signal.SIGTERM)
-    assert seen == [0, 1, 2, 3, 98, 99]
+    assert seen == [0, 1, 2, 3, *([98, 99] if during == "making" else [])]
 
 
 def test_an_iterator_ends_as_well() -> None:
