@@ -119,8 +119,8 @@ def test_a_prompt_of_sound_is_a_file(run: Run, tmp_path: Path) -> None:
     assert refused.code == 3
     assert "pipe.wav: no file of sound" in refused.err
     refused = run(*words, f"run_dir={tmp_path / 'run'}", "prompt_audio=-")
-    told = "seqkit: error: prompt_audio=-: no file of sound: it has to be a file, no stream\n"
-    assert (refused.code, refused.err) == (3, told)
+    assert refused.code == 3
+    assert "-: cannot be read: no such file" in refused.err
 
 
 def test_ctrl_c_while_a_stream_is_read_leaves_nothing(tmp_path: Path) -> None:
