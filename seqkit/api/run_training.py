@@ -51,7 +51,6 @@ def run_training(
     observers: Sequence[Observer],
     notice: Notice,
     stop: Callable[[], str | None] = lambda: None,
-    agree: Callable[[int], int] = lambda scored: scored,
 ) -> None:
     """Train to the end, and write what a run leaves.
 
@@ -61,7 +60,6 @@ def run_training(
         notice: told what no event tells.
         stop: asked after each step and within validations; a reason ends the training, its state
             saved.
-        agree: see `Trainer.run`.
 
     Raises:
         StoppedError: `stop` gave a reason.
@@ -75,7 +73,7 @@ def run_training(
         if reason := trainer.prepare():
             notice(reason)
         with Saver(training.folder) as saver:
-            _run(training, saver, observers, notice, stop, agree)
+            _run(training, saver, observers, notice, stop)
 
 
 def _run(
@@ -84,7 +82,6 @@ def _run(
     observers: Sequence[Observer],
     notice: Notice,
     stop: Callable[[], str | None],
-    agree: Callable[[int], int],
 ) -> None:
     trainer, folder, ranks = training.trainer, training.folder, training.ranks
     followers = Observers()
@@ -123,7 +120,7 @@ def _run(
     with SharedCores(training.device, fixed=not ranks.alone) as cores:
         try:
             reported = False
-            for event in trainer.run(watch, agree):
+            for event in trainer.run(watch):
                 cores.adapt()
                 followers.tell(event)
                 reported = reported or isinstance(event, Trained)

@@ -56,9 +56,7 @@ def _train(training: Training, console: Console) -> bool:
 
         follower = ProgressBar(console, shown, slow_precision=slow)
         try:
-            run_training(
-                training, [follower, pruning], console.notice, stop=reason, agree=pruning.scored
-            )
+            run_training(training, [follower, pruning], console.notice, stop=reason)
         except StoppedError as error:
             if interrupts.received is None and pruning.due:
                 console.notice(str(error))

@@ -6,7 +6,6 @@ and which no GPU waits for.
 """
 
 import contextlib
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
@@ -28,7 +27,6 @@ from seqkit.foundation.processes import Place
 _FAILURE = "failure"  # in the store: what a process that does not lead ended with
 _PACE = 2e-4  # seconds between looks at a GPU
 _PATIENCE = 1.0  # seconds of waiting for a GPU until a process asks whether the others live
-_TRIALS = 5  # questions that are timed
 _GRACE = 2.0  # seconds in which the launcher is to see which process ended first
 _COMMON = (StoppedError, InterruptedRunError, LostProcessError)  # no process's own failure
 K = TypeVar("K")
@@ -95,15 +93,6 @@ class Ranks:
             while not done.query() and time.monotonic() < until:  # type: ignore[no-untyped-call]
                 time.sleep(_PACE)
             waiting = bool(self._largest(int(not done.query())))  # type: ignore[no-untyped-call]
-
-    def question_time(self) -> float:
-        """Seconds that it takes the processes to ask each other something, as this one sees it."""
-        times = []
-        for _ in range(_TRIALS):
-            begun = time.perf_counter()
-            self._meet()
-            times.append(time.perf_counter() - begun)
-        return statistics.median(times)
 
     def first(self, value: T | None) -> T | None:
         """The value of the lowest rank that has one."""

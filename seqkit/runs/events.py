@@ -11,7 +11,6 @@ from seqkit.foundation.wording import counted, duration, percent
 from seqkit.training import events as training
 from seqkit.training.events import (
     CheckpointDue,
-    PartScored,
     SampleDue,
     Stepped,
     Trained,
@@ -24,7 +23,6 @@ __all__ = [
     "Diverged",
     "Event",
     "Finished",
-    "PartScored",
     "SampleDue",
     "Sampled",
     "Started",
@@ -142,12 +140,6 @@ def describe(event: Event) -> str | None:
             return (
                 f"step {event.step}: validation loss {event.loss:.4f} nats, "
                 f"{event.bits_per_symbol:.3f} bits/symbol{best}"
-            )
-        case PartScored():
-            return (
-                f"train.max_minutes={event.minutes:g} is short for so much data: validations score "
-                f"{event.scored:,} of the part's {event.total:,} symbols, spread evenly; evaluate "
-                "scores all"
             )
         case Sampled():
             return f"step {event.step}: {event.judgement}" if event.judgement else None

@@ -1,6 +1,6 @@
 """What a job's own process does for the search that it is a trial of.
 
-It scores what the other trials score, tells each validation, and may be ended.
+It reports each validation, and may be ended.
 """
 
 import os
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from seqkit.runs.events import Event
 from seqkit.sweeps.jobs import PRUNES, TRIAL
-from seqkit.sweeps.study import failures, opened, scored_by_all
+from seqkit.sweeps.study import failures, opened
 from seqkit.training.events import Validated
 
 if TYPE_CHECKING:
@@ -39,16 +39,6 @@ class Pruning:
             self.due = self._is_due(event)
         except Exception as error:
             self._give_up(error)
-
-    def scored(self, scored: int) -> int:
-        """How many symbols a validation scores, of a part for so many of which there is time."""
-        if not self._number:
-            return scored
-        try:
-            return scored_by_all(self._folder, self._number, scored)
-        except Exception as error:
-            self._give_up(error)
-            return scored
 
     def _give_up(self, error: Exception) -> None:
         self._number = ""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _NAME = "seqkit"
 _MARK = b'"op_code":'  # every line of a study has it
 _ASKED = "asked"
-_SCORED = "scored"
 _NOT_ASKED = (
     *("run_dir", "runs", "resume", "overwrite", "quiet"),
     *("device", "length", "seconds", "prompt"),
@@ -100,29 +99,6 @@ def _unlock(lock: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         if time.time() - lock.lstat().st_mtime > _LOCKED:
             disk.remove(lock)
-
-
-def scored_by_all(folder: Path, trial: str, scored: int) -> int:
-    """How many symbols of the validation part every trial scores: as many as the first that asked.
-
-    train.max_minutes leaves a large network time for fewer than a small one, and losses on
-    different symbols cannot be compared. Trials that ask at the same time get the same answer.
-
-    Args:
-        folder: of the sweep.
-        trial: its number.
-        scored: how many symbols that trial has time for.
-
-    Raises:
-        ConfigError, OutputError: the study is damaged, or cannot be written.
-    """
-    study = opened(folder, new=False)
-    with failures(folder):
-        asked = study.user_attrs  # in the order in which they came to the file
-        if not any(name.startswith(_SCORED) for name in asked):
-            study.set_user_attr(f"{_SCORED} {trial}", scored)
-            asked = study.user_attrs
-    return next(int(value) for name, value in asked.items() if name.startswith(_SCORED))
 
 
 class Search:

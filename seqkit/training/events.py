@@ -30,8 +30,8 @@ class Validated:
 
     It is that of the better weights, raw or average, at the temperature found for them;
     `raw_loss` and `average_loss` (None without an average) are at temperature 1. It is the mean
-    over `scored` symbols, of which the part has `total`: train.max_minutes may leave no time for
-    all. Losses with the same `since`, a step, can be compared.
+    over `scored` symbols, of which the part has `total`. Losses with the same `since`, a step, can
+    be compared.
     """
 
     step: int
@@ -47,16 +47,6 @@ class Validated:
     scored: int = 0
     total: int = 0
     since: int = 0
-
-
-@dataclass(frozen=True)
-class PartScored:
-    """Validations score so many of the `total` symbols of their part: `minutes` are short."""
-
-    step: int
-    scored: int
-    total: int
-    minutes: float
 
 
 @dataclass(frozen=True)
@@ -80,6 +70,6 @@ class Stepped:
     step: int
 
 
-Event = PartScored | Trained | Validated | CheckpointDue | SampleDue | Stepped
-"""In the order in which they come within a step; CheckpointDue comes before Validated, too, where
-the validation takes long."""
+Event = Trained | Validated | CheckpointDue | SampleDue | Stepped
+"""In the order in which they come within a step; CheckpointDue comes before Validated, too, if the
+last one is long ago."""

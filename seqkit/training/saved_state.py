@@ -15,7 +15,7 @@ Record = TypeVar("Record")
 _MOST = 2.0**53  # steps, symbols, seconds: beyond it a float does not count on
 _LONGEST = 40  # characters of a wrong number in a message
 _ANY_SIGN = ("best_loss",)  # of one that is all but 0, rounding may decide
-_OF_KEYS = ("budget", "scored_within")  # seconds that train.max_minutes gave, however many
+_OF_KEYS = ("budget",)  # seconds that train.max_minutes gave, however many
 
 
 def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, Spent]:
@@ -23,7 +23,6 @@ def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, Spent]:
 
     Raises:
         ConfigError: a value of another type.
-        TypeError: one that is not known here.
         ValueError: a number that is not finite, below 0, or beyond all that is ever counted.
     """
     progress = _read(TrainingProgress, "progress", values.get("progress"))
@@ -32,8 +31,10 @@ def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, Spent]:
 
 
 def _read(kind: type[Record], name: str, values: Any) -> Record:
+    """The record in these values; what it does not have, from other versions, is passed over."""
     check_type(name, values, dict)
-    made = kind(**values)
+    names = {item.name for item in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    made = kind(**{key: value for key, value in values.items() if key in names})
     for item in dataclasses.fields(made):  # type: ignore[arg-type]
         value = getattr(made, item.name)
         check_type(f"{name}.{item.name}", value, item.type)

@@ -14,12 +14,8 @@ from seqkit.config import OptimizerConfig
 from seqkit.training.schedule import decayed
 
 _WARM_UP = 0.1  # of the budget at most, however few steps that are
-VALIDATIONS = 5
-"""Spread over the budget, where there are any before the last, and steps do not bring as many."""
+_VALIDATIONS = 5  # spread over the budget, if steps do not bring as many
 _SHARE = 0.1  # of the time: what these validations take at most, and so do samples
-_TOLERATED = 3  # times its share that a validation of the whole part may take
-_BEARABLE = 1 / 3  # of the time: what they take at most to score what other trainings score
-_LEAST_RUN = 1 << 15  # symbols, of which half are scored: by so many, losses can be told apart
 _GRAIN = 0.01  # of the budget: the clock is looked at more often than that
 _MEMORY = 60.0  # seconds over which the pace is judged
 _UNSAVED = 120.0  # seconds of work that a kill or a power cut may cost
@@ -35,13 +31,10 @@ class Spent:
         warm: what the warm-up took; None while it lasts.
         warm_steps: the steps of the warm-up.
         validated: where the last validation ended.
-        closing: the longest that a validation took, with checkpoint and sample; before the first
-            one, what it is expected to take.
+        closing: the longest that a validation took, with checkpoint and sample.
         budget: the largest one that came to its end.
         sampled: where the last sample ended.
         sample: what it took.
-        scored: the symbols of the validation part that there is time for; None: not known yet.
-        scored_within: the budget for which that was found.
     """
 
     seconds: float = 0.0
@@ -52,8 +45,6 @@ class Spent:
     budget: float = 0.0
     sampled: float = 0.0
     sample: float = 0.0
-    scored: int | None = None
-    scored_within: float = 0.0
 
 
 class TimeBudget:
@@ -168,42 +159,13 @@ class TimeBudget:
         self.spent.sampled, self.spent.sample = self.spent.seconds, self.spent.seconds - begun
 
     @property
-    def scored(self) -> int | None:
-        """The symbols that there is time to score in a validation; None if that is not known."""
-        return self.spent.scored if self.spent.scored_within == self._seconds else None
-
-    def affordable(self, whole: int, each: float, validations: float) -> int:
-        """How many symbols a validation may run, of the `whole` that all of its part takes.
-
-        Args:
-            whole: symbols.
-            each: the seconds of a symbol that is run.
-            validations: how many there will be.
-        """
-        most = _SHARE * self._seconds / max(each, 1e-12)
-        share, least = most / validations, min(most, _LEAST_RUN)
-        return whole if whole <= max(_TOLERATED * share, least) else int(max(share, least))
-
-    def bearable(self, each: float, validations: float) -> int:
-        """How many symbols a validation may run at most. Arguments are those of `affordable`.
-
-        Trainings that are compared score the same symbols, for which a slow one has less time.
-        """
-        return int(_BEARABLE * self._seconds / max(each, 1e-12) / validations)
-
-    def plan_validations(self, scored: int, seconds: float) -> None:
-        """A validation scores so many symbols from now on, and is expected to take so long."""
-        self.spent.scored, self.spent.scored_within = scored, self._seconds
-        self.spent.closing = max(self.spent.closing, seconds)
-
-    @property
     def validation_due(self) -> bool:
         """Whether a share of the budget passed without validation, and another one has room.
 
         As long as that takes is to be left for steps before the last one.
         """
         spent = self.spent
-        wait = max(self._seconds / VALIDATIONS, spent.closing / _SHARE)
+        wait = max(self._seconds / _VALIDATIONS, spent.closing / _SHARE)
         waited = spent.seconds - spent.validated >= wait
         return self._seconds > 0 and waited and self._left > 2 * spent.closing
 

@@ -18,13 +18,16 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
 from seqkit.training.progress import TrainingProgress
-from seqkit.training.reports import ReportPace
 from seqkit.training.saved_state import read_numbers
 from seqkit.training.schedule import learning_rate
 from seqkit.training.step import TrainingStep
 from seqkit.training.time_budget import TimeBudget
 from seqkit.training.validation import Validation
 from seqkit.training.validator import Validator
+
+_EVERY = 10  # steps from one report to the next; reading a loss back makes a GPU wait
+_EVERY_OF_MANY = 100  # the same among more processes than `_FEW`: they ask each other at each
+_FEW = 8
 
 
 class Trainer:
@@ -62,7 +65,7 @@ class Trainer:
         self._lanes = lanes
         self._validates = len(validation) > 0
         self._ranks = ranks
-        self._pace = ReportPace(ranks)
+        self._report_every = _EVERY if ranks.place.size <= _FEW else _EVERY_OF_MANY
         self._config = train
         self._optimizer = optimizer
         self._execution = execution
@@ -86,9 +89,6 @@ class Trainer:
             ),
             self._step.weights,
             train,
-            self._time,
-            clock,
-            ranks,
         )
 
     @property
@@ -120,20 +120,18 @@ class Trainer:
     def run(
         self,
         watch: Callable[[int], None] = lambda scored: None,
-        agree: Callable[[int], int] = lambda scored: scored,
     ) -> Iterator[Event]:
         """Train to the end, yielding events; the caller may stop after any `Stepped`.
 
         `watch` is told how many symbols a validation has scored. It may raise to stop there: a
-        training that goes on begins with that validation. `agree` is asked once, on rank 0, how
-        many symbols a validation scores, given how many train.max_minutes leaves time for.
+        training that goes on begins with that validation.
 
         Raises:
             DivergedError: the loss is no longer finite, or every gradient explodes.
             GaveUpError: the persistent kernel gave up. `state` is that before the step in which it
                 did.
         """
-        progress, self._validator.agree = self.progress, agree
+        progress = self.progress
         self._time.start()
         if progress.validating and self._validates:
             yield from self._validate(watch)
@@ -143,39 +141,35 @@ class Trainer:
             self.update()
             in_time = not self._time.is_up
             last = not in_time or self._time.is_closed or self._at_limit
-            validate = last or self._validation_due
-            due = validate or _every(self._config.checkpoint_every, progress.step)
-            due = due or (self._ranks.alone and self._time.save_due)
-            report = due or progress.step == 1 or _every(self._pace.every, progress.step)
-            report = report or self._time.needs_look(self._pace.every)
+            validates = last or self._validation_due
+            saves = _every(self._config.checkpoint_every, progress.step)
+            saves = saves or (self._ranks.alone and self._time.save_due)
+            report = validates or saves or progress.step == 1
+            report = report or _every(self._report_every, progress.step)
+            report = report or self._time.needs_look(self._report_every)
             if report:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
-                due = due or self._ranks.shared(lambda: self._time.save_due)
+                saves = saves or self._ranks.shared(lambda: self._time.save_due)
             if not in_time:
                 self._time.close()
             progress.seconds += time.perf_counter() - begun
             before = self.elapsed
             if report:
                 yield self._report(loss)
-            if self._pace.measured and (part := self._validator.choose_scored(progress.step)):
-                yield part
-            if validate and self._validates:
-                yield from self._validate(watch)
-            elif due:
+            progress.validating = validates and self._validates
+            if saves:
                 yield CheckpointDue(progress.step)
-            if validate:
+            if progress.validating:
+                yield from self._validate(watch)
+            elif validates and not saves:
+                yield CheckpointDue(progress.step)
+            if validates:
                 self._time.validated(before)
             yield Stepped(progress.step)
 
     def _validate(self, watch: Callable[[int], None]) -> Iterator[Event]:
-        """Validate, and let that be saved and heard; first the training, if that takes long."""
+        """Validate, and let that be saved and heard."""
         progress, begun = self.progress, self.elapsed
-        if part := self._validator.choose_scored(progress.step):
-            yield part
-        if not progress.validating:
-            progress.validating = True
-            if self._validator.takes_long():
-                yield CheckpointDue(progress.step)
         validated, progress.validating = self._validator.validate(progress, watch), False
         self._time.judged(begun)
         yield validated
@@ -242,7 +236,6 @@ class Trainer:
         rate = (progress.symbols - progress.reported_symbols) / max(seconds, 1e-9)
         norm, left_out = self._step.gradient_norm, self._step.take_left_out()
         progress.reported(left_out)
-        self._pace.reported(progress.step, progress.seconds)
         return Trained(
             progress.step, progress.symbols, progress.seconds, loss, rate, self._rate,
             gradient_norm=norm if math.isfinite(norm) else None,

@@ -1,4 +1,4 @@
-"""A training that is a trial of a search scores what the other trials score."""
+"""A training that is a trial of a search may be ended by it."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 
 from seqkit.sweeps.jobs import PRUNES, SEARCH, TRIAL
 from seqkit.sweeps.pruning import Pruning
+from seqkit.training.events import Validated
 from tests.sweeps.test_study import search
 
 
@@ -13,19 +14,6 @@ def trial(folder: Path, number: str, monkeypatch: pytest.MonkeyPatch, told: list
     """What the process of a trial does, in this one."""
     monkeypatch.setenv(TRIAL, number)
     return Pruning(folder / number, told.append)
-
-
-def test_all_trials_score_as_much_as_the_first_that_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-    jobs = search(tmp_path)
-    for _ in range(2):
-        assert jobs.next()
-    asked = ("1", 4096), ("0", 65536), ("1", 1024), ("2", 8192)
-    found = [trial(tmp_path, name, monkeypatch, told).scored(time) for name, time in asked]
-    assert (found, told) == ([4096] * 4, [])
-    assert trial(tmp_path, "", monkeypatch, told).scored(7) == 7  # no trial of a search
 
 
 @pytest.mark.parametrize("prune", [True, False])
@@ -40,8 +28,11 @@ def test_a_study_that_is_gone_is_told_once_and_ends_no_training(
 ) -> None:
     told: list[str] = []
     search(tmp_path)
+    monkeypatch.setenv(PRUNES, "true")
     one = trial(tmp_path, "0", monkeypatch, told)
     (tmp_path / SEARCH).write_text("{")
-    assert [one.scored(7), one.scored(8)] == [7, 8]
+    for step in (1, 2):
+        one(Validated(step, 1.0, 2.0, 3.0, improved=True, best_loss=2.0))
+    assert not one.due
     (said,) = told
     assert said.startswith("the search hears nothing of this run: ")

@@ -51,8 +51,8 @@ def test_the_temperature_is_that_at_which_the_part_is_predicted_best() -> None:
 
 
 def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
-    long = Part(np.tile(SYMBOLS, 120), np.array([0, 500]))  # more than the sample
-    assert len(long) > 1.5 * validation._SAMPLE
+    long = Part(np.tile(SYMBOLS, 120), np.array([0, 500]))
+    assert len(long) < validation.SCORED
     segments = protocols.warmed(long)
     for sharpness in (0.8, 1.0, 1.3, 2.0):
         chosen = Validation(long, 0, "fp32", calibrate=True).choose({"raw": model(sharpness)})
@@ -63,22 +63,6 @@ def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
         assert chosen.loss == pytest.approx(scored.loss, rel=1e-6)
         plain = scoring.evaluate(model(sharpness), long, start=0, segments=segments)
         assert chosen.losses["raw"] == pytest.approx(plain.loss, rel=1e-6)
-
-
-def test_a_temperature_that_is_no_longer_tried_stays_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validation, "_SAMPLE", 1)  # the first chunk says which are near
-    generator = np.random.default_rng(2)
-    shares = np.bincount(SYMBOLS, minlength=4) / len(SYMBOLS)
-    documents = []
-    for number in range(40):  # the longest come first, and each calls for a higher temperature
-        flatter = shares ** (1 / (1 + number / 40))
-        size = 12_000 - 100 * number
-        documents.append(generator.choice(4, size, p=flatter / flatter.sum()).astype(np.uint8))
-    part = Part.of(*documents)
-    chosen = Validation(part, 0, "fp32", calibrate=True).choose({"raw": model(1.0)})
-    best = calibrated(model(1.0), chosen.temperature)
-    scored = scoring.evaluate(best, part, start=0, segments=protocols.warmed(part))
-    assert chosen.loss == pytest.approx(scored.loss, rel=1e-6)
 
 
 def test_a_calibrated_model_has_other_logits_and_leaves_the_first_alone() -> None:
