@@ -23,7 +23,7 @@ _opened = itertools.count()
 def open_file(path: Path, mode: str) -> IO[bytes]:
     """Open a file; a checkpoint stays open, half written, until the other process is dead."""
     stream = _open(path, mode)
-    if path.name.startswith(".next.") and next(_opened) >= _WHOLE:
+    if path.name.startswith(".last.") and next(_opened) >= _WHOLE:
         stream.write(b"half")
         stream.seek(0)
         Path(os.environ[MARK]).touch()
