@@ -40,7 +40,7 @@ def stand_in(folder: Path, size: int) -> None:
         shards.append(Shard(file.name, count, *hashes[count]))
     spec = Characters.from_text(_LETTERS).to_spec()
     settings = {"kind": "text", "codec": "characters"}
-    with starts.writer(folder, 1) as out:
+    with starts.writer(folder / "starts.int64", 1) as out:
         out.add(np.zeros(1, np.int64))
     Index("zeros", spec, settings, "uint8", shards, ["zeros"], [1], out.sha256).save(folder)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, codecs, datasets, file_type, text_corpus
+from seqkit.data import audio_corpus, codecs, corpus_cache, datasets, file_type
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
@@ -14,7 +14,8 @@ from seqkit.data.datasets import Folders, Located
 from seqkit.data.files import Choice, Search, check_literal, head
 from seqkit.data.meter import Meter
 from seqkit.data.shards import opened
-from seqkit.data.sound import reader
+from seqkit.data.shards.crew import Crew
+from seqkit.data.shards.source import Source
 from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.data.text_reading import check_encoding
 from seqkit.foundation import disk
@@ -82,32 +83,15 @@ def load_corpus(
     sound = found.search.choice.kind == "audio"
     if sound and trained is not None:
         audio_corpus.check_gain(data, trained)
-    meter = Meter(progress)
-    if sound:
-        corpus = audio_corpus.load(
-            data,
-            found.located,
-            found.files,
-            found.search,
-            cache=cache,
-            catalogue=catalogue,
-            codec=codec,
-            meter=meter,
-            check=check,
-        )
-    else:
-        corpus = text_corpus.load(
-            data,
-            found.located,
-            found.files,
-            found.search,
-            cache=cache,
-            catalogue=catalogue,
-            codec=codec,
-            grow=grow,
-            meter=meter,
-            check=check,
-        )
+    corpus = corpus_cache.load(
+        Source.of(data, found.located, found.files, found.search),
+        cache=cache,
+        catalogue=catalogue,
+        crew=Crew(None, Meter(progress)),
+        codec=codec,
+        grow=grow,
+        check=check,
+    )
     for note in corpus.notes:
         notice(note)
     if sound and torchaudio() is None:

@@ -34,10 +34,11 @@ class StoredFile:
     path: Path
     symbols: int
     blocks: Sequence[str]
+    block_bytes: int = BLOCK
 
 
-def digests(path: Path, count: Callable[[int], None] = lambda size: None) -> tuple[str, list[str]]:
-    """The sha256 of a file, and of each of its blocks; `count` hears how many bytes were read.
+def digests(path: Path, block_bytes: int = BLOCK) -> tuple[str, list[str]]:
+    """The sha256 of a file, and of each of its blocks.
 
     Raises:
         DataError: it cannot be read.
@@ -45,10 +46,9 @@ def digests(path: Path, count: Callable[[int], None] = lambda size: None) -> tup
     whole, blocks = hashlib.sha256(), []
     try:
         with path.open("rb") as stream:
-            while block := stream.read(BLOCK):
+            while block := stream.read(block_bytes):
                 whole.update(block)
                 blocks.append(hashlib.sha256(block).hexdigest())
-                count(len(block))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
     return whole.hexdigest(), blocks
@@ -80,11 +80,12 @@ class StoredFiles:
         Raises:
             DataError: it is not as it was written, or cannot be read.
         """
-        handle = self._open(number)
+        handle, size = self._open(number), self._files[number].block_bytes
         for _ in range(_TRIES):
             known = self._known_of(number, handle)
             for begin, content in stretches:
-                for block in range(begin // BLOCK, (begin + len(content) - 1) // BLOCK + 1):
+                last = (begin + len(content) - 1) // size
+                for block in range(begin // size, last + 1):
                     if block not in known.checked:
                         self._check_block(number, handle, known, block)
             for begin, content in stretches:
@@ -132,8 +133,8 @@ class StoredFiles:
     def _check_block(self, number: int, handle: "_Handle", known: "_Known", block: int) -> int:
         """Compare a block with its sha256: how many bytes it has. Raises DataError."""
         file = self._files[number]
-        begin, end = block * BLOCK, file.symbols * self._dtype.itemsize
-        content = bytearray(min(BLOCK, end - begin))
+        begin, end = block * file.block_bytes, file.symbols * self._dtype.itemsize
+        content = bytearray(min(file.block_bytes, end - begin))
         self._fill(number, handle, begin, memoryview(content))
         if hashlib.sha256(content).hexdigest() != file.blocks[block]:
             raise DataError(

@@ -62,5 +62,5 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[StoredFile]
     for number, part in enumerate(np.split(VALUES, [1, 700, 1900, 1907, 4000])):
         path = tmp_path / f"{number}.bin"
         part.tofile(path)
-        made.append(StoredFile(path, len(part), symbol_files.digests(path)[1]))
+        made.append(StoredFile(path, len(part), symbol_files.digests(path, 64)[1], 64))
     return made

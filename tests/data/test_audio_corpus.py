@@ -9,12 +9,15 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, file_hashes, recordings
+from seqkit.data import audio_corpus, corpus_cache, sound_encoder
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.load import search_of
 from seqkit.data.meter import Meter
+from seqkit.data.shards import fitting
+from seqkit.data.shards.crew import Crew
+from seqkit.data.shards.source import Source
 from seqkit.data.sound import Wave, mu_law, resample
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
@@ -34,11 +37,10 @@ def load(
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name, test=test)
     search = search_of(config, "audio")
-    files = search.named(located.paths)
-    return audio_corpus.load(
-        config, located, files, search, cache=cache, catalogue=Catalogue(), codec=given,
-        meter=Meter(),
-    )  # fmt: skip
+    source = Source.of(config, located, search.named(located.paths), search)
+    return corpus_cache.load(
+        source, cache=cache, catalogue=Catalogue(), crew=Crew(1, Meter()), codec=given
+    )
 
 
 @pytest.fixture
@@ -292,10 +294,9 @@ def test_only_a_gain_that_is_certainly_wrong_is_refused() -> None:
 def test_the_second_load_reads_no_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.wav"
     soundfile.write(path, noise(), RATE, "FLOAT")
-    monkeypatch.setattr(file_hashes, "_SETTLED", -1.0)
     first = load(path, tmp_path / "cache")
-    monkeypatch.setattr(file_hashes, "blocks", None)
-    monkeypatch.setattr(recordings, "Reader", None)
+    monkeypatch.setattr(fitting, "blocks", None)
+    monkeypatch.setattr(sound_encoder, "Reader", None)
     second = load(path, tmp_path / "cache")
     assert np.array_equal(first.whole.symbols, second.whole.symbols)
     monkeypatch.undo()

@@ -1,13 +1,16 @@
 """What the cache has of a text is used only as it was written."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import file_hashes
+from seqkit.data import files, text_encoder, text_reading
+from seqkit.data.bad_files import BadFileError
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
 from seqkit.foundation.plugins import Catalogue
@@ -20,29 +23,21 @@ def flipped(content: bytes) -> bytes:
     return bytes(np.frombuffer(content, np.uint8) ^ 64)
 
 
-def fewer_places(content: bytes) -> bytes:
-    return content.replace(b'"starts": [0', b'"starts": [1')
-
-
-@pytest.fixture(autouse=True)
-def _settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes of files that changed just now are remembered, too."""
-    monkeypatch.setattr(file_hashes, "_SETTLED", -1.0)
-
-
 def read(text: Path) -> Corpus:
     data = DataConfig(path=[str(text)])
     return load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
 
 
 @pytest.mark.parametrize(
-    ("suffix", "damage"), [("bin", flipped), ("bin", lambda content: b""), ("json", fewer_places)]
+    ("suffix", "damage"),
+    [("0*.bin", flipped), ("0*.bin", lambda content: b""), ("starts.int64", flipped)],
 )
 def test_a_damaged_copy_is_told_and_made_again(
     suffix: str, damage: Damage, text: Path, cache: Path
 ) -> None:
     whole = read(text)
-    (copy,) = (cache / "corpora").glob(f"*.{suffix}")
+    symbols = whole.whole.symbols[:]
+    (copy,) = (cache / "corpora").glob(f"*/{suffix}")
     content = copy.read_bytes()
     copy.write_bytes(damage(content))
     assert copy.read_bytes() != content
@@ -53,26 +48,65 @@ def test_a_damaged_copy_is_told_and_made_again(
     )
     assert copy.read_bytes() == content
     for found in (again, later):
-        assert np.array_equal(found.whole.symbols, whole.whole.symbols)
+        assert np.array_equal(found.whole.symbols, symbols)
         assert np.array_equal(found.whole.starts, whole.whole.starts)
 
 
-@pytest.mark.parametrize(
-    ("folder", "other"),
-    [
-        ("codecs", lambda whole: whole.replace(b"[10, 32,", b"[10, 33,")),
-        ("hashes", lambda whole: whole.replace(b'"]}', b'0"]}')),
-    ],
-)
-def test_a_damaged_memory_is_made_again(
-    folder: str, other: Damage, text: Path, cache: Path
-) -> None:
+def test_a_damaged_memory_is_made_again(text: Path, cache: Path) -> None:
     whole = read(text)
-    (memory,) = (cache / folder).iterdir()
+    (memory,) = (cache / "corpora").glob("*.json")
     content = memory.read_bytes()
-    memory.write_bytes(other(content))
+    memory.write_bytes(content.replace(b"[10, 32,", b"[10, 33,"))
     assert memory.read_bytes() != content
-    again = read(text)
-    assert again.sha256 == whole.sha256
-    assert again.codec.to_spec() == whole.codec.to_spec()
+    assert read(text).codec.to_spec() == whole.codec.to_spec()
     assert memory.read_bytes() == content
+
+
+def test_what_is_found_is_told_with_the_paths_of_now(tmp_path: Path, cache: Path) -> None:
+    """Short names of files stand in words, too."""
+    for name in ("a", "other"):
+        (tmp_path / name).write_text("some\rtext\r")
+    for name in ("a", "other", "a"):
+        (told,) = read(tmp_path / name).notes
+        assert told == (
+            f"the lines end in CR alone, which makes one line of all (in {tmp_path}/{name}): "
+            "data.newline=lf turns CR into LF"
+        )
+
+
+def test_what_was_not_used_for_long_goes(text: Path, cache: Path, tmp_path: Path) -> None:
+    read(text)
+    for path in (cache / "corpora").iterdir():
+        os.utime(path, (0, 0))
+    (cache / "hashes").mkdir()
+    (cache / "hashes" / "of_an_earlier_version.json").touch()
+    os.utime(cache / "hashes" / "of_an_earlier_version.json", (0, 0))
+    text.write_text("another text\n")
+    read(text)
+    assert len([*(cache / "corpora").iterdir()]) == 2
+    assert not [*(cache / "hashes").iterdir()]
+
+
+@pytest.mark.parametrize("kind", ["bytes", "text"])
+def test_what_fails_midway_leaves_no_symbols(
+    kind: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in "abc":
+        (folder / f"{name}.txt").write_text(name * 10)
+    blocks, calls = files.blocks, list[Path]()
+
+    def failing(file: Path, *arguments: Any) -> Iterator[bytes]:
+        for block in blocks(file, *arguments):
+            yield block
+            calls.append(file)
+            if file.name == "b.txt" and calls.count(file) > 1:  # after the first pass
+                raise BadFileError(file, "cannot be read: input/output error")
+
+    for module in (text_encoder, text_reading):
+        monkeypatch.setattr(module, "blocks", failing)
+    data = DataConfig(path=[str(folder)], kind=kind, on_bad_file="skip")
+    corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+    assert corpus.codec.decode(corpus.whole.symbols) in (b"a" * 10 + b"c" * 10, "a" * 10 + "c" * 10)
+    assert (corpus.whole.starts.tolist(), corpus.unreadable_files) == ([0, 10], 1)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import file_hashes
 from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
 from seqkit.data.recorded_paths import recorded_path_problem
+from seqkit.data.shards import fitting
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import Symbols
@@ -84,9 +84,8 @@ def test_text_is_encoded_once_for_training_and_evaluation(
     settings: dict[str, Any], text: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained = load(text, **settings)
-    monkeypatch.setattr(file_hashes, "_SETTLED", -1.0)
     load(text, **settings)  # remembers the hash
-    monkeypatch.setattr(file_hashes, "blocks", None)
+    monkeypatch.setattr(fitting, "blocks", None)
     again, evaluated = load(text, **settings), load(text, trained.codec, **settings)
     assert len(list(cache.glob("corpora/*.bin"))) == 1
     for corpus in (again, evaluated):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import file_hashes, files, text_reading
+from seqkit.data import files, text_reading
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
+from seqkit.data.shards import fitting
 from seqkit.data.shards.prepare import prepare
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
@@ -142,9 +143,8 @@ def test_the_second_load_reads_neither_text_nor_hash(
 ) -> None:
     path = tmp_path / "a.txt"
     path.write_text("abc" * 50)
-    monkeypatch.setattr(file_hashes, "_SETTLED", -1.0)
     first = load(path, tmp_path / "cache")
-    monkeypatch.setattr(file_hashes, "blocks", None)
+    monkeypatch.setattr(fitting, "blocks", None)
     monkeypatch.setattr(text_reading, "blocks", None)
     second = load(path, tmp_path / "cache")
     assert second.bytes == 150

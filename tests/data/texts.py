@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import text_corpus
+from seqkit.data import corpus_cache
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.load import search_of
 from seqkit.data.meter import Meter
+from seqkit.data.shards.crew import Crew
+from seqkit.data.shards.source import Source
 from seqkit.data.text_reading import check_encoding
 from seqkit.foundation.plugins import Catalogue
 
@@ -28,7 +30,7 @@ def load_located(
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
     check_encoding(config.encoding)
     search = search_of(config, codec.kind if codec else config.kind)
-    return text_corpus.load(
-        config, located, search.named(located.paths), search, cache=cache, catalogue=Catalogue(),
-        codec=codec, grow=grow, meter=Meter(),
-    )  # fmt: skip
+    source = Source.of(config, located, search.named(located.paths), search)
+    return corpus_cache.load(
+        source, cache=cache, catalogue=Catalogue(), crew=Crew(1, Meter()), codec=codec, grow=grow
+    )

@@ -62,7 +62,7 @@ def test_data_cut_short_where_they_are_read_end_a_training_in_two_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
-    data, files = text_file, tmp_path / "cache" / "corpora"
+    data, files = text_file, tmp_path / "cache"
     if place == "shards":
         data = files = tmp_path / "shards"
         assert run("prepare", f"data.path={text_file}", f"out={data}").code == 0

@@ -1,93 +1,243 @@
-"""The codec of data that becomes shards: a first pass over the files, if it depends on them."""
+"""The codec of files, and which cannot be read: passes over them before they are encoded."""
 
-import contextlib
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from seqkit.config import HIGHEST_RATE, DataConfig
 from seqkit.data import audio_corpus, codecs, text_corpus
-from seqkit.data.codecs import Bytes, Characters, code_points
-from seqkit.data.corpus_cache import Source
-from seqkit.data.recordings import Loudness, Recordings
-from seqkit.data.shards import tasks
-from seqkit.data.shards.crew import Crew
-from seqkit.data.shards.plan import cut_of, plan, size_of
-from seqkit.data.shards.tasks import Counted, Job
+from seqkit.data.bad_files import BadFileError
+from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
+from seqkit.data.codecs.characters import counts_of
+from seqkit.data.files import blocks
+from seqkit.data.shards.crew import Crew, Watch
+from seqkit.data.shards.plan import Work, cut_of, plan, size_of
+from seqkit.data.shards.source import Source
+from seqkit.data.sound.reader import Reader
+from seqkit.data.sound_encoder import SHORTEST, Loudness, cancelled, measure
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import Integers
 
 
-def of_sound(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[str, Any]:
-    """As `of_text` for sound, whose length is not told; raises as `Recordings.codec`."""
-    recordings = Recordings(job.config, source)
+@dataclass(frozen=True)
+class Fit:
+    """What the first passes found, as JSON values.
 
-    def measured(rate: int) -> Loudness:
-        work = plan([*source.files.values()], cut=None)
-        found = dict[int, Loudness]()
-        each = crew.each(
-            "measuring the level", tasks.measure, job, [(rate, w) for w in work], size_of(work)
-        )
-        with contextlib.closing(each) as results:
-            found.update(results)
-        whole = Loudness()
-        for _, one in sorted(found.items()):  # sums are rounded by their order
-            whole.include(one)
-        return whole
+    codec: its spec.
+    bad: the files that are left out because they cannot be read, and why.
+    symbols: how many there are at least, None where that is not known.
+    sha256, bytes: of the raw data, where they were asked for.
+    """
 
-    codec = recordings.codec(audio_corpus.quantiser_kind(job.config, catalogue), measured)
-    return {"codec": codecs.spec_of(codec), "bad": {}, "symbols": None}
+    codec: dict[str, Any]
+    bad: dict[str, str]
+    symbols: int | None = None
+    sha256: str = ""
+    bytes: int = 0
 
 
-def of_text(job: Job, source: Source, crew: Crew, catalogue: Catalogue) -> dict[str, Any]:
-    """The spec of a codec that fits the text, and which files are no text, by their numbers.
+@dataclass
+class _Surveyed:
+    """What a task found: how often code points occur in each file, and which cannot be read."""
 
-    With them how many symbols there are at least, None where that is not known.
+    counts: list[tuple[str, Integers, Integers]] = field(default_factory=list)
+    bad: dict[str, str] = field(default_factory=dict)
+
+
+def sha256_of(source: Source, crew: Crew) -> str:
+    """The hash of a file, or of a folder's listing as `sha256sum` prints it. Raises DataError."""
+    files = source.files
+    hashes = crew.each("hashing", _hash, None, [*files.values()], source.bytes)
+    if not source.located.others and not source.located.path.is_dir():
+        return hashes[0]
+    listing = "".join(f"{one}  {name}\n" for one, name in zip(hashes, files, strict=True))
+    return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def fit(
+    source: Source, crew: Crew, catalogue: Catalogue, codec: Codec | None = None, grow: bool = False
+) -> Fit:
+    """The codec of the files: the given one, grown if that is asked for, or one as configured.
 
     Raises:
         DataError: a file cannot be read; or all are left out.
     """
-    config, files = job.config, [*source.files.values()]
-    kind = text_corpus.codec_kind(config, files, catalogue)
-    characters = issubclass(kind, Characters)
-    bad: dict[str, str] = {}
-    counts = np.zeros(0, np.int64)
-    if kind.kind == "text" and (characters or config.on_bad_file == "skip"):
-        counts, bad = _count(job, files, crew)
+    if source.is_sound:
+        assert codec is None or isinstance(codec, Quantiser)
+        return Fit(codecs.spec_of(codec or _quantiser(source, crew, catalogue)), {})
+    assert codec is None or isinstance(codec, TextCodec)
+    return _of_text(source, crew, catalogue, codec, grow)
+
+
+def nothing_left(source: Source, bad: Mapping[str, str], left_out: Mapping[str, list[str]]) -> str:
+    """Why there is nothing to learn from."""
+    files, located = source.files, source.located
+    if not source.is_sound:
+        why = "; ".join(f"{files[name]} ({reason})" for name, reason in bad.items())
+        return f"{located}: nothing is left of the text: all of it was skipped{why and ': '}{why}"
+    if bad:
+        name, reason = next(iter(bad.items()))
+        first = f"{files[name]}: {reason}"
+        if len(files) == 1:
+            return first
+        return f"none of {len(files)} files of sound can be read: {first}"
+    file = next(iter(source.documents.values()))
+    why = ", ".join(f"{len(names)} {reason}" for reason, names in left_out.items())
+    why = why or f"silent{cancelled(file, source.config)}"
+    return (
+        f"{file}: no sound to learn from ({why}): give a recording in which at least "
+        f"{SHORTEST * 1000:g} ms can be heard"
+    )
+
+
+def _of_text(
+    source: Source, crew: Crew, catalogue: Catalogue, codec: TextCodec | None, grow: bool
+) -> Fit:
+    config, files = source.config, source.documents
+    kind = type(codec) if codec else text_corpus.codec_kind(config, files.values(), catalogue)
+    characters = codec is None and issubclass(kind, Characters)
+    counts, bad = np.zeros(0, np.int64), dict[str, str]()
+    if characters or config.on_bad_file == "skip":
+        counts, bad = _survey(source, crew, kind.kind)
     if len(bad) == len(files):
-        raise DataError(f"{job.located}: nothing is left of the text: {next(iter(bad.values()))}")
+        raise DataError(nothing_left(source, bad, {}))
+    good = {name: file for name, file in files.items() if name not in bad}
     if characters:
-        codec = Characters.from_counts(counts, config.max_vocabulary)
-        known = int(counts[code_points(codec.vocabulary)].sum())
-        return {"codec": codecs.spec_of(codec), "bad": bad, "symbols": known}
-    good = [file for number, file in enumerate(files) if str(number) not in bad]
-    size = sum(file.stat().st_size for file in good)
+        own = Characters.from_counts(counts, config.max_vocabulary)
+        return Fit(codecs.spec_of(own), bad, int(counts[code_points(own.vocabulary)].sum()))
+    size = sum(file.stat().st_size for file in good.values())
     least = size if kind is Bytes and not config.of_rows else None
-    with codecs.failures(kind, "fit"), crew.meter.shown("finding the characters", size):
-        pieces = (p for file in good for p in pieces_of(file, kind.kind, config, crew.meter))
+    if codec is not None and not grow:
+        return Fit(codecs.spec_of(codec), bad, least)
+    what = "fit" if codec is None else "grown"
+    with codecs.failures(kind, what), crew.meter.shown("finding the characters", size):
+        every = (pieces_of(f, kind.kind, config, crew.meter.add) for f in good.values())
+        pieces = (piece for one in every for piece in one)
         try:
-            spec = codecs.spec_of(kind.fit(pieces, config.max_vocabulary))
-            return {"codec": spec, "bad": bad, "symbols": least}
+            if codec is None:
+                return Fit(codecs.spec_of(kind.fit(pieces, config.max_vocabulary)), bad, least)
+            grown = codec.grown(pieces, config.max_vocabulary)
+        except BadFileError as error:
+            raise error.refusal(hint=len(files) > 1 and not bad) from error
         except ValueError as error:
-            raise DataError(f"{job.located}: {error}") from error
+            raise DataError(f"{source.located}: {error}") from error
+        if not isinstance(grown, kind):
+            raise TypeError(f"it gave a {type(grown).__name__}")
+        return Fit(codecs.spec_of(grown), bad, least)
 
 
-def _count(job: Job, files: Sequence[Path], crew: Crew) -> tuple[Integers, dict[str, str]]:
+def _survey(source: Source, crew: Crew, kind: str) -> tuple[Integers, dict[str, str]]:
     """How often each code point occurs in the files that are text, and why the others are not."""
-    work = plan(files, cut=cut_of("text", job.config))
-    found = dict[int, Counted]()
-    each = crew.each("finding the characters", tasks.count, job, work, size_of(work))
-    with contextlib.closing(each) as results:
-        found.update(results)
-    bad = {str(number): why for one in found.values() for number, why in one.bad}
+    work = plan(source.documents, cut=cut_of(kind, source.config))
+    shared = (source.config, kind, len(source.files) > 1)
+    found = crew.each("finding the characters", _survey_some, shared, work, size_of(work))
+    bad = {name: why for one in found for name, why in one.bad.items()}
     counts = np.zeros(1, np.int64)
-    for one in found.values():
-        for number, points, times in one.counts:
-            if str(number) not in bad:
+    for one in found:
+        for name, points, times in one.counts:
+            if name not in bad:
                 longer = max(len(counts), int(points.max(initial=0)) + 1)
                 counts = np.pad(counts, (0, longer - len(counts)))
                 counts[points] += times
     return counts, bad
+
+
+def _survey_some(shared: tuple[DataConfig, str, bool], work: Work, watch: Watch) -> _Surveyed:
+    """Read some files whole, and count their characters. Raises DataError."""
+    config, kind, several = shared
+    found, whole = _Surveyed(), np.zeros(0, np.int64)
+    for extent in work:
+        pieces = pieces_of(extent.file, kind, config, watch, extent.begin, extent.end)
+        try:
+            counts = counts_of(piece for piece in pieces if isinstance(piece, str))
+        except BadFileError as error:
+            if config.on_bad_file != "skip":
+                raise error.refusal(hint=several) from error
+            found.bad[extent.name] = error.reason
+            continue
+        extent.check_unchanged()
+        if extent.is_part:  # another part of it may be bad
+            present = np.flatnonzero(counts)
+            found.counts.append((extent.name, present, counts[present]))
+        else:
+            whole = whole + counts if whole.size else counts
+    present = np.flatnonzero(whole)
+    found.counts.append(("", present, whole[present]))
+    return found
+
+
+def _quantiser(source: Source, crew: Crew, catalogue: Catalogue) -> Quantiser:
+    """The quantiser that the keys ask for; the gain takes a pass over all files.
+
+    Raises:
+        DataError: a file cannot be read, none holds sound, or their rate is too high.
+    """
+    config = source.config
+    kind = audio_corpus.quantiser_kind(config, catalogue)
+    rate = config.sample_rate or _common_rate(source)
+    if rate > HIGHEST_RATE:
+        raise DataError(
+            f"{next(iter(source.documents.values()))}: a sample rate of {rate} Hz, and "
+            f"{HIGHEST_RATE} is the highest that is learnt: give data.sample_rate=48000"
+        )
+    gain = 1.0
+    if config.gain != "none":
+        work = plan(source.documents, cut=None)
+        shared = (config, rate, len(source.files) > 1)
+        each = crew.each("measuring the level", _measure_some, shared, work, size_of(work))
+        loudness, bad = Loudness(), dict[str, str]()
+        for one, left_out in each:  # in their order, by which sums are rounded
+            loudness.include(one)
+            bad |= left_out
+        if loudness.silent:
+            raise DataError(nothing_left(source, bad, {}))
+        gain = loudness.gain(config.gain)
+    with codecs.failures(kind, "constructor"):
+        return kind.of(config.levels, rate, gain, config.channels, config.symbols_per_sample)
+
+
+def _common_rate(source: Source) -> int:
+    """The sample rate of most files."""
+    rates, bad = dict[int, int](), dict[str, str]()
+    for name, file in source.documents.items():
+        try:
+            rate = Reader(file).sample_rate
+            rates[rate] = rates.get(rate, 0) + 1
+        except BadFileError as error:
+            if source.config.on_bad_file != "skip":
+                raise error.refusal(hint=len(source.files) > 1) from error
+            bad[name] = error.reason
+    if not rates:
+        raise DataError(nothing_left(source, bad, {}))
+    return max(rates, key=lambda rate: (rates[rate], rate))
+
+
+def _measure_some(
+    shared: tuple[DataConfig, int, bool], work: Work, watch: Watch
+) -> tuple[Loudness, dict[str, str]]:
+    """How loud some recordings are, and which cannot be read. Raises DataError."""
+    config, rate, several = shared
+    loudness, bad = Loudness(), dict[str, str]()
+    for extent in work:
+        try:
+            loudness.include(measure(extent.file, rate, config, watch))
+        except BadFileError as error:
+            if config.on_bad_file != "skip":
+                raise error.refusal(hint=several) from error
+            bad[extent.name] = error.reason
+        extent.check_unchanged()
+    return loudness, bad
+
+
+def _hash(_: None, file: Path, watch: Watch) -> str:
+    """The hash of a file's content. Raises BadFileError."""
+    digest = hashlib.sha256()
+    for block in blocks(file, watch):
+        digest.update(block)
+    return digest.hexdigest()

@@ -7,10 +7,9 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +23,15 @@ from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_section, check_type
 
 INDEX, STARTS = "index.json", "starts.int64"
-JOURNAL = "prepare.jsonl"
+UNFINISHED = "prepare.json"
 """What a preparation that is not finished has in its folder."""
 REMEDY = "prepare the data again, with overwrite=true, or put the file back as it was"
 """What to do about shards that are damaged."""
 _FORMAT = "seqkit shards"
 _VERSION = 1
 _DTYPES = ("uint8", "uint16", "uint32")
-_SHARD = re.compile(r"\d{6,}\.bin")
-_JOURNAL = b'{"identity": "'  # how one begins
+_SHARD = re.compile(r"\d{6,}(-[0-9a-f]{8})?\.bin")
+_STARTS = re.compile(r"starts(-[0-9a-f]{8})?\.int64")
 MARK = f'"format": "{_FORMAT}"'.encode()
 """How an index begins."""
 
@@ -57,6 +56,9 @@ class Index:
     dtype: uint8, uint16 or uint32.
     names, documents: what files are called, in their order, and how many documents each has.
     starts_sha256: of the file that says where documents start.
+    starts: its name.
+    block_bytes: how many bytes of a shard each sha256 in `Shard.blocks` is of.
+    findings: what was found in the files, of the shards in the cache.
     skipped, unreadable_files, whole_documents, validation_start, test_start, snr, licence,
         citation: as in `Corpus`.
     """
@@ -77,6 +79,9 @@ class Index:
     snr: float | None = None
     licence: str = ""
     citation: str = ""
+    starts: str = STARTS
+    block_bytes: int = BLOCK
+    findings: dict[str, Any] = field(default_factory=dict)
 
     @property
     def symbols(self) -> int:
@@ -98,19 +103,23 @@ class Index:
         """Of all shards."""
         return self.symbols * self.itemsize
 
-    def stored(self, folder: Path, size: int) -> StoredSymbols:
+    def stored(
+        self, folder: Path, size: int, remedy: str = REMEDY, *, in_shards: bool = True
+    ) -> StoredSymbols:
         """All symbols of the shards in a folder, each below `size`.
 
         Raises:
             DataError: a shard is missing, or longer or shorter than it was.
         """
-        files = [StoredFile(folder / s.file, s.symbols, s.blocks) for s in self.shards]
-        return StoredSymbols.of(files, size, REMEDY, in_shards=True)
+        files = [
+            StoredFile(folder / shard.file, shard.symbols, shard.blocks, self.block_bytes)
+            for shard in self.shards
+        ]
+        return StoredSymbols.of(files, size, remedy, in_shards=in_shards)
 
     def save(self, folder: Path) -> None:
         """Write index.json. Raises OutputError."""
-        values = {"format": _FORMAT, "version": _VERSION, "block_bytes": BLOCK}
-        values |= dataclasses.asdict(self)
+        values = {"format": _FORMAT, "version": _VERSION, **dataclasses.asdict(self)}
         content = json.dumps({**values, "sha256": _digest(values)})
         with disk.atomic_write(folder / INDEX) as stream:
             stream.write(content.encode())
@@ -120,44 +129,30 @@ def is_shards(folder: Path) -> bool:
     """Whether a folder holds shards that are finished, though their index may be lost by now.
 
     They are known by an index.json that begins as ours does, and without one by a starts.int64
-    beside a shard. Others' files are called 000000.bin and index.json, too, but not starts.int64,
-    which no shards are without.
+    beside a shard.
     """
     with contextlib.suppress(OSError), (folder / INDEX).open("rb") as stream:
         if MARK in stream.read(2 * len(MARK)):
             return True
     with contextlib.suppress(OSError):
-        if (folder / STARTS).is_file() and not are_unfinished(folder):
-            return any(_SHARD.fullmatch(file.name) for file in folder.iterdir())
+        names = [] if are_unfinished(folder) else [file.name for file in folder.iterdir()]
+        return any(map(_STARTS.fullmatch, names)) and any(map(_SHARD.fullmatch, names))
     return False
 
 
 def is_of_shards(file: Path) -> bool:
     """Whether a file is, or would be, a shard among others, or what tells where they begin."""
-    named = file.name in (INDEX, STARTS) or _SHARD.fullmatch(file.name)
-    return bool(named) and is_shards(file.parent)
+    return is_own_name(file.name) and is_shards(file.parent)
+
+
+def is_own_name(name: str) -> bool:
+    """Whether a file of finished shards is called so."""
+    return name == INDEX or bool(_SHARD.fullmatch(name) or _STARTS.fullmatch(name))
 
 
 def are_unfinished(folder: Path) -> bool:
-    """Whether a folder holds shards of a preparation that was stopped."""
-    return _head_of_journal(folder).startswith(_JOURNAL)
-
-
-def has_strange_journal(folder: Path) -> bool:
-    """Whether a file has the name of a journal and was begun by no preparation.
-
-    A kill may have left it empty, or with a part of its first line.
-    """
-    if not (folder / JOURNAL).is_file():
-        return os.path.lexists(folder / JOURNAL)
-    return not _JOURNAL.startswith(_head_of_journal(folder).rstrip(b"\0"))  # after a power loss
-
-
-def _head_of_journal(folder: Path) -> bytes:
-    """How a journal begins; empty if it cannot be read."""
-    with contextlib.suppress(OSError), (folder / JOURNAL).open("rb") as stream:
-        return stream.read(len(_JOURNAL))
-    return b""
+    """Whether a folder holds shards of a first preparation that was stopped."""
+    return (folder / UNFINISHED).is_file() and not (folder / INDEX).exists()
 
 
 def read_index(folder: Path) -> tuple[Index, str]:
@@ -200,7 +195,7 @@ def _checked(values: Mapping[str, Any]) -> Index:
             check_type(item.name, getattr(record, item.name), item.type)
     keys = {item.name for item in dataclasses.fields(DataConfig)} & index.settings.keys()
     check_section(DataConfig(**{key: index.settings[key] for key in keys}), "settings.")
-    if index.dtype not in _DTYPES or values["block_bytes"] != BLOCK:
+    if index.dtype not in _DTYPES or index.block_bytes < 1 or not _STARTS.fullmatch(index.starts):
         raise ValueError("an unknown kind of shards")
     if not index.shards or not index.names or len(index.names) != len(index.documents):
         raise ValueError("no shards, or files without documents")
@@ -210,7 +205,7 @@ def _checked(values: Mapping[str, Any]) -> Index:
     if begins != sorted(begins) or any(not 0 <= at < index.symbols for at in begins):
         raise ValueError(f"parts that begin at {begins}, of {index.symbols} symbols")
     for shard in index.shards:
-        blocks = -(-shard.symbols * index.itemsize // BLOCK)
+        blocks = -(-shard.symbols * index.itemsize // index.block_bytes)
         if shard.symbols < 1 or len(shard.blocks) != blocks or not _SHARD.fullmatch(shard.file):
             raise ValueError(f"shard {shard.file!r}")
     return index

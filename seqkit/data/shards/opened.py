@@ -77,14 +77,20 @@ def load(
             f"{folder}: the shards were made with {_described(own, codec)} than the checkpoint's: "
             "give the files that they were made of as data.path"
         )
-    symbols = index.stored(folder, own.size)
-    whole = Part(symbols, starts.read(folder, index), frame=codecs.frame_of(own))
-    return _corpus(index, sha256, own, whole)
+    return corpus_of(index, folder, own, sha256, REMEDY, in_shards=True)
 
 
-def _corpus(index: Index, sha256: str, codec: Codec, whole: Part) -> Corpus:
+def corpus_of(
+    index: Index, folder: Path, codec: Codec, sha256: str, remedy: str, *, in_shards: bool
+) -> Corpus:
+    """The corpus of shards, of which no symbol is read now; `remedy` says what helps if damaged.
+
+    Raises:
+        DataError: the starts are damaged, or a shard missing, cut short or extended.
+    """
+    symbols = index.stored(folder, codec.size, remedy, in_shards=in_shards)
     return Corpus(
-        whole=whole,
+        whole=Part(symbols, starts.read(folder, index), frame=codecs.frame_of(codec)),
         codec=codec,
         name=index.name,
         sha256=sha256,

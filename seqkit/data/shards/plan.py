@@ -1,19 +1,13 @@
 """Which bytes of which files become which shard: the same plan however many processes follow it."""
 
 import codecs
-import hashlib
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from seqkit.config import DataConfig
-from seqkit.data import pipes
 from seqkit.data.bad_files import BadFileError
-from seqkit.data.file_type import HEAD
-from seqkit.data.files import blocks
-from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 
 SHARD = 1 << 26
@@ -27,11 +21,11 @@ _CONTINUES, _BEGINS = 0x80, 0xC0  # bytes of UTF-8 within a character
 class Extent:
     """Some bytes of a file: from `begin` to before `end`, None for its end.
 
-    document: the number of the file among all that are read.
+    name: of the file among all that are read.
     stamp: of the file when it was planned, see `stamp_of`.
     """
 
-    document: int
+    name: str
     file: Path
     begin: int
     end: int | None
@@ -70,7 +64,9 @@ def stamp_of(file: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def plan(files: Sequence[Path], *, cut: Cut | None, without: Collection[int] = ()) -> list[Work]:
+def plan(
+    files: Mapping[str, Path], *, cut: Cut | None, without: Collection[str] = ()
+) -> list[Work]:
     """The shards that the files make, in this order; with `cut` large files make several.
 
     They are cut between characters, or between lines. The files `without` are left out.
@@ -79,10 +75,10 @@ def plan(files: Sequence[Path], *, cut: Cut | None, without: Collection[int] = (
         DataError: a file cannot be read.
     """
     shards, size = list[list[Extent]](), SHARD
-    for number, file in enumerate(files):
-        if number in without:
+    for name, file in files.items():
+        if name in without:
             continue
-        for extent in _extents(number, file, cut):
+        for extent in _extents(name, file, cut):
             if size + extent.size > SHARD:
                 shards.append([])
                 size = 0
@@ -104,28 +100,10 @@ def cut_of(kind: str, config: DataConfig) -> Cut | None:
     return "characters" if plain or kind == "bytes" else None
 
 
-def identity(files: Mapping[str, Path], settings: Mapping[str, Any]) -> str:
-    """What changes with the files and the settings, as JSON values, that shards are made of."""
-    stamps: dict[str, list[Any]] = {}
-    for name, file in files.items():
-        size, changed = stamp_of(file)
-        # The path of what came out of a stream tells its content: it may have been read again.
-        kept = pipes.is_kept(str(file), disk.cache_dir())
-        stamps[name] = [str(file), size, *([] if kept else [changed, _glimpse(file, size)])]
-    values = {"files": stamps, "settings": settings, "shard": SHARD}
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
-def _glimpse(file: Path, size: int) -> str:
-    """A hash of a file's first and last bytes: `cp -p` puts its time back. Raises BadFileError."""
-    ends = [*blocks(file, end=HEAD), *blocks(file, begin=max(size - HEAD, 0), end=size)]
-    return hashlib.sha256(b"".join(ends)).hexdigest()
-
-
-def _extents(number: int, file: Path, cut: Cut | None) -> Iterator[Extent]:
+def _extents(name: str, file: Path, cut: Cut | None) -> Iterator[Extent]:
     stamp = stamp_of(file)
     if cut is None or stamp[0] <= SHARD:
-        yield Extent(number, file, 0, None, stamp)
+        yield Extent(name, file, 0, None, stamp)
         return
     begin = 0
     try:
@@ -134,7 +112,7 @@ def _extents(number: int, file: Path, cut: Cut | None) -> Iterator[Extent]:
                 end = min(begin + SHARD, stamp[0])
                 stream.seek(end - 1)
                 end += len(stream.readline()) - 1 if cut == "lines" else _inside(stream.read(5))
-                yield Extent(number, file, begin, end, stamp)
+                yield Extent(name, file, begin, end, stamp)
                 begin = end
     except OSError as error:
         raise BadFileError.of(file, error) from error

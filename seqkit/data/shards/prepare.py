@@ -1,39 +1,46 @@
-"""Files of text, bytes or sound become shards, which several processes write."""
+"""`prepare`: files of text, bytes or sound become shards in a folder that the user names.
+
+New shards are written beside old ones, under other names; the index, which is replaced at once,
+says which ones count.
+"""
 
 import contextlib
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+import dataclasses
+import re
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, codecs, corpus_cache, text_corpus
-from seqkit.data.bad_files import BadFileError
-from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus_cache import Source
+from seqkit.data import checked_json
 from seqkit.data.datasets import Folders
-from seqkit.data.files import Search
+from seqkit.data.findings import Findings
 from seqkit.data.load import find
 from seqkit.data.meter import Meter
-from seqkit.data.recordings import Recordings
-from seqkit.data.shards import fitting, journal, starts, tasks
+from seqkit.data.shards import starts
 from seqkit.data.shards.crew import Crew
-from seqkit.data.shards.index import Index, is_shards
-from seqkit.data.shards.journal import Journal
-from seqkit.data.shards.plan import cut_of, identity, plan, size_of, stamp_of
-from seqkit.data.shards.settings import asked_for, settings_of
-from seqkit.data.shards.tasks import Job, ToWrite, Written
-from seqkit.data.text_encoder import Texts
-from seqkit.data.text_reading import table_hints
-from seqkit.foundation import disk
+from seqkit.data.shards.fitting import Fit, fit
+from seqkit.data.shards.index import (
+    INDEX,
+    UNFINISHED,
+    Index,
+    is_own_name,
+    is_shards,
+    read_index,
+)
+from seqkit.data.shards.lock import lock
+from seqkit.data.shards.settings import asked_for
+from seqkit.data.shards.source import Source, settings_key
+from seqkit.data.shards.writing import write_shards
+from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.symbols import symbol_dtype
 
-_OF_SOUND, _OF_TEXT = 2, 1  # formats of the findings that a journal keeps
+_OF_WORK = re.compile(r"\d{6,}(-[0-9a-f]{8})?\.(json|sizes)")
+_FORMAT = 1  # of what is kept of shards that are not finished
 
 
 def prepare(
@@ -63,154 +70,132 @@ def prepare(
         OutputError: `out` holds something else, or cannot be written.
         DeviceError: a process was killed.
     """
-    folders = Folders(disk.cache_dir(), notice, progress)
-    found = find(data, None, catalogue, folders)
-    located, files, search = found.located, found.files, found.search
-    sound = search.choice.kind == "audio"
-    for path in located.paths:
+    found = find(data, None, catalogue, Folders(disk.cache_dir(), notice, progress))
+    for path in found.located.paths:
         if is_shards(path):
             raise DataError(f"{path} holds shards already: a training reads them as they are")
         if out.resolve().is_relative_to(path.resolve()):
             raise ConfigError(f"out={out} lies in data.path: give a folder outside of it")
-    if sound:
-        audio_corpus.check_files(located)
-    else:
-        files = text_corpus.readable(data, located, files, search)
-    located = corpus_cache.described(located, files)
-    size = sum(stamp_of(file)[0] for file in files.values())
-    source = Source(located, files, {}, size, out, Meter(progress))
-    names = Recordings(data, source).order() if sound else sorted(files, key=located.part_of)
-    source = replace(source, files={name: files[name] for name in names})
-    job = Job(data, located, len(files) > 1, out)
-    crew = Crew(processes, source.meter)
-    with journal.claimed(out, overwrite=overwrite):
-        asked = identity(source.files, asked_for(data))
-        done = Journal(out, asked, _OF_SOUND if sound else _OF_TEXT, overwrite=overwrite)
-        index, notes = done.finished(), list[str]()
-        if index is None:
-            if not done.settings:
-                fit = fitting.of_sound if sound else fitting.of_text
-                done.begin(fit(job, source, crew, catalogue))
-            index, notes = _all_written(job, source, search, done, crew, catalogue)
-        done.end(index)
+    source = Source.of(data, found.located, found.files, found.search)
+    crew = Crew(processes, Meter(progress))
+    with _claimed(out, overwrite=overwrite):
+        files = source.identity(strict=False)
+        asked = settings_key({"format": _FORMAT, "files": files, **asked_for(data)})
+        begun = _begun(out, asked, overwrite=overwrite) or _begin(
+            out, asked, fit(source, crew, catalogue)
+        )
+        index, codec = write_shards(
+            source, Fit(**begun["fit"]), out, begun["suffix"], crew, catalogue
+        )
+        left_out = len(source.search.bad.errors)
+        notes = source.notes(Findings.from_json(index.findings), codec)
+        index = dataclasses.replace(
+            index,
+            skipped=index.skipped + (left_out if source.is_sound else 0),
+            unreadable_files=index.unreadable_files + left_out,
+            findings={},
+        )
+        index.save(out)
+        _remove_all_but(out, _files_of(index))
     for note in notes:
         notice(note)
     return index
 
 
-def _all_written(
-    job: Job, source: Source, search: Search, done: Journal, crew: Crew, catalogue: Catalogue
-) -> tuple[Index, list[str]]:
-    """The index of all shards, once they are written, and what the user is told."""
-    begun = done.settings
-    bad = {int(number): reason for number, reason in begun["bad"].items()}
-    codec = codecs.from_spec(begun["codec"], catalogue)
-    itemsize = symbol_dtype(codec.size).itemsize
-    most = None if isinstance(codec, Quantiser) else source.bytes * itemsize
-    if (least := begun.get("symbols")) is not None:
-        done.require_room(least * itemsize)
-    job = replace(job, folder=done.place, codec=codec, most=most)
-    written = _write(job, [*source.files.values()], bad, done, crew)
-    return _index(job, source, written, bad, search)
+@contextlib.contextmanager
+def _claimed(folder: Path, *, overwrite: bool) -> Iterator[None]:
+    """Keep a folder for this process; it is made, and half files are removed from it.
 
-
-def _write(
-    job: Job, files: Sequence[Path], bad: Mapping[int, str], done: Journal, crew: Crew
-) -> list[Written]:
-    """Write the shards that are not there yet, and check those that are."""
-    assert job.codec is not None
-    work = plan(files, cut=cut_of(job.codec.kind, job.config), without=bad)
-    to_write = [ToWrite(n, extents, done.written.get(n)) for n, extents in enumerate(work)]
-    each = crew.each("encoding", tasks.write, job, to_write, size_of(work))
-    with contextlib.closing(each) as results:
-        for number, one in results:
-            if done.written.get(number) != one:
-                done.add(number, one)
-    for extents in work:
-        for extent in extents:
-            extent.check_unchanged()
-    return [done.written[number] for number in range(len(work))]
-
-
-def _index(
-    job: Job, source: Source, written: Sequence[Written], bad: Mapping[int, str], search: Search
-) -> tuple[Index, list[str]]:
-    """The index of what was written, and what the user is told; the starts are written."""
-    codec, located, names = job.codec, job.located, [*source.files]
-    assert codec is not None
-    found: Recordings | Texts
-    if isinstance(codec, Quantiser):
-        found = Recordings(job.config, source)
-    else:
-        found = Texts(job.config, source, codec)
-        found.bad.errors += [BadFileError(source.files[names[n]], why) for n, why in bad.items()]
-    for one in written:
-        found.include(one.findings)
-    if not any(one.shard for one in written):
-        if isinstance(found, Recordings):
-            raise DataError(found.nothing_left())
-        raise DataError(f"{located}: nothing is left of the text: all of it was skipped")
-    counts, first, starts_sha256 = _documents(job.folder, written, of_rows=job.config.of_rows)
-    total = sum(counts.values())
-    unreadable = len(found.bad.errors) + len(search.bad.errors)
-    if isinstance(found, Recordings):
-        skipped, notes = len(search.bad.errors) + found.skipped, [*found.notes(total)]
-    else:
-        skipped, notes = found.seen.skipped, [*found.notes()]
-        if codec.kind == "text":
-            notes += table_hints(source.files.values(), job.config)
-    parts = dict[int, int]()
-    for number, begin in first.items():
-        parts.setdefault(located.part_of(names[number]), begin)
-    index = Index(
-        name=located.name,
-        codec=codec.to_spec(),
-        settings=settings_of(job.config, codec),
-        dtype=symbol_dtype(codec.size).name,
-        shards=[one.shard for one in written if one.shard is not None],
-        names=[names[number] for number in counts],
-        documents=[*counts.values()],
-        starts_sha256=starts_sha256,
-        skipped=skipped,
-        unreadable_files=unreadable,
-        whole_documents=isinstance(codec, Quantiser) and total > 1,
-        validation_start=parts.get(1),
-        test_start=parts.get(2),
-        snr=found.snr if isinstance(found, Recordings) else None,
-        licence=located.licence,
-        citation=located.citation,
-    )
-    if len(names) > 1 or search.left_out or search.bad.errors:
-        notes.append(search.note(total))
-    return index, notes
-
-
-def _documents(
-    folder: Path, written: Sequence[Written], *, of_rows: bool
-) -> tuple[dict[int, int], dict[int, int], str]:
-    """Write where documents start, shard by shard.
-
-    Returns:
-        How many documents each file has, by its number; where its first one starts; and the sha256
-        of what was written.
+    Raises:
+        OutputError: the folder holds something else, or whole shards and `overwrite` is false, or
+            another process has it.
     """
-    counts, first = Counter[int](), dict[int, int]()
-    most = sum(count for one in written for _, count in one.files)
-    before = 0
-    with starts.writer(folder, most) as out:
-        for one in written:
-            if one.shard is None:
-                continue
-            sizes = starts.read_sizes(folder / one.shard.file, one.sizes_sha256)
-            begins = before + np.cumsum(sizes) - sizes
-            whole = np.ones(len(begins), np.bool_)
-            place = 0
-            for number, count in one.files:
-                if number in counts and not of_rows:  # it goes on from the shard before
-                    whole[place] = False
-                counts[number] += int(whole[place : place + count].sum())
-                first.setdefault(number, int(begins[place]))
-                place += count
-            out.add(begins[whole])
-            before += one.shard.symbols
-    return counts, first, out.sha256
+    new = not folder.exists()
+    disk.make_folder(folder)
+    _check(folder, overwrite=overwrite)
+    with lock(folder, wait=False):
+        try:
+            yield
+        finally:
+            for half in folder.glob(temporary_files.PATTERN):
+                disk.remove(half)
+            if new and not any(folder.iterdir()):  # nothing was begun
+                disk.remove_folder(folder)
+
+
+def _check(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder with anything but shards in it, or with whole ones."""
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
+    finished = is_shards(folder)
+    begun = finished or checked_json.read(folder / UNFINISHED) is not None
+    for name in names:
+        half = Path(name).match(temporary_files.PATTERN)
+        own = is_own_name(name) or name == UNFINISHED or _OF_WORK.fullmatch(name)
+        if not half and not (begun and own):
+            raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
+    if finished and not overwrite:
+        raise OutputError(_what_is_there(folder))
+
+
+def _what_is_there(folder: Path) -> str:
+    """Whether shards that are there look whole, and what to do; they are not read for it."""
+    try:
+        index, _ = read_index(folder)
+        index.stored(folder, np.iinfo(index.dtype).max)
+        starts.read(folder, index)
+    except DataError as error:
+        return f"{folder} holds shards that are damaged: {error}"
+    return (
+        f"{folder} holds shards: train with data.path={folder}; to prepare others give another "
+        "out, or overwrite=true"
+    )
+
+
+def _begun(folder: Path, asked: str, *, overwrite: bool) -> dict[str, Any] | None:
+    """What is written down of a preparation in a folder; None if there is none."""
+    begun = checked_json.read(folder / UNFINISHED)
+    if begun is None or begun.get("asked") == asked:
+        return begun
+    if not overwrite:
+        raise OutputError(
+            f"{folder} holds what is done of preparing other files, or with other settings: give "
+            "another out, or overwrite=true"
+        )
+    return None
+
+
+def _begin(folder: Path, asked: str, found: Fit) -> dict[str, Any]:
+    """Write down what is prepared, and remove what was done of something else."""
+    kept, suffix = _files_in_use(folder), ""
+    if any(re.fullmatch(r"\d+\.bin|starts\.int64", name) for name in kept):
+        suffix = f"-{asked[:8]}"
+    disk.remove(folder / UNFINISHED)
+    _remove_all_but(folder, kept)
+    begun = {"asked": asked, "suffix": suffix, "fit": dataclasses.asdict(found)}
+    checked_json.write(folder / UNFINISHED, begun)
+    return begun
+
+
+def _files_in_use(folder: Path) -> list[str]:
+    """The files of the shards that stand in a folder; all of them where the index is lost."""
+    with contextlib.suppress(DataError):
+        return _files_of(read_index(folder)[0])
+    names = [entry.name for entry in folder.iterdir()]
+    return [*filter(is_own_name, names)] if is_shards(folder) else []
+
+
+def _files_of(index: Index) -> list[str]:
+    """The names of the files that belong to an index, and of itself."""
+    return [*(shard.file for shard in index.shards), index.starts, INDEX]
+
+
+def _remove_all_but(folder: Path, kept: Collection[str]) -> None:
+    """Remove all other files that a preparation writes; what is written down of it comes last."""
+    names = {entry.name for entry in folder.iterdir()} - {*kept, UNFINISHED}
+    for name in names:
+        if is_own_name(name) or _OF_WORK.fullmatch(name):
+            disk.remove(folder / name)
+    disk.remove(folder / UNFINISHED)

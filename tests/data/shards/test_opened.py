@@ -55,8 +55,7 @@ def shards(
 ) -> Path:
     """Shards of those files, some dozens, which are checked 16 bytes at a time."""
     small(60)
-    for module in ("shards.index", "symbol_files"):
-        monkeypatch.setattr(f"seqkit.data.{module}.BLOCK", 16)
+    monkeypatch.setattr("seqkit.data.symbol_files.BLOCK", 16)
     assert len(prepared(path=[str(texts)]).shards) > 9
     return tmp_path / "shards"
 
@@ -236,7 +235,7 @@ def test_a_users_files_that_are_called_as_shards_are_stay_files(
 def test_starts_that_are_damaged_altered_or_missing(
     shards: Path, values: list[int], said: str
 ) -> None:
-    with starts.writer(shards, len(values)) as out:
+    with starts.writer(shards / "starts.int64", len(values)) as out:
         out.add(np.array(values, np.int64))
     rewritten(shards, starts_sha256=out.sha256)
     with pytest.raises(DataError, match=rf"starts\.int64: {said}"):
@@ -256,7 +255,7 @@ def test_the_index_does_not_grow_with_documents(prepared: Prepare, tmp_path: Pat
         prepared(overwrite=True, kind="hf", path=[str(tmp_path / "rows")])
         sizes.append((tmp_path / "shards" / "index.json").stat().st_size)
         assert len(load(tmp_path / "shards").whole.starts) == count
-    assert sizes[1] - sizes[0] < 20
+    assert sizes[1] - sizes[0] < 40
 
 
 def test_a_symbol_outside_the_codec_is_told(shards: Path) -> None:

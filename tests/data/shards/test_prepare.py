@@ -15,7 +15,6 @@ import soundfile
 from seqkit.config import DataConfig
 from seqkit.data.bad_files import BadFiles
 from seqkit.data.files import Choice, Search
-from seqkit.data.shards import plan
 from seqkit.data.shards.index import read_index
 from seqkit.data.shards.prepare import prepare
 from seqkit.foundation.console import Bar, unseen
@@ -151,8 +150,8 @@ def test_a_preparation_goes_on_and_checks_what_stands(
         ):
             prepared(path=[str(letters)])
     assert sorted(file.name for file in folder.iterdir()) == [
-        *(f"00000{number}.{kind}" for number in range(5) for kind in ("bin", "sizes")),
-        "prepare.jsonl",
+        *(f"00000{number}.{kind}" for number in range(5) for kind in ("bin", "json", "sizes")),
+        "prepare.json",
     ]
     with pytest.raises(DataError, match="shards that are not finished: the command that prepares"):
         [*Search(Choice("text"), BadFiles(skip=False)).files([folder])]
@@ -162,14 +161,12 @@ def test_a_preparation_goes_on_and_checks_what_stands(
     before = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.bin")}
     (folder / "000001.bin").write_bytes(b"altered")
     (folder / "000003.sizes").write_bytes(b"altered")
-    with (folder / "prepare.jsonl").open("ab") as journal:
-        journal.write(b'{"task": 3, "shar')  # it was killed while it wrote this
     assert prepared(path=[str(letters)]) == whole
     after = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.bin")}
     assert {name for name in before if before[name] != after[name]} == {
         *("000001.bin", "000003.bin")
     }
-    assert not (folder / "prepare.jsonl").exists()
+    assert not (folder / "prepare.json").exists()
     assert not list(folder.glob("*.sizes"))
 
 
@@ -192,41 +189,6 @@ def test_a_preparation_does_not_go_on_with_a_file_that_was_replaced(
     replaced(file, file.read_bytes()[::-1])
     with pytest.raises(OutputError, match="holds what is done of preparing other files"):
         prepared(path=[str(letters)])
-
-
-def of_the_first_format(folder: Path) -> None:
-    """Let a journal be as those that named no format."""
-    first, *lines = (folder / "prepare.jsonl").read_text().splitlines(keepends=True)
-    settings = json.loads(first)
-    del settings["format"]
-    (folder / "prepare.jsonl").write_text(json.dumps(settings) + "\n" + "".join(lines))
-
-
-def test_what_an_earlier_version_found_in_sound_is_refused(
-    sounds: Path, prepared: Prepare, small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small(40)
-    with monkeypatch.context() as full:
-        fill_disk(full, files=".000001.bin.*")
-        with pytest.raises(OutputError, match="no space left"):
-            prepared(path=[str(sounds)])
-    of_the_first_format(tmp_path / "shards")
-    with pytest.raises(OutputError, match="is done of preparing these files by another version of"):
-        prepared(path=[str(sounds)])
-    assert prepared(path=[str(sounds)], overwrite=True).skipped == 1
-
-
-def test_what_an_earlier_version_found_in_text_is_kept(
-    letters: Path, prepared: Prepare, half_done: None, tmp_path: Path
-) -> None:
-    of_the_first_format(tmp_path / "shards")
-    first = tmp_path / "shards" / "000000.bin"
-    written = first.stat().st_mtime_ns
-    prepared(path=[str(letters)])
-    assert first.stat().st_mtime_ns == written
-    values = {"files": {}, "settings": {"kind": "text"}, "shard": plan.SHARD}
-    known = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-    assert plan.identity({}, {"kind": "text"}) == known
 
 
 def test_a_backup_by_hard_links_changes_nothing(
@@ -282,42 +244,6 @@ def test_a_folder_with_something_else_is_refused(
     with pytest.raises(OutputError, match=r"holds mine\.txt"):
         prepared(path=[str(letters)], overwrite=True)
     assert (folder / "mine.txt").exists()
-
-
-@pytest.mark.parametrize("content", [b'"one"\n"two"\n', b"mine", b"{}\n", b"\0mine"])
-@pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("beside", [False, True])
-def test_a_users_file_is_not_taken_for_a_journal(
-    beside: bool, overwrite: bool, content: bytes, letters: Path, prepared: Prepare, tmp_path: Path
-) -> None:
-    """Alone in a folder, or beside shards."""
-    folder = tmp_path / "shards"
-    folder.mkdir()
-    if beside:
-        prepared(path=[str(letters)])
-    (folder / "prepare.jsonl").write_bytes(content)
-    with pytest.raises(OutputError, match=r"holds prepare\.jsonl, which is no shard: give a new"):
-        prepared(path=[str(letters)], overwrite=overwrite)
-    assert (folder / "prepare.jsonl").read_bytes() == content
-
-
-FIRST = b'{"identity": "0123456789", "codec"'
-
-
-@pytest.mark.parametrize("left", [b"", FIRST[:1], FIRST[:9], FIRST, b"\0" * 99, FIRST[:20] + b"\0"])
-def test_a_journal_begins_again_where_a_kill_left_a_part_of_its_first_line(
-    left: bytes, letters: Path, prepared: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "shards"
-    folder.mkdir()
-    (folder / "prepare.jsonl").write_bytes(left)
-    with monkeypatch.context() as full:
-        fill_disk(full, files=".index.json.*")
-        with pytest.raises(OutputError, match="no space left"):
-            prepared(path=[str(letters)])
-    assert all(map(json.loads, (folder / "prepare.jsonl").read_text().splitlines()))
-    prepared(path=[str(letters)])
-    assert not (folder / "prepare.jsonl").exists()
 
 
 def test_shards_are_no_files_to_prepare(letters: Path, prepared: Prepare, tmp_path: Path) -> None:

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import line_documents, remote
-from seqkit.foundation.errors import OutputError
-from tests.conftest import fill_disk
+from seqkit.data import remote
 from tests.data.hf_store import COLUMN, store
 from tests.data.shards.conftest import Prepare, encoded, read, starts_in
 
@@ -33,22 +31,3 @@ def test_shards_of_rows_are_what_reading_them_gives(
     assert (index.name, index.settings["kind"]) == ("set", "text")
     if size < 200:
         assert len(index.shards) > 5
-
-
-def test_a_journal_does_not_grow_with_rows(
-    prepared: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes = []
-    for count in (10, 1000):
-        (tmp_path / "rows").write_bytes(line_documents.line_of("a") * count)
-        data = {"kind": "hf", "path": [str(tmp_path / "rows")]}
-        with monkeypatch.context() as full:
-            fill_disk(full, files=".index.json.*")
-            with pytest.raises(OutputError, match=r"index\.json: no space left"):
-                prepared(overwrite=True, **data)
-        lines = (tmp_path / "shards" / "prepare.jsonl").read_bytes().splitlines()
-        sizes.append(len(lines[-1]))
-        index = prepared(overwrite=True, **data)
-        assert (index.documents, index.symbols) == ([count], count)
-        assert starts_in(tmp_path / "shards") == [*range(count)]
-    assert sizes[1] - sizes[0] < 20

@@ -1,0 +1,145 @@
+"""Files that become symbols together, and what tells that they changed."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from seqkit.config import DataConfig
+from seqkit.data import audio_corpus, codecs, pipes, text_corpus
+from seqkit.data.bad_files import BadFileError
+from seqkit.data.codecs import Codec
+from seqkit.data.datasets import Located
+from seqkit.data.file_type import HEAD
+from seqkit.data.files import Search, blocks
+from seqkit.data.findings import Findings
+from seqkit.data.folder_walk import is_folder
+from seqkit.data.shards.plan import stamp_of
+from seqkit.data.stamps import stamp
+from seqkit.data.text_reading import table_hints
+from seqkit.foundation import disk
+from seqkit.foundation.errors import DataError
+
+
+def _rank(name: str) -> bytes:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files of a data set.
+
+    config: the `data.*` keys.
+    located: where they are, and the data set's own parts.
+    files: by name, in the order in which their hashes are listed.
+    search: how they were found.
+    """
+
+    config: DataConfig
+    located: Located
+    files: Mapping[str, Path]
+    search: Search
+
+    @classmethod
+    def of(
+        cls, config: DataConfig, located: Located, files: Mapping[str, Path], search: Search
+    ) -> "Source":
+        """Those of some files that can be read.
+
+        Raises:
+            DataError: none is left, a file is of another kind, or a part has no file.
+        """
+        if search.choice.kind == "audio":
+            audio_corpus.check_files(located)
+        else:
+            files = text_corpus.readable(config, located, files, search)
+        parts = {located.part_of(name) for name in files}
+        for part, pattern in ((1, located.validation), (2, located.test)):
+            if pattern and part not in parts:
+                raise DataError(
+                    f"{located}: no file matches {pattern}, which {located.name} names as its own "
+                    f"{('validation', 'test')[part - 1]} part"
+                )
+        if located.others:  # called after those of which something is read
+            first, *more = sorted({int(name.partition("/")[0]) for name in files})
+            path = located.paths[first - 1]
+            name = path.name or str(path)
+            located = replace(located, name=f"{name} and {len(more)} more" if more else name)
+        return cls(config, located, files, search)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether they are read as sound."""
+        return self.search.choice.kind == "audio"
+
+    @cached_property
+    def documents(self) -> dict[str, Path]:
+        """The files in the order of the documents: the data set's own parts come last.
+
+        Sound stands in an order that depends on nothing but the names and looks random, so that a
+        split takes some of everything.
+        """
+        part_of = self.located.part_of
+        if self.is_sound:
+            names = sorted(self.files, key=lambda name: (part_of(name), _rank(name)))
+        else:
+            names = sorted(self.files, key=part_of)  # stable: by name within a part
+        return {name: self.files[name] for name in names}
+
+    @property
+    def bytes(self) -> int:
+        """Of all files. Raises BadFileError."""
+        return sum(stamp_of(file)[0] for file in self.files.values())
+
+    def identity(self, *, strict: bool) -> str:
+        """What changes with the files.
+
+        In the hours that a preparation takes, a bucket that is mounted anew may give a file another
+        inode, and a backup by hard links another ctime: only a strict identity has these.
+
+        Raises:
+            BadFileError: a file is not there any more.
+        """
+        stamps = {name: self._stamp(file, strict) for name, file in self.files.items()}
+        parts = [self.located.validation, self.located.test]
+        return hashlib.sha256(json.dumps([stamps, parts]).encode()).hexdigest()
+
+    def notes(self, findings: Findings, codec: Codec, *, tables: bool = True) -> list[str]:
+        """What the user is told about the files; `tables`: also that they look like tables."""
+        notes, search = findings.notes(self.files, codec, self.config), self.search
+        if codec.kind == "text" and tables:
+            notes += table_hints(self.files.values(), self.config)
+        if codec.kind == "bytes" and (self.config.kind, self.config.codec) == ("auto", "auto"):
+            notes.append("not text: read as bytes, as with data.kind=bytes")
+        of_folder = not self.is_sound and any(map(is_folder, self.located.paths))
+        if of_folder or search.left_out or search.bad.errors:
+            taken = len(self.files)
+            notes.append(search.note(taken if self.is_sound else taken - len(findings.unreadable)))
+        return notes
+
+    def _stamp(self, file: Path, strict: bool) -> list[Any]:
+        try:
+            now = stamp(file.stat())
+            # The path of what came out of a stream tells its content: it may be read again.
+            if pipes.is_kept(str(file), disk.cache_dir()):
+                return [str(file), now[0]]
+            if strict:
+                return [str(file), *now]
+        except OSError as error:
+            raise BadFileError.of(file, error) from error
+        ends = [*blocks(file, end=HEAD), *blocks(file, begin=max(now[0] - HEAD, 0), end=now[0])]
+        return [str(file), *now[:2], hashlib.sha256(b"".join(ends)).hexdigest()]  # as of `cp -p`
+
+
+def settings_key(values: Mapping[str, Any]) -> str:
+    """What changes with settings, as JSON values."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def key_of_codec(codec: Codec) -> dict[str, Any]:
+    """What the symbols of a codec depend on beside the files and how they are read."""
+    with codecs.failures(type(codec), "to_spec"):
+        return {"codec": codec.to_spec(), "code": codecs.fingerprint(type(codec))}

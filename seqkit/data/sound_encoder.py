@@ -1,0 +1,150 @@
+"""Recordings become symbols: read, resampled and quantised in blocks."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from seqkit.config import DataConfig
+from seqkit.data import codecs
+from seqkit.data.codecs import Quantiser
+from seqkit.data.findings import Findings
+from seqkit.data.sound import Frames
+from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.resample import resampled
+from seqkit.foundation.disk import OutputFile
+
+SHORTEST = 0.02
+"""Seconds; a clip below holds nothing to learn from."""
+_RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
+_SILENT = 2.0**-15  # peak of a clip that holds nothing but the last bit of 16
+_FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
+Count = Callable[[int], None]
+
+
+@dataclass
+class Loudness:
+    """Of all samples that were measured: the peak, the sum of squares, and how many they are."""
+
+    peak: float = 0.0
+    square: float = 0.0
+    count: int = 0
+
+    def include(self, other: "Loudness") -> None:
+        """Take in what was measured of others."""
+        self.peak = max(self.peak, other.peak)
+        self.square += other.square
+        self.count += other.count
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing but the last bit of 16 was found."""
+        return self.peak < _SILENT
+
+    def gain(self, kind: str) -> float:
+        """The factor that `data.gain` asks for."""
+        return 1 / self.peak if kind == "peak" else _RMS / math.sqrt(self.square / self.count)
+
+
+def measure(file: Path, rate: int, config: DataConfig, count: Count) -> Loudness:
+    """How loud a recording is at a sample rate.
+
+    Raises:
+        BadFileError: it cannot be read.
+    """
+    loudness = Loudness()
+    for frames in _frames(Reader(file), rate, config.channels, config, count):
+        square = float(np.square(frames, dtype=np.float64).sum())
+        peak = float(np.abs(frames).max(initial=0))
+        loudness.include(Loudness(peak, square, frames.size))
+    return loudness
+
+
+def encode_sound(
+    name: str,
+    file: Path,
+    codec: Quantiser,
+    config: DataConfig,
+    stream: OutputFile,
+    count: Count,
+) -> tuple[list[int], Findings]:
+    """Write the symbols of a recording; those of one without sound are to be cut off again.
+
+    Returns:
+        How many symbols it has, in a list that is empty if nothing is to be learnt from it; and
+        what was found.
+
+    Raises:
+        BadFileError: it cannot be read; some of it may be written.
+    """
+    opened, rate, channels = Reader(file), codec.sample_rate, codec.channels
+    findings = Findings(converted=_conversions(opened, rate, channels, config))
+    size, peak = 0, 0.0
+    for frames in _frames(opened, rate, channels, config, count):
+        with codecs.failures(type(codec), "encode"):
+            symbols = codec.encode(frames)
+        stream.write(symbols.tobytes())
+        size += symbols.size
+        magnitude = np.abs(frames)
+        peak = max(peak, float(magnitude.max(initial=0)))
+        findings.clipped += int(np.count_nonzero(magnitude * codec.gain > 1))
+        findings.signal += float(np.square(frames, dtype=np.float64).sum())
+        error = codec.frames(symbols) - frames
+        findings.noise += float(np.square(error, dtype=np.float64).sum())
+    why = ""
+    if size < SHORTEST * codec.symbol_rate:
+        why = f"shorter than {SHORTEST * 1000:g} ms"
+    elif peak < _SILENT:
+        why = f"silent{cancelled(file, config)}"
+    if why:
+        return [], Findings(left_out={why: [name]}, converted=findings.converted)
+    return [size], findings
+
+
+def cancelled(file: Path, config: DataConfig) -> str:
+    """What is added of a file in whose mix nothing is heard, if there is in its channels."""
+    opened = Reader(file)
+    mixed = opened.channels > 1 and (config.channels, config.channel) == (1, "mix")
+    if mixed and any(np.abs(frames).max() >= _SILENT for frames in opened.all_channels()):
+        return ", since its channels cancel: data.channel=0 reads one of them"
+    return ""
+
+
+def _frames(
+    opened: Reader, rate: int, channels: int, config: DataConfig, count: Count
+) -> Iterator[Frames]:
+    """The samples (n, C) of a file, in blocks, at a rate in hertz."""
+    opened.require_convertible(rate)
+    blocks = _counted(opened, channels, config.channel, count)
+    yield from resampled(blocks, opened.sample_rate, rate, channels)
+
+
+def _counted(opened: Reader, channels: int, channel: str, count: Count) -> Iterator[Frames]:
+    """The blocks of a file, whose share of its bytes is told as read."""
+    size, read, counted = opened.path.stat().st_size, 0, 0
+    for block in opened.frames_of(channels, channel, _FRAMES):
+        yield block
+        read += len(block)
+        now = size * min(read, opened.frames) // opened.frames
+        count(now - counted)
+        counted = now
+
+
+def _conversions(opened: Reader, rate: int, channels: int, config: DataConfig) -> Counter[str]:
+    """In what a recording is brought to another form."""
+    found = Counter[str]()
+    if opened.sample_rate != rate:
+        found[f"resampled from {opened.sample_rate} Hz to {rate} Hz"] += 1
+    if opened.channels < channels:
+        found["mono, read into both channels"] += 1
+    if opened.channels > channels:
+        mixed = config.channel == "mix"
+        found[
+            f"mixed from {opened.channels} channels"
+            if mixed
+            else f"read by one of {opened.channels} channels"
+        ] += 1
+    return found
