@@ -16,6 +16,7 @@ from seqkit.data.meter import Meter
 from seqkit.data.shards import opened
 from seqkit.data.shards.crew import Crew
 from seqkit.data.shards.source import Source
+from seqkit.data.sound import reader
 from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.data.text_reading import check_encoding
 from seqkit.foundation import disk
@@ -87,7 +88,7 @@ def load_corpus(
         Source.of(data, found.located, found.files, found.search),
         cache=cache,
         catalogue=catalogue,
-        crew=Crew(None, Meter(progress)),
+        crew=Crew(1, Meter(progress)),
         codec=codec,
         grow=grow,
         check=check,
