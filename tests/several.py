@@ -53,6 +53,11 @@ def check(ranks: Ranks) -> None:
         raise AssertionError
     except ConfigError as error:
         assert "rank 2 differs from rank 0: it has seed=1, not 0" in str(error)
+    try:
+        ranks.check_same({} if rank else {"a key of later versions": 1})
+        raise AssertionError
+    except ConfigError as error:
+        assert "it has a key of later versions=None, not 1" in str(error)
 
 
 if __name__ == "__main__":

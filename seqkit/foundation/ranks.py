@@ -169,9 +169,9 @@ class Ranks:
         found = self._objects(dict(values))
         for rank, other in enumerate(found):
             differs = [
-                f"{key}={other[key]}, not {was}"
+                f"{key}={other.get(key)}, not {was}"
                 for key, was in found[0].items()
-                if other[key] != was
+                if other.get(key) != was
             ]
             if differs:
                 raise ConfigError(

@@ -10,7 +10,7 @@ class Trained:
     `learning_rate` is that of the last update, and so is `gradient_norm`, before clipping; it is
     None if it overflowed fp16. `total_steps` is where the training will end, by a forecast where it
     ends by the clock (0: not known yet). Of the updates since the last such event, `left_out`
-    changed no weights, because their gradient had exploded (train.clip_norm).
+    changed no weights: their gradient had exploded (train.clip_norm) or overflowed fp16.
     """
 
     step: int

@@ -38,7 +38,7 @@ struct Arguments {
   float *norm;            // written: the gradient's, without the scale
   float *scale;           // of the loss
   int *growth;            // steps since the scale changed; or null, if it never does
-  int *left_out;          // how many updates were left out because the gradient exploded
+  int *left_out;          // how many updates were left out: the gradient exploded or overflowed
   const int *gave_up;     // not zero: nothing is to change; or null
   long long length;       // of the flat gradient
   int pieces_count;
@@ -72,7 +72,6 @@ __device__ Decision decide(const Arguments &a, float whole, float bounded) {
   Decision d = {};
   d.stays = a.gave_up && *a.gave_up;
   const bool overflow = a.growth && !isfinite(whole);
-  d.skips = d.stays || overflow;
   d.rate = *a.rate;
 #if ADAM
   const float steps = *a.pieces[0].steps + 1.0f;
@@ -81,14 +80,14 @@ __device__ Decision decide(const Arguments &a, float whole, float bounded) {
 #endif
   d.bound = a.clip_value * scale;
   const float over = a.clip_norm > 0 ? bounded / a.clip_norm : 0;
-  const bool exploded = isfinite(bounded) && bounded > a.exploded * scale;
-  if (exploded && !d.skips) *a.left_out += 1;
-  d.skips |= exploded;
+  const bool exploded = bounded > a.exploded * scale;  // infinite too; NaN is not
+  if ((overflow || exploded) && !d.stays) *a.left_out += 1;
+  d.skips = d.stays || overflow || exploded;
   d.divisor = over <= scale ? scale : over;  // without a scale, NaN goes on to the parameters
   *a.norm = whole / scale;
   if (!a.growth || d.stays) return d;
   if (overflow) {
-    *a.scale = scale * 0.5f;
+    *a.scale = fmaxf(scale * 0.5f, 1.0f);
     *a.growth = 0;
   } else {
     const bool grows = growth == a.patience;

@@ -26,7 +26,7 @@ class Updater:
         scale: what the loss is multiplied by before its gradient is taken: 1 except in fp16, whose
             small gradients would otherwise vanish.
         norm: of the last gradient, without the scale and before clipping.
-        left_out: int32, how many updates were left out because the gradient exploded.
+        left_out: int32, how many updates were left out: the gradient exploded, or overflowed fp16.
     """
 
     def __init__(
@@ -85,8 +85,7 @@ class Updater:
         The gradient's elements are bounded, and then its norm, as in Pascanu et al. (2013). The
         latter and the loss scale make up one divisor. Where a gradient overflowed fp16 or exploded,
         the parameters stay as they are: AdamW would take a clipped one for a direction as good as
-        any other. One that is not finite has not exploded: without a scale it shows in the
-        parameters.
+        any other. NaN has not exploded: without a scale it shows in the parameters.
         """
         if self._on_gpu is not None:
             self._on_gpu()
@@ -108,11 +107,10 @@ class Updater:
             norm = torch.nn.utils.get_total_norm(self._weights.gradients)
         skipped = overflow
         if bound:
-            exploded = norm.gt(self._exploded * self.scale) & norm.isfinite()
-            if overflow is not None:
-                exploded &= overflow.eq(0)
-            self.left_out += exploded
-            skipped = exploded.to(norm.dtype) + (0 if overflow is None else overflow)
+            exploded = norm.gt(self._exploded * self.scale).to(norm.dtype)
+            skipped = exploded if overflow is None else torch.maximum(exploded, overflow)
+        if skipped is not None:
+            self.left_out += skipped.to(self.left_out.dtype)
         divisor = torch.maximum(self.scale, norm / bound) if bound else self.scale
         # PyTorch's own loss scaler hands them to a fused optimizer in the same way.
         self._optimizer.grad_scale = divisor  # type: ignore[attr-defined]
@@ -120,6 +118,7 @@ class Updater:
         self._optimizer.step()
         if overflow is not None:
             torch._amp_update_scale_(self.scale, self._growth, overflow, 2.0, 0.5, _PATIENCE)
+            self.scale.clamp_(min=1)  # what overflows without a scale is not the scale's fault
 
     def tensors(self) -> dict[str, Tensor]:
         """All that an update changes beside the parameters."""

@@ -44,8 +44,9 @@ class TrainingProgress:
         self.reported_seconds = self.seconds
         if self.left_out >= _HOPELESS:
             raise DivergedError(
-                f"each of the last {self.left_out} gradients exploded, and their steps changed no "
-                f"weights, at step {self.step}: the training diverged; try a smaller optimizer.lr"
+                f"none of the last {self.left_out} steps changed the weights at step {self.step}, "
+                "as each gradient exploded or overflowed: the training diverged; try a smaller "
+                "optimizer.lr"
             )
 
     def validated(self, loss: float, weights: str, temperature: float) -> bool:

@@ -235,7 +235,7 @@ class TrainingStep:
         return nats
 
     def take_left_out(self) -> int:
-        """How many updates were left out since this was last called, as their gradient exploded.
+        """How many updates were left out since this was last called: see `Updater.left_out`.
 
         It waits for the device. All processes have the same gradient, and so get the same.
         """

@@ -105,13 +105,30 @@ def test_a_gradient_that_explodes_is_skipped(
 
 
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
-def test_a_gradient_that_is_not_finite_shows_without_a_scale(kind: str) -> None:
+def test_nan_shows_without_a_scale_and_infinity_is_skipped(kind: str) -> None:
     made, weights = updater(kind, norm=1.0)
     made.set_rate(0.01)
-    fill(weights, torch.inf)
+    before = values_of(weights)
+    fill(weights, 1e30)  # finite, and its square is not
+    made.update()
+    assert int(made.left_out) == 1
+    assert all(torch.equal(a, b) for a, b in zip(before, weights.parameters, strict=True))
+    fill(weights, torch.nan)
     made.update()
     assert all(bool(values.isnan().all()) for values in weights.parameters)
-    assert int(made.left_out) == 0
+    assert int(made.left_out) == 1
+
+
+def test_gradients_that_stay_nan_are_counted_and_the_scale_has_a_floor() -> None:
+    made, weights = updater(scaled=True, norm=1.0)
+    made.set_rate(0.01)
+    for _ in range(30):
+        fill(weights, torch.nan)
+        made.update()
+    assert (int(made.left_out), float(made.scale)) == (30, 1.0)
+    fill(weights, 0.1)
+    made.update()
+    assert all(bool(values.isfinite().all()) for values in weights.parameters)
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -127,11 +144,11 @@ def test_what_was_left_out_is_counted_until_a_report_and_across_a_stop(scaled: b
     assert int(other.left_out) == 2
 
 
-def test_an_overflow_is_not_counted_among_what_exploded() -> None:
+def test_an_overflow_that_clipping_hides_is_left_out() -> None:
     made, weights = updater(scaled=True, norm=1.0, value=1000.0)
     fill(weights, torch.inf)  # after clipping by value its norm is finite, and large
     made.update()
-    assert int(made.left_out) == 0
+    assert int(made.left_out) == 1
     assert float(made.scale) == 32768.0
 
 

@@ -38,6 +38,10 @@ __device__ __forceinline__ float2 unpacked(unsigned both) {
 
 __device__ __forceinline__ float number(half bits) { return unpacked(bits).x; }
 __device__ __forceinline__ half rounded(float x) { return (half)packed(x, 0.0f); }
+// As fp16 at most: a cell that counts would be infinite in the next window. NaN stays NaN.
+__device__ __forceinline__ half saturated(float x) {
+  return rounded(x > 65504.0f ? 65504.0f : x < -65504.0f ? -65504.0f : x);
+}
 
 // ---- clusters and shared memory ----
 

@@ -268,7 +268,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
 #pragma unroll
     for (int e = 0; e < OCTETS; e++)
       if (e * 8 + column < count)
-        p.c_last[(long long)(first + e * 8 + column) * H + own + unit] = rounded(c[e]);
+        p.c_last[(long long)(first + e * 8 + column) * H + own + unit] = saturated(c[e]);
   }
   cluster_barrier();  // nobody ends while others may still read its slice
 }
