@@ -14,6 +14,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
+from seqkit.evaluation import protocols
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
 from seqkit.foundation import memory
@@ -202,6 +203,19 @@ def _chunks(
                 wanted = torch.from_numpy(targets).to(device)
                 each = cross_entropy(trace.logits, wanted, "none")
                 yield Chunk(group, places, counted, each, wanted, trace)
+
+
+def row(model: CharRNN, symbols: Integers, *, start: int, state: State) -> Iterator[Chunk]:
+    """Run symbols (N,), N at least 1, as one lane from a state (L, 1, H); `start` is fed first."""
+    part = Part.of(symbols.astype(np.uint32))
+    return chunks(
+        model,
+        part,
+        start=start,
+        segments=protocols.streaming(part),
+        precision="fp32",
+        begin_states={0: state},
+    )
 
 
 def _groups(rows: Integers, device: torch.device) -> Iterator[Integers]:

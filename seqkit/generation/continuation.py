@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from seqkit.data.codecs import Codec, Quantiser
+from seqkit.evaluation import scoring
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.footprint import require_streams
-from seqkit.generation.reading import read
 from seqkit.generation.request import Request
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
@@ -83,7 +83,7 @@ def feed_prompt(
     that the model has beyond it are left out.
     """
     state, first_symbol = begin
-    symbols = np.concatenate([[first_symbol], prompt]).astype(np.int64)
-    [(logits, after)] = deque(read(model, size, symbols, state), maxlen=1)
-    spread = State(*(values.repeat(1, streams, 1) for values in after))
-    return logits[-1:].repeat(streams, 1).cpu().numpy(), spread
+    followed = np.append(prompt, 0)  # by any symbol: all before it are fed
+    [last] = deque(scoring.row(model, followed, start=first_symbol, state=state), maxlen=1)
+    spread = State(*(values.repeat(1, streams, 1) for values in last.state))
+    return last.logits[-1, :, :size].float().repeat(streams, 1).cpu().numpy(), spread

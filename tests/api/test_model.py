@@ -155,18 +155,6 @@ def test_generation_goes_on_from_a_state(text: Model[Any]) -> None:
     np.testing.assert_allclose(after.h, text.state(straight).h, atol=1e-5)
 
 
-def test_content_is_read_with_cudnn(text: Model[Any]) -> None:
-    enabled: list[bool] = []
-    hook = text.char_rnn.register_forward_pre_hook(
-        lambda *_: enabled.append(torch.backends.cudnn.enabled)
-    )
-    text.nats("a small letter")
-    text.logits("a small letter")
-    text.state("a small letter")
-    hook.remove()
-    assert enabled == [True] * 4
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -1,11 +1,14 @@
 """A model continues a prompt: the same text, however it is cut and whatever runs beside it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
+from seqkit.evaluation import scoring
 from seqkit.generation import continuation
 from seqkit.generation.continuation import continue_prompt, feed_prompt
 from seqkit.generation.engine import generate_blocks
@@ -55,19 +58,20 @@ def test_a_prompt_is_read_as_if_it_were_generated(model: CharRNN) -> None:
     torch.testing.assert_close(state.c, after.c)
 
 
-def test_a_prompt_is_read_with_cudnn(model: CharRNN) -> None:
-    enabled: list[bool] = []
-    model.register_forward_pre_hook(lambda *_: enabled.append(torch.backends.cudnn.enabled))
-    feed_prompt(model, 7, (model.zero_state(1), 2), np.array([1, 4], np.uint8), 1)
-    assert enabled == [True]
+def test_a_redrawn_stream_goes_on_from_the_state_that_was_given(
+    model: CharRNN, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fed: list[torch.Tensor] = []
+    row = scoring.row
 
+    def reading(*given: Any, state: State, start: int) -> Any:
+        fed.append(state.h.clone())
+        return row(*given, state=state, start=start)
 
-def test_a_redrawn_stream_goes_on_from_the_state_that_was_given(model: CharRNN) -> None:
+    monkeypatch.setattr(scoring, "row", reading)
     codec = MuLaw(7, 40)
     with torch.no_grad():
         model.head.bias[codec.start] = 60  # silence from the first second on
-    fed: list[torch.Tensor] = []
-    model.register_forward_pre_hook(lambda _, given: fed.append(given[1].h.clone()))
     begin = State(torch.full((2, 1, 10), 0.5), torch.full((2, 1, 10), 0.25))
     request = Request(length=80, engine="torch", retry=1)
     notices: list[str] = []
