@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -26,12 +27,15 @@ pytestmark = pytest.mark.faults
 
 
 def test_a_suspended_training_goes_on(text_file: Path, tmp_path: Path, tell: Tell) -> None:
-    training = start(tmp_path / "run", text_file, "train.max_steps=300")
+    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
+    training = subprocess.Popen(
+        [sys.executable, "-m", "seqkit", *words, "train.max_steps=300"], env=environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     wait_for_steps(tmp_path / "run", 10)
-    process = json.loads((tmp_path / "run" / ".lock").read_text())["pid"]
-    subprocess.run(["kill", "-STOP", str(process)], check=True)
+    training.send_signal(signal.SIGSTOP)
     time.sleep(1.5)
-    subprocess.run(["kill", "-CONT", str(process)], check=True)
+    training.send_signal(signal.SIGCONT)
     _, said = training.communicate()
     assert training.returncode == 0, said
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
@@ -69,7 +73,7 @@ def test_data_cut_short_where_they_are_read_end_a_training_in_two_lines(
     keys = ("train.max_steps=1000000", "train.validate_every=50")
     training = start(tmp_path / "run", data, *keys)
     wait_for_steps(tmp_path / "run", 50)
-    (file,) = files.glob("*.bin")
+    (file,) = files.rglob("*.bin")
     whole = file.read_bytes()
     file.write_bytes(b"")
     out, said = training.communicate()
