@@ -101,7 +101,7 @@ def _of_text(
 ) -> Fit:
     config, files = source.config, source.documents
     kind = type(codec) if codec else text_corpus.codec_kind(config, files.values(), catalogue)
-    characters = codec is None and issubclass(kind, Characters)
+    characters = codec is None and kind is Characters
     counts, bad = np.zeros(0, np.int64), dict[str, str]()
     if characters or config.on_bad_file == "skip":
         counts, bad = _survey(source, crew, kind.kind)
