@@ -204,8 +204,10 @@ def _set_up(
         reading = config, here, origin, saved, catalogue, notice, progress
         corpus, origin = training_data.read(*reading)
     agreement.check_data(corpus, ranks)
+    judged_anew = resume.reads_otherwise(changed)
     if saved is not None:
         if saved.data.get("sha256") != corpus.sha256:
+            judged_anew = True
             changed.append(resume.other_data(saved))
         if differs := resume.allowed(config, saved, changed):
             notice(f"going on though {differs}")
@@ -218,8 +220,6 @@ def _set_up(
         require_sound(config, corpus)
     training = training_data.of_sound(training, corpus, config, notice, progress)
     validation = training_data.heard(validation, corpus, config.data)
-    if saved is None and (said := training_data.long_validation(validation, config)):
-        notice(said)
     lanes = build_network.lanes(
         config, training, corpus.codec.start, model_config, ranks.place, notice
     )
@@ -245,7 +245,11 @@ def _set_up(
             clock=ranks.clock if config.train.max_minutes else time.monotonic,
             ranks=ranks,
         )
-        judged_anew = saved is not None and _restore(trainer, saved, config, corpus)
+        if saved is not None:
+            averaged = bool(saved.config.get("train", {}).get("average"))
+            trainer.restore(saved.training or {}, saved.training_tensors, averaged=averaged)
+        if judged_anew:
+            trainer.progress.forget_best()
     return Training(
         config=config,
         folder=folder,
@@ -262,17 +266,6 @@ def _set_up(
         judged_anew=judged_anew,
         ranks=ranks,
     )
-
-
-def _restore(trainer: Trainer, saved: Checkpoint, config: Config, corpus: Corpus) -> bool:
-    """Let a trainer go on from a run's last checkpoint; whether losses are of other data now."""
-    averaged = bool(saved.config.get("train", {}).get("average"))
-    trainer.restore(saved.training or {}, saved.training_tensors, averaged=averaged)
-    asked = dataclasses.asdict(config)
-    same = resume.have_same_parts(saved.config, saved.data, asked, corpus.record())
-    if not same:
-        trainer.progress.forget_best()
-    return not same
 
 
 def _check_sampling(

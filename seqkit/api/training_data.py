@@ -1,7 +1,6 @@
 """The data of a training, read as its config and the weights that it starts from want it."""
 
 import dataclasses
-import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,8 +21,6 @@ from seqkit.foundation.wording import counted, duration
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
-_MUCH = 2_000_000  # symbols of a validation part, which may take minutes on a CPU
-_TIMES = 4.0  # as many as are learnt before it: a validation takes more time than that
 _PATIENCE_OF_A_SAMPLE = 2  # validations: the recipe is for a text many times as long
 _UNEVEN = 0.5  # of the share for validation; what differs by more is told
 
@@ -148,20 +145,6 @@ def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:
     if not isinstance(codec, Quantiser) or not data.trim_silence or not len(part):
         return part
     return trim_silence.without_silence(part, codec, data.trim_silence)
-
-
-def long_validation(part: Part, config: Config) -> str:
-    """What is told where a validation takes much longer than what is learnt between two."""
-    train = config.train
-    steps = min(train.validate_every or math.inf, train.max_steps or math.inf)
-    between = steps * train.batch_size * train.sequence_length
-    if train.max_minutes or len(part) < max(_MUCH, _TIMES * between):
-        return ""
-    return (
-        f"a validation scores {len(part):,} symbols, {len(part) / between:.0f} times as many as "
-        "are learnt before it: data.split=0.99,0.005,0.005 makes that fewer, and train.max_minutes "
-        "keeps it short"
-    )
 
 
 def of_sound(

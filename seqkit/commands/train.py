@@ -45,7 +45,6 @@ def _train(training: Training, console: Console) -> bool:
     """Train; whether to the end, which a search may not wait for."""
     trainer = training.trainer
     bar = console.progress("step", trainer.total_steps, trainer.progress.step)
-    slow = training.execution.precision == "fp32" and training.config.train.precision == "auto"
     with Interrupts(at_once=False) as interrupts, bar as shown:
         pruning = Pruning(training.folder.path, console.notice)
 
@@ -54,7 +53,7 @@ def _train(training: Training, console: Console) -> bool:
                 return interrupts.received.name
             return PRUNED if pruning.due and not trainer.finished else None
 
-        follower = ProgressBar(console, shown, slow_precision=slow)
+        follower = ProgressBar(console, shown)
         try:
             run_training(training, [follower, pruning], console.notice, stop=reason)
         except StoppedError as error:

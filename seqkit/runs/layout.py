@@ -110,23 +110,13 @@ class RunFiles:
         return [*made, *map(self.sample, ("final.wav", "final.png", "data.wav"))]
 
     @property
-    def records(self) -> tuple[Path, ...]:
-        """The files outside of its folders, the config last."""
-        return (self.report, self.about, self.metrics, self.summary, self.log, self.config)
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """The folders in that of a run."""
-        return (self.samples, self.checkpoints, self.tensorboard)
-
-    @property
     def written(self) -> list[Path]:
         """What trainings left here, the config last; a user's files are not among it."""
         found = [
             *(file for file in self.checkpoints.glob("*") if _ASIDE.fullmatch(file.name)),
             *self.sampled,
             *self.tensorboard.glob("events.out.tfevents.*"),
-            *self.records,
+            *(self.report, self.about, self.metrics, self.summary, self.log, self.config),
         ]
         return [file for file in found if os.path.lexists(file)]
 

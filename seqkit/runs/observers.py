@@ -4,21 +4,18 @@ A new one (a report, a logger) is a class with `__call__(event)`, and one line w
 are put together.
 """
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from seqkit.data.sound import pictures
 from seqkit.foundation.console import Bar, Console
-from seqkit.foundation.wording import duration
 from seqkit.generation.medium import Medium, save_sample
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import (
     Diverged,
     Event,
     Sampled,
-    Started,
     Stopped,
     Validating,
     describe,
@@ -28,9 +25,6 @@ from seqkit.runs.folder import RunFolder
 from seqkit.runs.saver import Saver
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
-
-_VALIDATION_JUDGED = 1.0  # seconds after which the speed of a validation is known
-_ESTIMATE_STEP = 20  # after so many steps the time that a slow machine needs is known
 
 Observer = Callable[[Event], object]
 
@@ -193,55 +187,28 @@ class Log:
 class ProgressBar:
     """stderr: a bar, and a line for whatever is worth one."""
 
-    def __init__(self, console: Console, bar: Bar, *, slow_precision: bool) -> None:
-        """`slow_precision`: this processor has no fast arithmetic for the training."""
+    def __init__(self, console: Console, bar: Bar) -> None:
         self._console = console
         self._bar = bar
-        self._slow = slow_precision
-        self._total = 0
         self._readings: list[str] = []
-        self._validation: tuple[float, int] | None = None  # when its progress was first told
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
         match event:
-            case Started():
-                self._total = event.total_steps
             case Trained():
                 first, self._readings = event.step == 1, readings(event)
-                self._validation = None
                 self._bar.update(
                     event.step, *self._readings, total=event.total_steps, important=first
                 )
-                if event.step == _ESTIMATE_STEP and self._slow and self._total:
-                    self._estimate(event)
             case Validating():
-                self._bar.update(
-                    event.step, *self._readings[:1], self._validating(event), timed=False
-                )
+                share = f"validating {event.symbols * 100 // event.total}%"
+                self._bar.update(event.step, *self._readings[:1], share, timed=False)
             case Stopped() | Diverged():
                 return  # the command ends with these words
             case Sampled():
                 self._console.notice("\n".join("    " + line for line in event.preview.split("\n")))
         if line := describe(event):
             self._console.notice(line)
-
-    def _validating(self, event: Validating) -> str:
-        """How far the validation is, and how long it will take: steps tell nothing of that."""
-        share, now = f"validating {event.symbols * 100 // event.total}%", time.monotonic()
-        begun, first = self._validation or (now, event.symbols)
-        self._validation = (begun, first) if event.symbols < event.total else None
-        if not first < event.symbols < event.total or now - begun < _VALIDATION_JUDGED:
-            return share
-        left = (now - begun) / (event.symbols - first) * (event.total - event.symbols)
-        return f"{share}, {duration(left)} to go"
-
-    def _estimate(self, event: Trained) -> None:
-        left = (self._total - event.step) * event.seconds / event.step
-        self._console.notice(
-            "this processor has no fast bf16 arithmetic, so that training takes two to three "
-            f"times as long as with it: {duration(left)} more"
-        )
 
 
 def _without(event: Trained | Validated, *keys: str) -> dict[str, Any]:

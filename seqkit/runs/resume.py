@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seqkit.config import ARITHMETIC_KEYS, Config, DataConfig, options
+from seqkit.config import ARITHMETIC_KEYS, Config, options
 from seqkit.data import pipes, remote
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
@@ -177,29 +177,9 @@ def require_same(config: Config, saved: Checkpoint, changed: Sequence[str]) -> N
         raise ConfigError(f"{differs}; {finished(config, saved.metrics.get('step'))}")
 
 
-def have_same_parts(
-    config: Mapping[str, Any],
-    data: Mapping[str, Any],
-    other_config: Mapping[str, Any],
-    other_data: Mapping[str, Any],
-) -> bool:
-    """Whether two trainings, by the config and data that their checkpoints have, split data alike.
-
-    Else losses on their validation parts cannot be compared.
-    """
-    same = data.get("sha256") == other_data.get("sha256")
-    return same and _reading(config) == _reading(other_config)
-
-
-def _reading(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys by which data is read, where they have not their defaults."""
-    unset = dataclasses.asdict(DataConfig())
-    given = config.get("data", {}).items()
-    return {
-        key: value
-        for key, value in given
-        if f"data.{key}" not in PLACE_KEYS and value != unset.get(key)
-    }
+def reads_otherwise(changed: Sequence[str]) -> bool:
+    """Whether the data is read and split otherwise: losses of before cannot be compared then."""
+    return any(name.startswith("data.") and name not in PLACE_KEYS for name in changed)
 
 
 def _shapes_network(name: str) -> bool:

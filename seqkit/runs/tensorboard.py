@@ -125,13 +125,8 @@ class _EventFile:
         self._writer = RecordWriter(self._stream)
         self._record = Record
         first = {"step": step + 1, "wall_time": time.time()}
-        try:
-            self._write(Record(file_version="brain.Event:2", **first))
-            self._write(Record(session_log=SessionLog(status=SessionLog.START), **first))
-        except BaseException:
-            with contextlib.suppress(OutputError):
-                self.close()
-            raise
+        self._write(Record(file_version="brain.Event:2", **first))
+        self._write(Record(session_log=SessionLog(status=SessionLog.START), **first))
 
     def add(self, summary: Any, step: int) -> None:
         """Append a summary of a step. Raises OutputError."""

@@ -2,14 +2,13 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
 
 from seqkit.api import training_data
-from seqkit.config import Config, DataConfig, TrainConfig
+from seqkit.config import Config, DataConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
@@ -79,24 +78,3 @@ def test_a_validation_part_of_another_size_than_was_asked_for_is_told(
 def test_a_data_set_with_a_part_of_its_own_is_split_as_it_asks() -> None:
     corpus = dataclasses.replace(sound_of(4, 5, 6), validation_start=9 * 8000)
     assert not training_data.uneven_split(corpus, DataConfig())
-
-
-@pytest.mark.parametrize(
-    ("validated", "train", "told"),
-    [
-        (3_000_000, {}, "a validation scores 3,000,000 symbols, 5 times as many as are learnt"),
-        (3_000_000, {"max_steps": 10, "validate_every": 0}, "symbols, 300 times as many as"),
-        (2_300_000, {}, ""),
-        (1_900_000, {"max_steps": 10}, ""),
-        (3_000_000, {"max_minutes": 1}, ""),
-        (3_000_000, {"max_steps": None, "validate_every": 0}, ""),
-    ],
-)
-def test_a_validation_that_takes_longer_than_the_learning_is_told(
-    validated: int, train: dict[str, Any], told: str
-) -> None:
-    settings = {"batch_size": 20, "sequence_length": 50, "validate_every": 600, **train}
-    config = Config(train=TrainConfig(**settings))
-    part = Part.of(np.zeros(validated, np.uint8))
-    said = training_data.long_validation(part, config)
-    assert (told in said, bool(said)) == (True, bool(told))

@@ -1,15 +1,11 @@
 """Observers hear every event in its order, each by itself."""
 
 import dataclasses
-import time
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from seqkit.data.codecs import MuLaw
-from seqkit.foundation.console import Bar, Console
-from seqkit.foundation.progress_line import ProgressLine
 from seqkit.generation.medium import medium_of
 from seqkit.runs.events import (
     Event,
@@ -17,12 +13,11 @@ from seqkit.runs.events import (
     Sampled,
     Started,
     Stopped,
-    Validating,
     describe,
     readings,
 )
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.observers import Observer, Observers, ProgressBar, Samples
+from seqkit.runs.observers import Observer, Observers, Samples
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
 
@@ -117,20 +112,3 @@ def test_no_sample_is_written_to_a_folder_that_was_lost(tmp_path: Path) -> None:
     assert notice.startswith(f"no sample at step 3: {folder.files.lock} is no longer the file")
     assert not told
     assert not [*folder.files.samples.iterdir()]
-
-
-def test_a_long_validation_tells_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    line = ProgressLine("step", 100)
-    bar = ProgressBar(Console(quiet=True), Bar(line, lambda: None), slow_precision=False)
-    for number in range(2):  # the second one is judged by itself
-        for scored in (10_000, 20_000, 30_000, 50_000):
-            bar(Validating(7, scored, 50_000))
-            shown = line.whole()
-            left = (50_000 - scored) / 1000
-            told = f", 0:{left:02.0f} to go" if 10_000 < scored < 50_000 else ""
-            assert shown == f"step 7/100  validating {scored // 500}%{told}"
-            assert f"validating {scored // 500}%" in line.fitted(40)
-            now += 10.0
-        now += 1000.0 * number

@@ -13,11 +13,7 @@ from matplotlib.image import imread
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
-from seqkit.foundation import disk
-from seqkit.foundation.errors import OutputError
-from seqkit.runs.folder import RunFolder
-from seqkit.runs.tensorboard import _EventFile
-from tests.conftest import SMALL, TINY, FullDisk, Run, fill_disk, start, wait_for_steps
+from tests.conftest import SMALL, TINY, Run, fill_disk, start, wait_for_steps
 
 WORDS = ("log.tensorboard=true", "train.validate_every=10", "optimizer.lr=0.02")
 
@@ -139,21 +135,6 @@ def test_a_full_disk_ends_no_training(
     trained = run(*words, "train.max_steps=20")
     assert trained.code == 0
     assert trained.err.count("nothing more for TensorBoard: cannot write") == 1
-
-
-def test_a_file_whose_first_write_fails_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[FullDisk] = []
-
-    def full(path: Path, mode: str) -> FullDisk:
-        opened.append(FullDisk(path, mode, 0))
-        return opened[-1]
-
-    monkeypatch.setattr(disk, "open_file", full)
-    with pytest.raises(OutputError, match="cannot write"):
-        _EventFile(RunFolder(tmp_path), 0)
-    assert [file.closed for file in opened] == [True]
 
 
 def test_a_run_that_is_replaced_leaves_nothing(run: Run, text_file: Path, tmp_path: Path) -> None:
