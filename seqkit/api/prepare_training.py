@@ -6,7 +6,6 @@ import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
@@ -276,6 +275,4 @@ def _check_sampling(
     prompt = medium.read_prompt(prompt_of(config), notice)
     request = request_of(config, medium.length(config.length, config.seconds))
     check_engine(model, corpus.codec.size, dataclasses.replace(request, streams=1), chosen)
-    if not medium.printed:
-        medium.check_files([Path(f"final{medium.suffix}")], prompt.size + request.length)
     return prompt

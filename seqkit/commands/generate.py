@@ -94,5 +94,5 @@ def _check_files(config: Config, medium: Medium, files: list[Path], symbols: int
     if not files:
         folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
         files = [folder / f"generated{medium.suffix}"]
-    medium.check_files(files, symbols)
+    medium.check_files(files)
     disk.require_space(files[0], config.streams * medium.least_size(files[0], symbols))

@@ -4,13 +4,11 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation import memory
-from seqkit.model.char_rnn import count_parameters
 
 # Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
 # of each unit (gates), and of each symbol (logits, and probabilities in float64).
 _ON_CPU = (44, 20, 20)
 _ON_GPU = (16, 0, 8)
-_ONNX_COPIES = 16  # bytes for each parameter: the graph, its file, and the session
 
 
 def stream_bytes(model: ModelConfig, on_gpu: bool) -> int:
@@ -34,10 +32,3 @@ def require_streams(model: ModelConfig, streams: int, device: torch.device) -> N
         return f"By estimate streams={fitting} fits." if fitting else ""
 
     memory.require(streams * each, free, f"streams={streams}", fewer, device)
-
-
-def require_onnx(model: ModelConfig) -> None:
-    """Refuse to make an ONNX model of a network that leaves no room for it. Raises DeviceError."""
-    needed = _ONNX_COPIES * count_parameters(model)
-    free = memory.free_bytes(memory.HOST)
-    memory.require(needed, free, "ONNX Runtime", lambda: "Try sample.engine=torch.")

@@ -58,8 +58,8 @@ class Medium(Protocol):
         """
         ...
 
-    def check_files(self, files: list[Path], symbols: int) -> None:
-        """Refuse files that cannot take so many symbols each. Raises ConfigError."""
+    def check_files(self, files: list[Path]) -> None:
+        """Refuse files of a kind that is not written. Raises ConfigError."""
         ...
 
     def least_size(self, file: Path, symbols: int) -> int:

@@ -68,10 +68,6 @@ class Text:
         try:
             return self._codec.encode(content)
         except UnknownSymbolError as error:
-            if unknown == "error" and "\udc80" <= error.character <= "\udcff":
-                # Python's stand-in for a byte of the command line (surrogateescape)
-                byte = ord(error.character) - 0xDC00
-                raise ConfigError(f"{name}: not UTF-8: byte 0x{byte:02x} is in it") from error
             if unknown == "error":
                 hint = "; see sample.unknown=skip or sample.unknown=nearest"
                 told = f"{name}: {error}: the model never saw it"
@@ -114,8 +110,6 @@ class Text:
         try:
             if pipes.is_pipe(str(path)):
                 content = b"".join(pipes.blocks(str(path)))
-            elif path.exists() and not path.is_file():
-                raise DataError(f"prompt_file={path}: cannot be read: it is no file")
             else:
                 content = path.read_bytes()
             return content if self._codec.kind == "bytes" else content.decode("utf-8")
@@ -128,7 +122,7 @@ class Text:
                 "whatever data.encoding was: save the prompt as UTF-8"
             ) from error
 
-    def check_files(self, files: list[Path], symbols: int) -> None:
+    def check_files(self, files: list[Path]) -> None:
         """See Medium. Raises ConfigError for a name that is one of sound."""
         for file in files:
             if file.suffix.lower() in writer.WRITTEN:

@@ -211,13 +211,6 @@ def test_the_user_says_otherwise(
         assert last(tmp_path / "b").codec.size == size + more
 
 
-def test_many_new_characters_are_told_in_a_line(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "greek.txt").write_text("".join(map(chr, range(0x391, 0x3B1))) * 20 + "\x1b\n")
-    said = tune(run, trained, tmp_path / "greek.txt", tmp_path / "b", "train.max_steps=1")
-    assert "33 characters are new: '\\x1b' 'Α' 'Β' " in said
-    assert " and 13 more; the vocabulary" in said
-
-
 PLUG_IN = """
 from seqkit.data.codecs import Characters, TextCodec
 

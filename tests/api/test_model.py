@@ -1,8 +1,6 @@
 """A loaded model gives what the commands give, and its state is explicit."""
 
 import itertools
-import math
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,9 @@ import soundfile
 import torch
 
 import seqkit
-from seqkit.api import kept_engine
 from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
 from seqkit.foundation.errors import DeviceError
-from seqkit.generation.engine import Engine
-from seqkit.generation.engines.choose import choose_engine
 from tests.conftest import EARLIER_RUNS, SENTENCE, Run
 
 SMALL = np.zeros((1, 3), np.float32)
@@ -38,10 +33,7 @@ def voice() -> Model[Any]:
     "call",
     [
         lambda model: model.generate("the ", length=5),
-        lambda model: [*model.stream("the ", length=5)],
         lambda model: model.nats("the rain"),
-        lambda model: model.logits("the rain"),
-        lambda model: model.state("the rain"),
         lambda model: model.dynamic_nats("the rain"),
     ],
 )
@@ -104,11 +96,6 @@ def test_a_stream_begins_with_something(voice: Model[Any]) -> None:
     np.testing.assert_array_equal(np.concatenate(pieces), voice.generate(length=60, seed=1))
 
 
-def test_another_argument_is_refused(text: Model[Any]) -> None:
-    with pytest.raises(TypeError, match="tempreature"):
-        text.generate("a", tempreature=1)  # type: ignore[call-overload]
-
-
 def test_nats_are_those_of_the_logits(text: Model[Any]) -> None:
     content = "a small friend.\n" * 100  # longer than what is read in one call
     nats, logits = text.nats(content), text.logits(content)
@@ -158,41 +145,25 @@ def test_generation_goes_on_from_a_state(text: Model[Any]) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda m: m.generate(5), "prompt=5: expected str, got int"),
         (lambda m: m.generate(b"a"), "prompt=b'a': expected str, got bytes"),
         (lambda m: m.generate("a", length="many"), r"length='many': expected int \| None"),
         (lambda m: m.generate("a", length=0), "length=0"),
         (lambda m: m.generate("a", seconds=2), "seconds=2: this model writes text"),
         (lambda m: m.generate("a", temperature=-1), "temperature=-1"),
-        (lambda m: m.generate("a", seed=1.5), "seed=1.5: expected int | None, got float"),
         (lambda m: m.generate("a", sample="torch"), "sample='torch': expected SampleConfig"),
-        (lambda m: m.stream(["a"]), r"prompt=\['a'\]: expected str, got list"),
         (lambda m: m.generate("Ω"), "prompt: character 'Ω'"),
         (lambda m: m.nats(7), "content=7: expected str"),
-        (lambda m: m.nats("Ω"), "content: character 'Ω'"),
         (lambda m: m.nats("a", state=(1, 2, 3)), "expected ModelState, got tuple"),
         (
             lambda m: m.nats("a", state=ModelState(SMALL, SMALL, 0)),
             r"state.h: expected \(L, H\) = \(2, 12\), got \(1, 3\)",
         ),
         (lambda m: m.nats("a", state=m.state()._replace(symbol=99)), "state.symbol=99: this model"),
-        (lambda m: m.nats("a", state=m.state()._replace(symbol="a")), "state.symbol='a': expected"),
-        (lambda m: m.nats("a", state=m.state()._replace(c=None)), "state.c: expected an array"),
-        (
-            lambda m: m.nats("a", state=m.state()._replace(h=m.state().h + np.float32("nan"))),
-            "state.h: a value is not finite",
-        ),
     ],
 )
 def test_wrong_arguments_are_named(text: Model[Any], call: Any, words: str) -> None:
     with pytest.raises(seqkit.ConfigError, match=words):
         call(text)
-
-
-@pytest.mark.parametrize("wave", ["text", [[0.1, 0.2]], [0.1, math.nan], None.__class__])
-def test_what_is_no_wave_is_named(voice: Model[Any], wave: Any) -> None:
-    with pytest.raises(seqkit.ConfigError, match=r"content: expected a wave \(N,\)"):
-        voice.nats(wave)
 
 
 @pytest.mark.parametrize("engine", ["torch", "onnx"])
@@ -229,34 +200,6 @@ def test_a_kept_engine_is_not_used_with_other_weights() -> None:
         each.char_rnn.load_state_dict(changed)
     after = model.generate("a ", length=30, seed=4)
     assert after == other.generate("a ", length=30, seed=4) != before
-
-
-def test_an_engine_that_does_not_fit_goes_before_another_is_made(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model = seqkit.load(EARLIER_RUNS / "characters", device="cpu")
-    last: list[weakref.ref[Engine]] = []
-    gone: list[bool] = []
-
-    def watched(*arguments: Any) -> Any:
-        gone.extend(engine() is None for engine in last)
-        engine = choose_engine(*arguments)
-        last[:] = [weakref.ref(engine)]
-        return engine
-
-    monkeypatch.setattr(kept_engine, "choose_engine", watched)
-    for top_k in (1, 2):
-        model.generate("a ", length=5, top_k=top_k)
-    assert gone == [True]
-
-
-@pytest.mark.parametrize("change", [lambda h: h.astype(">f4"), lambda h: h[:, ::-1][:, ::-1]])
-def test_states_of_any_layout_are_taken(text: Model[Any], change: Any) -> None:
-    state = text.state("a small ")
-    other = state._replace(h=change(state.h))
-    assert text.nats("letter", state=other).tolist() == text.nats("letter", state=state).tolist()
-    with pytest.raises(seqkit.ConfigError, match=r"state\.c: a value is not finite"):
-        text.nats("a", state=state._replace(c=np.full((2, 12), 1e300)))
 
 
 def test_nats_of_a_copy_that_learns(trained: Path) -> None:

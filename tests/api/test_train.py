@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import signal
 import subprocess
 import sys
@@ -220,20 +219,6 @@ def test_a_save_that_fails_meanwhile_ends_the_training(
     assert run.summary["steps"] == 101
 
 
-def test_trainings_of_the_same_second_get_folders_of_their_own(
-    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("seqkit.runs.folder.time.strftime", lambda form: "now")
-    keys = [*SMALL, "train.max_steps=1", f"runs={tmp_path}"]
-    runs = [seqkit.train("shakespeare", *keys, data=text_file) for _ in range(3)]
-    assert [run.path.name for run in runs] == ["now", "now_2", "now_3"]
-
-
-def test_all_events_are_in_one_place() -> None:
-    for name in ("Started", "Trained", "Validated", "CheckpointDue", "SampleDue", "Finished"):
-        assert isinstance(getattr(seqkit.events, name), type)
-
-
 def test_damaged_files_and_impossible_names_are_told(text_file: Path, tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text("{")
     with pytest.raises(seqkit.CheckpointError, match=r"summary\.json: damaged"):
@@ -250,17 +235,3 @@ def test_it_is_no_part_of_several_processes(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match="torchrun -m seqkit"):
         seqkit.train("shakespeare")
-
-
-def test_the_program_may_change_its_folder_meanwhile(
-    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "elsewhere").mkdir()
-    words = (*SMALL, "run_dir=a", "train.max_steps=2")
-    run = seqkit.train(
-        "shakespeare", *words, data=text_file, on_event=lambda _: os.chdir(tmp_path / "elsewhere")
-    )
-    assert run.path == tmp_path / "a"
-    assert (tmp_path / "a" / "checkpoints" / "last.safetensors").exists()
-    assert not [*(tmp_path / "elsewhere").iterdir()]

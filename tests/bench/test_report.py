@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqkit.bench import report
-from seqkit.bench.published import describe, published
+from seqkit.bench.published import published
 from seqkit.bench.rows import Row
 from seqkit.config import Config
 from seqkit.kernels.timing import Timing
@@ -43,12 +43,3 @@ def test_published_times_are_those_of_the_depth(
 ) -> None:
     config.shape, config.model.num_layers = shape, layers
     assert [row["forward_backward_ms"] for row in published(config)] == times
-
-
-def test_a_derived_time_says_so(config: Config) -> None:
-    config.shape = "mycaffe"
-    measured, derived = map(describe, published(config))
-    assert "64 ms forward + backward at H 512, T 75, B 25" in measured
-    assert "derived" not in measured
-    assert "12.8 ms" in derived
-    assert "(derived: 64 ms / 5" in derived

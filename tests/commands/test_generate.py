@@ -1,6 +1,5 @@
 """Generation as a user runs it."""
 
-import os
 import re
 from pathlib import Path
 
@@ -143,11 +142,6 @@ def test_bytes_models_write_bytes(run: Run, tmp_path: Path) -> None:
     assert len(result.out) == 42
 
 
-@pytest.mark.parametrize("argument", ["temperature=nan", "streams=0"])
-def test_impossible_settings_exit_with_2(run: Run, trained: Path, argument: str) -> None:
-    assert run("generate", f"checkpoint={trained}", argument).code == 2
-
-
 def test_missing_and_damaged_checkpoints_exit_with_4(
     run: Run, trained: Path, tmp_path: Path
 ) -> None:
@@ -160,16 +154,6 @@ def test_missing_and_damaged_checkpoints_exit_with_4(
         assert result.code == 4, place
         assert result.out == b""
         assert result.err.count("\n") == 1
-
-
-def test_it_works_from_any_folder(
-    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    arguments = ["length=10", "prompt=it's", "sample.unknown=skip"]
-    done = run("generate", f"checkpoint={trained}", *arguments)
-    assert done.code == 0, done.err
-    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_not_given_is_as_in_the_trainings_own_samples(
@@ -186,15 +170,6 @@ def test_what_is_not_given_is_as_in_the_trainings_own_samples(
 
     assert text("seed=1") == text("seed=2")
     assert text("seed=1", "temperature=1.5") != text("seed=2", "temperature=1.5")
-
-
-def test_what_is_no_regular_file_is_not_replaced(run: Run, trained: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    refused = run(
-        *("generate", f"checkpoint={trained}", "length=5", f"out={tmp_path / 'pipe'}"),
-        "overwrite=true",
-    )
-    assert (refused.code, "no regular file" in refused.err) == (6, True)
 
 
 def test_a_hundred_million_files_are_refused_before_they_are_named(

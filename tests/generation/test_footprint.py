@@ -76,10 +76,3 @@ def test_an_evaluation_of_a_huge_vocabulary_is_refused() -> None:
         scoring.require_memory(wide, 10**5, memory.HOST)
     small = ModelConfig(num_layers=1, hidden_size=8, vocabulary_size=100)
     scoring.require_memory(small, 10**5, torch.device("cpu"))
-
-
-def test_onnx_is_left_out_where_only_pytorch_fits() -> None:
-    footprint.require_onnx(ModelConfig(num_layers=1, hidden_size=8, vocabulary_size=10))
-    huge = ModelConfig(num_layers=1, hidden_size=10**6, vocabulary_size=10)
-    with pytest.raises(DeviceError, match=r"ONNX Runtime needs .* Try sample\.engine=torch"):
-        footprint.require_onnx(huge)

@@ -58,12 +58,6 @@ def test_a_member_too_few_or_too_many_is_refused(values: dict[str, float]) -> No
         filled(struct, values)
 
 
-def test_an_integer_takes_no_fraction() -> None:
-    struct = parameter_of("run", SOURCE.replace("const Arguments", "const Rule"), {})
-    with pytest.raises(TypeError):
-        filled(struct, {"top_p": 1.0, "top_k": 0.5})
-
-
 @pytest.mark.parametrize(
     ("kernel", "files", "count"),
     [

@@ -102,14 +102,6 @@ def test_a_reset_lane_starts_from_zero() -> None:
     torch.testing.assert_close(logits[:, [0, 2]], carried[:, [0, 2]])
 
 
-def test_a_reset_zeroes_what_is_not_finite_too() -> None:
-    broken = State(torch.full((L, B, H), torch.inf), torch.full((L, B, H), torch.nan))
-    mended = broken.begun_anew(torch.tensor([True, False, True]))
-    assert not mended.h[:, [0, 2]].any()
-    assert not mended.c[:, [0, 2]].any()
-    assert broken.h.isinf().all()  # it is as it was
-
-
 def test_initial_weights_follow_from_the_generator_and_the_forget_bias_is_one() -> None:
     first, again = model(), model()
     for name, value in first.state_dict().items():
@@ -167,32 +159,6 @@ def test_a_cell_clip_reaches_the_unrolled_cells() -> None:
     assert (after.c.abs() <= 0.1).all()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"symbols": torch.zeros(0, B, dtype=torch.int64)}, r"symbols: expected \(T, B\)"),
-        ({"symbols": torch.zeros(T, dtype=torch.int64)}, r"\(T, B\).*got \(5,\)"),
-        ({"h": torch.zeros(L, B + 1, H)}, r"state h: expected \(2, 3, 4\) on cpu, got \(2, 4, 4\)"),
-        (
-            {"h": torch.zeros(L, B, H, device="meta")},
-            r"state h: expected .* on cpu, got .* on meta",
-        ),
-        ({"resets": torch.zeros(B, T).bool()}, r"resets: expected \(5, 3\)"),
-        ({"masks": torch.ones(B, H)}, r"masks: expected \(2, 3, 4\)"),
-        ({"resets": torch.zeros(T, B, device="meta").bool()}, r"resets: expected .* on cpu"),
-    ],
-)
-def test_a_wrong_tensor_is_named_with_what_was_expected(
-    change: dict[str, torch.Tensor], message: str
-) -> None:
-    symbols, state = inputs()
-    given = {"symbols": symbols, "h": state.h, "c": state.c, **change}
-    with pytest.raises(ValueError, match=message):
-        model()(
-            given["symbols"], State(given["h"], given["c"]), given.get("masks"), given.get("resets")
-        )
-
-
 def test_targets_below_zero_do_not_count() -> None:
     logits = torch.randn(T, B, V, generator=torch.Generator().manual_seed(6))
     targets = torch.zeros(T, B, dtype=torch.int64)
@@ -226,12 +192,6 @@ def test_a_packed_head_gives_the_same_nats(backend: str) -> None:
     assert (plain.shape[-1], packed.shape[-1]) == (13, 16)
     torch.testing.assert_close(packed[..., :13], plain)
     torch.testing.assert_close(cross_entropy(packed, symbols), cross_entropy(plain, symbols))
-
-
-def test_a_stack_in_one_call_has_no_skip_connections() -> None:
-    net = model(skip_connections=True)
-    with pytest.raises(ValueError, match="top layer's outputs alone"):
-        net.network(kernel="stacked")(*inputs(7))
 
 
 @torch.no_grad()

@@ -12,7 +12,6 @@ from seqkit.generation.engines import cuda_graph, fused
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.footprint import require_onnx
 from seqkit.generation.request import Request
 from seqkit.model.char_rnn import CharRNN
 
@@ -119,9 +118,7 @@ def _build(name: str, precision: str, model: CharRNN, size: int, streams: int) -
         case "cuda_graph":
             return CudaGraphEngine(model, size, streams, precision)
         case "onnx":
-            engine = _import_onnx()
-            require_onnx(model.config)
-            return engine(model, size, precision)
+            return _import_onnx()(model, size, precision)
         case _:
             return TorchEngine(model, size)
 
