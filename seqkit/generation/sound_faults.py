@@ -62,17 +62,12 @@ def report(
         notice: told once of each kind of trouble that a stream runs into.
     """
     second, at = codec.symbol_rate, len(prompt) / codec.symbol_rate
-    held: list[Integers] = []
-    size = 0  # of what is held, in rows
+    rows: Integers | None = None
     reported: dict[int, str | None] = {}
     powers: dict[int, list[float]] = {}
     for block in blocks:
         yield block
-        held.append(block)
-        size += len(block)
-        if size < second:
-            continue
-        rows = np.concatenate(held)
+        rows = block if rows is None else np.concatenate([rows, block])
         while len(rows) >= second:
             for stream, symbols in enumerate(rows[:second].T):
                 found = trouble(symbols, codec)
@@ -82,7 +77,6 @@ def report(
                 power = np.nan if found else np.square(codec.frames(symbols) * codec.gain).mean()
                 powers.setdefault(stream, []).append(float(power))
             rows, at = rows[second:], at + 1
-        held, size = [rows], len(rows)
     for stream, seconds in powers.items():
         level = np.mean(seconds) ** 0.5
         if level < _FAINT:  # not so of NaN

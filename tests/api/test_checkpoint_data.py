@@ -67,15 +67,6 @@ def test_without_a_recorded_size_nothing_is_opened(run: Run, trained: Path, tmp_
     assert "Ü" not in refused.err
 
 
-def test_data_without_a_recorded_digest_is_another(run: Run, trained: Path, tmp_path: Path) -> None:
-    foreign = forge(trained / BEST)
-    del foreign.data["sha256"]
-    foreign.save(tmp_path / "foreign.safetensors")
-    refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
-    assert refused.code == 3
-    assert "another sha256" in refused.err
-
-
 def test_a_data_set_that_nobody_offers_is_not_imported(
     run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,18 +16,11 @@ from tests.conftest import EARLIER_RUNS
         ((5,), "checkpoint=5: expected"),
         (("run", 5), "device=5: expected str"),
         (("run", "cpu", "my_mod"), "plugins='my_mod': expected a list, got str"),
-        (("run", "cpu", 5), "plugins=5: expected a list"),
-        (("run", "cpu", [5]), "plugins=5: expected str"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: tuple[Any, ...], words: str) -> None:
     with pytest.raises(seqkit.ConfigError, match=words):
         seqkit.load(*arguments)
-
-
-def test_a_name_that_no_file_can_have_is_no_checkpoint() -> None:
-    with pytest.raises(seqkit.CheckpointError, match="no such checkpoint"):
-        seqkit.load("a\0b")
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -4,15 +4,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
 
-from seqkit.api.load import load_checkpoint
 from seqkit.data import codecs
-from seqkit.foundation import console
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.layout import find_checkpoint
@@ -53,31 +50,6 @@ def test_the_example_of_the_docs_writes_what_seqkit_writes(
     asked = ("prompt=the ", "temperature=0", "length=100", "sample.engine=torch")
     expected = run("generate", f"checkpoint={trained}", *asked).out.decode()
     assert "the " + shown.decode() == expected + "\n"
-
-
-def test_it_shows_how_far_it_is(
-    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(console, "_LINE_EVERY", 0.0)
-    given = ("export", f"checkpoint={trained}", f"out={tmp_path / 'model.onnx'}")
-    assert "\nexport 64/64" in run(*given).err
-    assert run(*given, "overwrite=true", "quiet=true").err == ""
-
-
-def test_a_file_that_appears_meanwhile_is_not_replaced(
-    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "model.onnx"
-
-    def load(*given: Any) -> Any:  # what comes after the first look at `out`
-        out.write_text("another's")
-        return load_checkpoint(*given)
-
-    monkeypatch.setattr("seqkit.commands.export.load_checkpoint", load)
-    result = run("export", f"checkpoint={trained}", f"out={out}")
-    assert result.code == 6, result.err
-    assert "exists" in result.err
-    assert out.read_text() == "another's"
 
 
 @pytest.mark.parametrize(

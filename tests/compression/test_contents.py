@@ -51,18 +51,6 @@ def test_a_file_of_several_blocks_comes_back(monkeypatch: pytest.MonkeyPatch) ->
     assert max(len(block.symbols) for block in blocks) <= 7
 
 
-def test_known_characters_are_symbols_and_the_rest_is_beside_them() -> None:
-    block = next(contents.cut_bytes(CODECS[1], ["a€𝄞\xff b".encode() + b"\xff"]))
-    assert block.symbols.size == 4
-    assert beside.unpack(block.beside).content == "𝄞\xff".encode() + b"\xff"
-
-
-def test_much_that_is_alike_is_small() -> None:
-    content = b"\0" * 100_000
-    block = next(contents.cut_bytes(CODECS[1], [content]))
-    assert len(block.beside) < 200
-
-
 @given(st.lists(st.tuples(st.integers(0, 2**30), st.integers(1, 9)), min_size=1, max_size=50))
 def test_runs_come_back(runs: list[tuple[int, int]]) -> None:
     gaps, lengths = np.array(runs, np.int64).T

@@ -40,12 +40,3 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     made = sum(len(next(endless)) for _ in range(12))
     assert made == steps + 1
     assert len(next(endless)) == Stepwise.block
-
-
-def test_of_many_streams_few_symbols_are_made_at_once() -> None:
-    def step(symbols: np.ndarray, state: State) -> tuple[Floats, State]:
-        return np.zeros((len(symbols), 1)), state
-
-    first = np.zeros((100_000, 1))
-    blocks = generate_blocks(Stepwise(step), first, NONE, 9, Sampling())
-    assert [len(next(blocks)) for _ in range(2)] == [1, 1]

@@ -50,12 +50,6 @@ def test_every_tensor_has_the_shape_of_the_table(device: str) -> None:
     assert [p.shape[0] for p in net.parameters()] == [4 * H] * 8
 
 
-def test_the_last_y_is_hy_of_the_top_layer(device: str) -> None:
-    net, (x, hx, cx) = stack(device), given(device)
-    y, (hy, _) = net(x, (hx, cx))
-    torch.testing.assert_close(y[-1], hy[-1])
-
-
 def test_one_call_is_the_whole_stack(device: str) -> None:
     net, (x, hx, cx) = stack(device), given(device)
     y, (hy, cy) = net(x, (hx, cx))
@@ -70,21 +64,6 @@ def test_one_call_is_the_whole_stack(device: str) -> None:
         torch.testing.assert_close(h[0], hy[layer])
         torch.testing.assert_close(c[0], cy[layer])
     torch.testing.assert_close(each, y)
-
-
-def test_no_initial_state_is_a_state_of_zeros(device: str) -> None:
-    net, (x, hx, cx) = stack(device), given(device)
-    without, with_zeros = net(x), net(x, (torch.zeros_like(hx), torch.zeros_like(cx)))
-    torch.testing.assert_close(without, with_zeros)
-
-
-def test_two_windows_with_carried_state_are_one_long_window(device: str) -> None:
-    net, (x, hx, cx) = stack(device), given(device)
-    whole, ends = net(x, (hx, cx))
-    first, carried = net(x[:2], (hx, cx))
-    second, after = net(x[2:], carried)
-    torch.testing.assert_close(torch.cat([first, second]), whole)
-    torch.testing.assert_close(after, ends)
 
 
 def test_their_gradients_differ_by_what_the_cut_leaves_out(device: str) -> None:
@@ -121,15 +100,6 @@ def test_backward_gives_the_numeric_gradients_of_everything(device: str) -> None
     # dx, dhx, dcx and dw, given dy, dhy and dcy.
     inputs = (x, hx, cx, *(value.detach().requires_grad_() for value in net.parameters()))
     assert torch.autograd.gradcheck(run, inputs, fast_mode=True, nondet_tol=1e-12)
-
-
-def test_inference_gives_what_training_gives(device: str) -> None:
-    net, (x, hx, cx) = stack(device), given(device)
-    trained = net(x, (hx, cx))
-    with torch.no_grad():
-        inferred = net.eval()(x, (hx, cx))
-    torch.testing.assert_close(inferred, trained)
-    assert not inferred[0].requires_grad
 
 
 def test_the_rows_of_a_matrix_are_the_gates_i_f_g_o(device: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.foundation.errors import ConfigError, DeviceError, SeqkitError
+from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines import cuda_graph, fused
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
@@ -66,13 +66,7 @@ def check_engine(config: ModelConfig, size: int, request: Request, device: torch
         ConfigError, DeviceError: as `choose_engine`.
     """
     names, _ = _candidates(request, device)
-    failures: list[SeqkitError] = []
-    for name in reversed(names):  # the last one takes the most networks, and is the quickest to ask
-        try:
-            return _check(name, config, size, request.streams, device)
-        except (ConfigError, DeviceError) as error:
-            failures.append(error)
-    raise failures[0]
+    _check(names[-1], config, size, request.streams, device)  # it takes the most networks
 
 
 def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]:

@@ -41,12 +41,6 @@ def test_auto_on_a_cpu_is_onnx_in_fp32_without_a_word() -> None:
     assert told == []
 
 
-def test_an_engine_by_name() -> None:
-    assert isinstance(chosen("torch")[0], TorchEngine)
-    assert isinstance(chosen("onnx", "int8")[0], OnnxEngine)
-    assert isinstance(chosen("auto", "int8")[0], OnnxEngine)
-
-
 @pytest.mark.parametrize(
     ("name", "precision"),
     [("torch", "int8"), ("onnx", "fp16"), ("auto", "fp16"), ("fused", "int8")],
@@ -65,13 +59,6 @@ def test_a_gpu_engine_by_name_needs_a_gpu(name: str) -> None:
         chosen(name)
     with pytest.raises(DeviceError, match="needs a GPU"):
         check(name)
-
-
-@pytest.mark.parametrize(
-    ("name", "precision"), [("auto", "auto"), ("torch", "auto"), ("onnx", "int8"), ("auto", "int8")]
-)
-def test_what_can_run_passes_the_check(name: str, precision: str) -> None:
-    check(name, precision)
 
 
 def test_on_a_gpu_that_is_not_there_precisions_and_sizes_are_checked() -> None:

@@ -1,14 +1,12 @@
 """The fused kernel's layout and packing, worked out on any machine."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engines.fused_layout import Layout, lay_out
-from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
+from seqkit.generation.engines.fused_layout import lay_out
+from seqkit.generation.engines.fused_many_layout import lay_out_many
 from seqkit.model import cells
 from tests.generation.engines.networks import network
 
@@ -138,14 +136,3 @@ def test_the_tensor_cores_would_find_every_weight() -> None:
     head = rows[:, 1].flatten()
     torch.testing.assert_close(head[:40], model.head.weight.half().float() @ h)
     assert not head[40:].any()
-
-
-@pytest.mark.parametrize("lay", [lay_out, lay_out_many])
-@pytest.mark.parametrize("skips", [False, True])
-def test_a_kernel_is_compiled_for_skip_connections_where_there_are_any(
-    lay: Callable[..., Layout | ManyLayout], skips: bool
-) -> None:
-    config = ModelConfig(num_layers=3, hidden_size=512, skip_connections=skips)
-    layout = lay(config, 256, 4, *H200)
-    assert layout.constants["SKIPS"] == skips
-    assert layout.shared <= H200[1]
