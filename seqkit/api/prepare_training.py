@@ -247,6 +247,7 @@ def _set_up(
         if saved is not None:
             averaged = bool(saved.config.get("train", {}).get("average"))
             trainer.restore(saved.training or {}, saved.training_tensors, averaged=averaged)
+            judged_anew = judged_anew or trainer.scores_otherwise
         if judged_anew:
             trainer.progress.forget_best()
     return Training(

@@ -169,9 +169,9 @@ class Ranks:
         found = self._objects(dict(values))
         for rank, other in enumerate(found):
             differs = [
-                f"{key}={other.get(key)}, not {was}"
-                for key, was in found[0].items()
-                if other.get(key) != was
+                f"{key}={other.get(key)}, not {found[0].get(key)}"
+                for key in {**found[0], **other}
+                if other.get(key) != found[0].get(key)
             ]
             if differs:
                 raise ConfigError(

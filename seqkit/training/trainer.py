@@ -107,6 +107,12 @@ class Trainer:
         return self._time.spent.seconds
 
     @property
+    def scores_otherwise(self) -> bool:
+        """Whether the validations so far scored another share of the part, as before 0.2.0."""
+        before = self.progress.scored or self._validator.total
+        return self.progress.best_loss is not None and before != self._validator.scored
+
+    @property
     def finished(self) -> bool:
         """Whether all steps are done, the time is up, or patience has run out."""
         patience = self._config.patience

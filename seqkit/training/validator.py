@@ -29,6 +29,16 @@ class Validator:
         self._weights = weights
         self._chosen = ("average" if train.average else "raw", 1.0)  # weights and temperature
 
+    @property
+    def total(self) -> int:
+        """The symbols of the part."""
+        return len(self._validation)
+
+    @property
+    def scored(self) -> int:
+        """How many of them each validation scores."""
+        return self._validation.scored
+
     def model(self) -> CharRNN:
         """What the last validation chose; before any, the average if there is one."""
         weights, temperature = self._chosen

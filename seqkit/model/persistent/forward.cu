@@ -262,7 +262,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       for (int e = 0; e < OCTETS; e++) {
         const int at = kept_place(e, 0, 0);
         *(uint2 *)(step_gates + 4 * at) = new_gates[e];
-        step_cells[at] = rounded(c[e]);
+        step_cells[at] = saturated(c[e]);
       }
     }
 #pragma unroll
