@@ -4,17 +4,12 @@ What decodes a file has to meet the very numbers that its encoder met, to the la
 the same steps with the same number of lanes, precision and threads, and only integers leave them.
 """
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
 from seqkit.compression.rans import TOTAL
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.model.char_rnn import CharRNN
-
-WINDOW = 32
-"""Steps that are made in one go by a model that does not learn meanwhile."""
 
 
 def bounds_of(logits: Tensor) -> Tensor:
@@ -33,21 +28,21 @@ def bounds_of(logits: Tensor) -> Tensor:
 
 
 class Steps:
-    """A model that reads B lanes side by side, `window` steps at a time.
+    """A model that reads B lanes side by side.
 
     Its tensors keep their addresses, as a recording of a CUDA graph needs it.
     """
 
     @torch.inference_mode()
-    def __init__(
-        self, model: CharRNN, size: int, lanes: int, dtype: torch.dtype, window: int
-    ) -> None:
+    def __init__(self, model: CharRNN, size: int, lanes: int, dtype: torch.dtype) -> None:
         """`size` is the codec's V; the matrix products are made in `dtype`."""
-        self.window = window
         self._model = model
         self._step = PreparedStep(model, size, dtype)
         self._layers = self._step.split(model.zero_state(lanes))
-        self._symbols = torch.zeros(lanes, dtype=torch.int64, device=model.head.weight.device)
+        device = model.head.weight.device
+        self._symbols = torch.zeros(lanes, dtype=torch.int64, device=device)
+        self.bounds = torch.zeros((lanes, size + 1), dtype=torch.int64, device=device)
+        """Of what follows the last step: see `bounds_of`."""
 
     @torch.inference_mode()
     def begin(self, start: int) -> None:
@@ -56,18 +51,20 @@ class Steps:
         for values in (value for layer in self._layers for value in layer):
             values.zero_()
 
-    def renew(self) -> None:
-        """Take the model's weights as they are now."""
-        self._step.renew(self._model)
+    @torch.inference_mode()
+    def feed(self, symbols: Tensor) -> None:
+        """Have the next step feed these (B,)."""
+        self._symbols.copy_(symbols)
 
     @torch.inference_mode()
-    def advance(self, choose: Callable[[int, Tensor], Tensor]) -> None:
-        """Make `window` steps; `choose(t, bounds)` says which symbols (B,) followed at each."""
-        symbols, layers = self._symbols, self._layers
-        for index in range(self.window):
-            logits, layers = self._step(symbols, layers)
-            symbols = choose(index, bounds_of(logits))
-        self._symbols.copy_(symbols)
+    def advance(self) -> None:
+        """Make a step."""
+        logits, layers = self._step(self._symbols, self._layers)
+        self.bounds.copy_(bounds_of(logits))
         for own, new in zip(self._layers, layers, strict=True):
             for target, value in zip(own, new, strict=True):
                 target.copy_(value)
+
+    def renew(self) -> None:
+        """Take the model's weights as they are now."""
+        self._step.renew(self._model)

@@ -159,14 +159,14 @@ def test_steps_run_what_was_learnt(dtype: torch.dtype, cell: str, hidden: int) -
     )
     model = CharRNN(config, torch.Generator().manual_seed(1))
     learning = Learning(model, DynamicConfig(rate=0.01), 2, dtype)
-    steps = Steps(learning.model, 6, 2, dtype, 3)
+    steps = Steps(learning.model, 6, 2, dtype)
     windows = torch.randint(0, 6, (4, 3, 2), generator=torch.Generator().manual_seed(2))
     learning.begin(0)
     for window in windows[1:]:
         learning.read(window)
     steps.renew()
-    learnt = Steps(learning.model.copied(), 6, 2, dtype, 3)
-    trained = Steps(model, 6, 2, dtype, 3)
+    learnt = Steps(learning.model.copied(), 6, 2, dtype)
+    trained = Steps(model, 6, 2, dtype)
     assert torch.equal(bounds(steps, windows[0]), bounds(learnt, windows[0]))
     assert not torch.equal(bounds(steps, windows[0]), bounds(trained, windows[0]))
     learning.forget()
@@ -177,13 +177,11 @@ def test_steps_run_what_was_learnt(dtype: torch.dtype, cell: str, hidden: int) -
 def bounds(steps: Steps, symbols: torch.Tensor) -> torch.Tensor:
     """The bounds (T, B, V + 1) of a block's first window."""
     found = []
-
-    def choose(index: int, given: torch.Tensor) -> torch.Tensor:
-        found.append(given)
-        return symbols[index]
-
     steps.begin(0)
-    steps.advance(choose)
+    for row in symbols:
+        steps.advance()
+        found.append(steps.bounds.clone())
+        steps.feed(row)
     return torch.stack(found)
 
 

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,20 +48,3 @@ def test_a_stream_that_ends_too_early_decodes_to_something() -> None:
     bounds = np.tile(np.array([0, TOTAL // 256, TOTAL]), (2, 1))
     decoder = Decoder(states, words[: len(words) // 2])
     assert all(decoder.take(bounds).shape == (2,) for _ in range(100))
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize(("ways", "rows"), [(1, 1), (3, 500), (16, 3000), (32, 70)])
-def test_a_gpu_makes_the_same_words(ways: int, rows: int) -> None:
-    from seqkit.compression.cuda import KernelEncoder
-
-    generator = np.random.default_rng(rows)
-    widths = (TOTAL * generator.random((rows, ways)) ** 6).astype(np.int64) + 1
-    widths[generator.random(widths.shape) < 0.1] = TOTAL
-    lowers = (generator.random(widths.shape) * (TOTAL - widths)).astype(np.int64)
-    device = torch.device("cuda", 0)
-    on_gpu = [torch.from_numpy(spans).to(device) for spans in (lowers, widths)]
-    states, words = KernelEncoder(ways, device)(*on_gpu)
-    expected_states, expected_words = encode(lowers, widths)
-    assert (states == expected_states).all()
-    assert (words == expected_words).all()
