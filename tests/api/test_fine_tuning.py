@@ -123,15 +123,11 @@ def test_what_is_told_of_the_network_is_the_checkpoints(
     assert json.loads(shown.out)["runs"][0]["parameters"] == sum(
         values.numel() for values in last(into).weights.values()
     )
-    # The very line that began it goes on with it, and so do its folder and a line without init_from
+    # The very line that began it goes on with it, and so does its folder.
     tune(run, trained, other, into, "train.max_steps=3", "resume=auto", *wider)
-    for steps in (4, 5):
-        words = (f"data.path={other}", f"run_dir={into}", "resume=auto", "optimizer.lr=0.01")
-        done = run(*TINY, *words, f"train.max_steps={steps}")
-        assert done.code == 0, done.err
-        assert own_config(into)["init_from"] == str(trained)
-    done = run(f"run_dir={into}", "resume=auto", "train.max_steps=6")
+    done = run(f"run_dir={into}", "resume=auto", "train.max_steps=4")
     assert done.code == 0, done.err
+    assert own_config(into)["init_from"] == str(trained)
     assert own_config(into)["model"]["hidden_size"] == 24
 
 

@@ -35,11 +35,6 @@ def test_int8_stays_near(cell: str) -> None:
     assert state < 0.03
 
 
-def test_10000_steps() -> None:
-    model = network(2, 24, 17)
-    assert differences(OnnxEngine(model, 17, "fp32"), model, 17, 1, 10_000)[0] < 1e-4
-
-
 def test_a_clip_of_the_cell_values_is_kept() -> None:
     model = network(1, 12, 9)
     model.config.backend, model.config.cell_clip = "unrolled", 0.05
