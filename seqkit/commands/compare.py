@@ -132,36 +132,24 @@ def _outcome(record: Record) -> str:
 
 def _difference(firsts: Sequence[Record]) -> str:
     """Why the losses of groups, of each of which there is a run, cannot be compared."""
-    parts = {record.measured_in for record in firsts}
-    differs = ["data"] if len({part[0] for part in parts}) > 1 else []
+    differs = ["data"] if len({record.measured_on[0] for record in firsts}) > 1 else []
     told = {key for record in firsts for key in _telling(record, firsts)}
     differs += [key for key in DATA_KEYS if key in told]
     if len({record.settings is None for record in firsts}) > 1:
         differs.append("settings that are not known")
-    advice = ""
-    if len(parts) < len(firsts):
-        differs.append("the share of the validation part that was scored")
-        advice = "; evaluate checkpoint=RUN scores all of it"
-    differs = differs or ["what they were measured on"]
+    differs = differs or ["the share of the validation part that was scored"]
     named = " and ".join(filter(None, [", ".join(differs[:-1]), differs[-1]]))
-    return f"these runs differ in {named}: losses compare within a group only{advice}"
+    return f"these runs differ in {named}: losses compare within a group only"
 
 
 def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
     """What people read of every group."""
     lines: list[str] = []
     firsts = [group[0] for group in groups]
-    shares = _percents([first.metrics.share for first in firsts])
-    for group, share in zip(groups, shares, strict=True):
-        first = group[0]
-        part = first.metrics.share < 1
+    for group in groups:
         if len(groups) > 1:
-            lines += [*([""] if lines else []), visible_line(_heading(first, firsts))]
-            if part or [other.measured_in for other in firsts].count(first.measured_in) > 1:
-                lines[-1] += f", losses on {share} of the validation part"
+            lines += [*([""] if lines else []), visible_line(_heading(group[0], firsts))]
         lines += _table(group, stdout.columns())
-        if part and len(groups) == 1:
-            lines.append(f"these losses are on {share} of the validation part")
     return lines
 
 
@@ -172,15 +160,6 @@ def _heading(first: Record, firsts: Sequence[Record]) -> str:
     known = f"{name}, sha256 {sha256[:8]}…" if sha256 else "not known"
     keys = (f", {key}={_value(own.get(key))}" for key in _telling(first, firsts))
     return f"data: {known}{''.join(keys) if own else ', settings unknown'}"
-
-
-def _percents(shares: Sequence[float]) -> list[str]:
-    """Shares in words, with as many digits as tell those that differ apart."""
-    for digits in range(2, 7):
-        found = [f"{float(f'{100 * share:.{digits}g}'):g} %" for share in shares]
-        if len(set(found)) == len(set(shares)):
-            break
-    return found
 
 
 def _telling(record: Record, others: Sequence[Record]) -> list[str]:

@@ -13,21 +13,15 @@ _HEADINGS = ("run", "best loss", "time", "outcome", "keys")
 
 def show_table(jobs: Sequence[Job], console: Console) -> None:
     """A line for each job; of one that failed, what is in its folder may be another run's."""
-    rows, shares = [_HEADINGS], set()
+    rows = [_HEADINGS]
     for job in jobs:
         left = None if job.outcome.startswith("failed") else record.read(job.files.path)
         loss = time = "-"
         if left and left.best:
             loss = f"{left.best[1]:.4f}"
-            shares.add(left.metrics.share)
         if left and left.seconds is not None:
             time = duration(left.seconds)
         rows.append((job.name, loss, time, job.outcome, job.own or "-"))
     console.notice("\n=== multirun: the whole sweep ===")
     for line in tables.aligned(rows):
         console.notice(line)
-    if len(shares) > 1:
-        console.notice(
-            "these losses are on different shares of the validation part, and cannot be compared: "
-            "evaluate scores all of it"
-        )

@@ -15,7 +15,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from seqkit import config as schema
 from seqkit.compose.loading import Loader, loader
@@ -244,20 +244,13 @@ def _renamed(key: str) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """The nearest name for a key that is not known; else what Hydra says, in one line."""
-    text = "\n".join(str(one) for one in (error, error.__cause__) if one is not None)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    key = next((line.split(": ")[1] for line in lines if line.startswith("full_key: ")), "")
+    """The nearest name for a key that is not known; else the first line that Hydra says."""
+    if isinstance(error.__cause__, OmegaConfBaseException):
+        error = error.__cause__
+    key = str(getattr(error, "full_key", None) or "")
     if key in RENAMED:
         return _renamed(key)
-    if key and any(" not in " in line for line in lines):
+    if key and isinstance(error, ConfigAttributeError | ConfigKeyError):
         return f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
-    said = [
-        line
-        for line in lines
-        if not line.startswith(("full_key: ", "object_type", "reference_type"))
-    ]
-    said = list(dict.fromkeys(line.removeprefix("Error merging override ") for line in said))
-    if key and key.partition("[")[0] not in " ".join(said):
-        said.append(f"key {key}")
-    return ": ".join(said) or type(error).__name__
+    said = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return f"{said}: key {key}" if key and key not in said else said

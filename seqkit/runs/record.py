@@ -95,13 +95,8 @@ class Record:
     @property
     def measured_on(self) -> tuple[str, ...]:
         """What a loss is measured on: only those of the same can be compared."""
-        return (repr(self.metrics.share), *self.measured_in)
-
-    @property
-    def measured_in(self) -> tuple[str, ...]:
-        """The validation part of which a loss is measured on a share, or on all."""
         known, keys = self.text("data", "sha256") or f"unknown, of {self.path}", self.keys
-        return (known, *(repr(keys.get(key)) for key in DATA_KEYS))
+        return (known, *(repr(keys.get(key)) for key in DATA_KEYS), repr(self.metrics.share))
 
     def number(self, *names: str) -> float | None:
         """A number among the facts; None if there is none that a run could have written."""

@@ -107,30 +107,6 @@ def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
         assert one["settings"].keys() == set(result["differing"])
 
 
-def test_other_shares_of_the_validation_part_are_said_to_be_other(run: Run, runs: Path) -> None:
-    shutil.rmtree(runs / "$other")
-    for name, scored in (("half", 500), ("tenth", 1000 / 9.97), ("tenth_2", 1000 / 9.98)):
-        file = Path(shutil.copytree(runs / "worse", runs / name)) / "metrics.jsonl"
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        lines = [{**line, "scored": scored, "total": 1000} for line in lines]
-        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    shown = run("compare", f"runs={runs}/*")
-    assert shown.code == 0, shown.err
-    assert (
-        "these runs differ in the share of the validation part that was scored: losses compare "
-        "within a group only; evaluate checkpoint=RUN scores all of it\n"
-    ) in shown.err
-    headings = [line for line in shown.out.decode().splitlines() if line.startswith("data: ")]
-    shares = [line.partition(", losses on ")[2].partition(" of the val")[0] for line in headings]
-    assert shares == ["100 %", "50 %", "10.03 %", "10.02 %"]
-    config = runs / "half" / "config.yaml"
-    config.write_text(config.read_text().replace("- 0.9\n  - 0.1\n", "- 0.8\n  - 0.2\n"))
-    shown = run("compare", f"runs={runs}/*")
-    assert "differ in data.split and the share of the validation part" in shown.err
-    shown = run("compare", f"runs={runs}/half")
-    assert "these losses are on 50 % of the validation part" in shown.out.decode()
-
-
 @pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("ending", ["svg", "png", pytest.param("pdf", marks=pytest.mark.thorough)])
 def test_the_curves_are_drawn_by_the_ending(
