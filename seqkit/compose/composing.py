@@ -244,13 +244,17 @@ def _renamed(key: str) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """The nearest name for a key that is not known; else the first line that Hydra says."""
-    if isinstance(error.__cause__, OmegaConfBaseException):
-        error = error.__cause__
-    key = str(getattr(error, "full_key", None) or "")
+    """The nearest name for a key that is not known; else the first line of each error."""
+    chain = [error]
+    if isinstance(error, HydraException) and (below := error.__cause__ or error.__context__):
+        chain.append(below)
+    key = next((str(found) for one in chain if (found := getattr(one, "full_key", None))), "")
     if key in RENAMED:
         return _renamed(key)
-    if key and isinstance(error, ConfigAttributeError | ConfigKeyError):
+    if key and any(isinstance(one, ConfigAttributeError | ConfigKeyError) for one in chain):
         return f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
-    said = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    return f"{said}: key {key}" if key and key not in said else said
+    lines = [str(one).strip().partition("\n")[0] for one in chain]
+    said = ": ".join(line.removeprefix("Error merging override ") for line in lines if line)
+    if key and key.partition("[")[0] not in said:
+        said += f": key {key}"
+    return said or type(error).__name__
