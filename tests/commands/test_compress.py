@@ -115,28 +115,6 @@ def test_damage_leaves_nothing_behind(run: Run, trained: Path, packed: Path) -> 
         assert set(packed.parent.iterdir()) == before
 
 
-def test_files_in_each_others_place_are_named(
-    run: Run, trained: Path, sound_run: Path, packed: Path
-) -> None:
-    best = trained / "checkpoints" / "best.safetensors"
-    out = f"out={packed.with_name('again')}"
-    cases = [
-        (trained, best, 3, "a checkpoint, no compressed file"),
-        (packed, packed, 4, "a compressed file, no checkpoint"),
-        (trained, packed.with_name("text"), 3, "no file that seqkit compressed"),
-        (sound_run, packed, 2, "NAME.wav"),
-        (trained, packed.with_name("nothing"), 3, "nothing"),
-    ]
-    for checkpoint, path, code, words in cases:
-        done = run("decompress", f"checkpoint={checkpoint}", f"data.path={path}", out)
-        assert (done.code, words in done.err) == (code, True), done.err
-    done = run("decompress", f"checkpoint={sound_run}", f"data.path={packed}", f"{out}.wav")
-    assert (done.code, "another checkpoint" in done.err) == (4, True), done.err
-    done = run("compress", f"checkpoint={sound_run}", f"data.path={packed}", out, "device=cpu")
-    assert done.code == 3, done.err
-    assert not packed.with_name("again").exists()
-
-
 def test_what_exists_is_kept_unless_asked(run: Run, trained: Path, packed: Path) -> None:
     words = [f"checkpoint={trained}", "device=cpu"]
     before = packed.read_bytes()

@@ -55,11 +55,6 @@ def test_what_is_neither_there_nor_key_and_value_is_told_what_to_look_at(run: Ru
     assert "'runs/none' is not key=value: --help after the command lists its keys\n" in refused.err
 
 
-def test_a_command_that_takes_no_path_names_no_key(run: Run, text_file: Path) -> None:
-    refused = run("bench", text_file)
-    assert (refused.code, "is not key=value: " in refused.err) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
@@ -78,12 +73,3 @@ def test_a_run_under_the_key_of_other_commands_gets_the_right_one(
     assert (refused.code, refused.out) == (2, b"")
     assert f": did you mean {meant}?\n" in refused.err
     assert refused.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "words", ["inspect checkpoint=a run_dir=a", "doctor data.path=a checkpoint=a"]
-)
-def test_such_a_key_beside_the_right_one_is_passed_over(words: str, run: Run) -> None:
-    notice, error = run(*words.split()).err.splitlines()
-    assert " does not read " in notice
-    assert "no such" in error

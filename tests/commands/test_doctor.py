@@ -127,19 +127,6 @@ def test_a_readme_makes_no_text_of_recordings(run: Run, tmp_path: Path) -> None:
     assert composed(found).kind == "audio"
 
 
-@pytest.mark.thorough
-def test_little_sound_is_for_my_sound_and_more_is_not(run: Run, tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "a.wav", NOISE, 8000)
-    found = examined(run, f"data.path={tmp_path / 'a.wav'}")["recommendation"]
-    assert found["recipe"] == "my_sound"
-    words = ["recipe=my_sound", f"data.path={tmp_path / 'a.wav'}", "train.max_minutes=0.05"]
-    assert shlex.split(found["command"])[3:] == words
-    assert found["seconds"] == 3
-    soundfile.write(tmp_path / "a.wav", np.resize(NOISE, 1201 * 8000), 8000)
-    more = examined(run, f"data.path={tmp_path / 'a.wav'}", "data.sample_rate=1000")
-    assert more["recommendation"]["recipe"] == "wav_generation"
-
-
 def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text(PROSE[::-1] + PROSE)
@@ -153,18 +140,6 @@ def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: P
     assert (found["part"], found["symbols"], found["sample"]) == ("validation", 4000, 4000)
     shown = run("doctor", f"data.path={text}", "train.max_minutes=0.05").out.decode()
     assert "without a network, in the validation part\n" in shown
-
-
-def test_what_is_left_out_is_counted(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(PROSE)
-    (tmp_path / "b.txt").write_bytes(b"caf\xe9 ")
-    (tmp_path / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n\0" * 100)
-    words = [f"data.path={tmp_path}", "data.on_bad_file=skip"]
-    files = examined(run, *words)["files"]
-    assert files["left_out"] == 2
-    shown = run("doctor", *words, "train.max_minutes=0.05").out.decode()
-    assert re.search("^left out +2 files$", shown, re.MULTILINE)
-    assert "! 1 file or folder cannot be read, see the notice: a training would end" in shown
 
 
 @pytest.mark.parametrize(
@@ -185,18 +160,6 @@ def test_data_that_cannot_be_trained_on_are_refused(
     trained = run(*TINY, f"data.path={tmp_path / 'text.txt'}", "train.sequence_length=64",
                   f"run_dir={tmp_path / 'run'}", "train.max_steps=1")  # fmt: skip
     assert trained.code == 3
-
-
-def test_an_empty_folder_silence_and_a_recipe_that_wants_more(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    assert run("doctor", f"data.path={tmp_path / 'empty'}").code == 3
-    soundfile.write(tmp_path / "silence.wav", np.zeros(80_000), 8000)
-    silent = run("doctor", f"data.path={tmp_path / 'silence.wav'}")
-    assert (silent.code, "no sound to learn from (silent)" in silent.err) == (3, True)
-    soundfile.write(tmp_path / "short.wav", NOISE[:200], 8000)
-    short = run("doctor", "recipe=wav_generation", f"data.path={tmp_path / 'short.wav'}")
-    assert short.code == 3
-    assert "give at least 0.036 s" in short.err
 
 
 def test_there_is_nothing_to_train_on_where_all_symbols_are_the_same(

@@ -59,12 +59,6 @@ def test_a_byte_order_mark_is_advised_against_and_left_out(
     assert "\ufeff" not in corpus.codec.vocabulary
 
 
-def test_a_byte_order_mark_within_a_text_stays_odd(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(f"\ufeff{PROSE}word\ufeffjoiner")
-    found, _, _ = examined(run, f"data.path={tmp_path / 'a.txt'}")
-    assert any("1 odd character, 1 in all, such as U+FEFF" in fault for fault in found["faults"])
-
-
 @pytest.mark.parametrize(
     ("sound", "key", "value"),
     [
@@ -99,31 +93,3 @@ def test_all_files_that_cannot_be_read_are_named_at_once(
     assert all(f"{tmp_path}/{name}." in done.err for name in ("b", "c"))
     trained = run("recipe=toy_sentence", f"data.path={tmp_path}", f"data.kind={found['kind']}")
     assert trained.code == 3
-
-
-def test_silent_files_are_named(run: Run, tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "a.wav", NOISE, 8000)
-    soundfile.write(tmp_path / "quiet.wav", np.zeros(8000), 8000)
-    found, _, _ = examined(run, f"data.path={tmp_path}")
-    told = f"1 of 2 files left out, since nothing is heard in them: {tmp_path / 'quiet.wav'}"
-    assert told in found["faults"]
-    assert found["sound"]["silent"] == [str(tmp_path / "quiet.wav")]
-    shown = run("doctor", f"data.path={tmp_path}", "train.max_minutes=0.05").out.decode()
-    assert "-0.0000" not in shown
-
-
-def test_bytes_have_no_lines(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.bin").write_bytes(np.random.default_rng(0).bytes(30_000) * 2)
-    done = run("doctor", f"data.path={tmp_path / 'a.bin'}", "train.max_minutes=0.05")
-    assert done.code == 0, done.err
-    shown = done.out.decode()
-    assert "copies in the content" in shown
-    assert "\nlines" not in shown
-    assert "the text" not in shown
-
-
-def test_a_run_in_place_of_data(run: Run, trained: Path) -> None:
-    for words in (["doctor"], ["recipe=shakespeare"], ["evaluate", f"checkpoint={trained}"]):
-        refused = run(*words, f"data.path={trained}")
-        assert refused.code == 3
-        assert f"{trained}: what a training left, no data: doctor run_dir={trained}" in refused.err

@@ -4,7 +4,6 @@ import hashlib
 import json
 import lzma
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -120,16 +119,6 @@ def test_bytes_are_those_of_the_text_as_it_was_scored(run: Run, tmp_path: Path) 
     assert score["xz_bits"] == 8 * len(lzma.compress(read.encode())) / len(read)
 
 
-def test_a_word_has_no_interval(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("the rain")
-    words = ("evaluate", f"checkpoint={trained}", f"data.path={tmp_path / 'a.txt'}")
-    score = json.loads(run(*words, "json=true").out)
-    assert (score["loss_interval"], score["bits_interval"], score["interval_from"]) == (None,) * 3
-    shown = run(*words).out.decode()
-    assert "interval" not in shown
-    assert "None" not in shown
-
-
 @pytest.mark.parametrize(
     ("word", "said"),
     [
@@ -152,13 +141,6 @@ def test_the_result_can_go_to_a_file(run: Run, trained: Path, tmp_path: Path) ->
     assert run(*arguments).out == b""
     assert json.loads(out.read_text())["symbols"] > 0
     assert run(*arguments).code == 6
-
-
-def test_a_text_for_people(run: Run, trained: Path) -> None:
-    shown = run("evaluate", f"checkpoint={trained}", "protocol=dynamic").out.decode()
-    assert re.search(r"^bits_per_symbol +\d\.\d{4}$", shown, re.M)
-    assert re.search(r"^bits_interval +\d\.\d{4} to \d\.\d{4} \(95 %\)$", shown, re.M)
-    assert re.search(r"^dynamic +rate [\d.]+, decay [\d.]+, window \d+$", shown, re.M)
 
 
 @pytest.mark.thorough

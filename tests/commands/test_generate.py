@@ -46,15 +46,6 @@ def test_a_prompt_is_literal_and_comes_first(run: Run, trained: Path, tmp_path: 
         assert len(result.out) == 14
 
 
-def test_an_empty_prompt_file_is_told(run: Run, trained: Path, tmp_path: Path) -> None:
-    prompt = tmp_path / "prompt.txt"
-    prompt.touch()
-    words = ("generate", f"checkpoint={trained}", "length=5", "seed=1")
-    made = run(*words, f"prompt_file={prompt}")
-    assert (made.code, made.out) == (0, run(*words).out)
-    assert made.err == f"prompt_file={prompt} is empty: nothing is continued\n"
-
-
 def test_unknown_characters_of_a_prompt(run: Run, trained: Path) -> None:
     refused = run("generate", f"checkpoint={trained}", "prompt=thé rain")
     assert refused.code == 2
@@ -170,12 +161,3 @@ def test_what_is_not_given_is_as_in_the_trainings_own_samples(
 
     assert text("seed=1") == text("seed=2")
     assert text("seed=1", "temperature=1.5") != text("seed=2", "temperature=1.5")
-
-
-def test_a_hundred_million_files_are_refused_before_they_are_named(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
-    words = [f"checkpoint={trained}", "device=cpu", f"out={tmp_path / 'a.txt'}"]
-    refused = run("generate", *words, "streams=100000000")
-    assert (refused.code, refused.err.count("\n")) == (5, 1)
-    assert not list(tmp_path.glob("a*"))

@@ -67,22 +67,6 @@ def test_rows_learn_what_as_many_files_learn(
         assert all(found[key].equal(values) for key, values in expected.items())
 
 
-def test_a_row_with_a_character_of_no_symbol_is_named(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
-    path = store(tmp_path / "set", ["the rain", "in spain", "the £ plain"])
-    score = ["evaluate", f"checkpoint={trained}", "device=cpu", "json=true", "data.kind=hf"]
-    score += [f"data.path={path}", f"data.column={COLUMN}"]
-    refused = run(*score)
-    assert refused.code == 3
-    assert "set, row 3: character '£'" in refused.err
-    assert "at offset 4" in refused.err
-    skipped = run(*score, "data.unknown=skip")
-    assert skipped.code == 0, skipped.err
-    assert json.loads(skipped.out)["skipped"] == 1
-    assert json.loads(skipped.out)["symbols"] == len("the rain" + "in spain" + "the  plain")
-
-
 def test_doctor_gives_a_command_line_with_the_name(run: Run, words: tuple[str, ...]) -> None:
     done = run("doctor", *words, "device=cpu")
     assert done.code == 0, done.err

@@ -78,38 +78,6 @@ def test_what_a_library_makes_of_a_signal_is_the_signal(
         raise RuntimeError("a fault of one's own")
 
 
-@pytest.mark.parametrize("during", ["making", "using"])
-def test_what_a_generator_hands_on_when_it_is_stopped_comes_before_the_end(during: str) -> None:
-    def items() -> Iterator[int]:
-        try:
-            for number in range(10):
-                yield number
-                if number == 3 and during == "making":
-                    signal.raise_signal(signal.SIGTERM)
-        except KeyboardInterrupt:
-            yield 98
-            yield 99
-            raise
-
-    seen: list[int] = []
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.held():
-        for item in interrupts.each(items()):
-            seen.append(item)
-            if item == 3 and during == "using":
-                signal.raise_signal(signal.SIGTERM)
-    assert seen == [0, 1, 2, 3, *([98, 99] if during == "making" else [])]
-
-
-def test_an_iterator_ends_as_well() -> None:
-    seen: list[int] = []
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.held():
-        for item in interrupts.each(iter(range(10))):
-            seen.append(item)
-            if item == 3:
-                signal.raise_signal(signal.SIGTERM)
-    assert seen == [0, 1, 2, 3]
-
-
 @pytest.mark.parametrize("number", ASKING)
 def test_a_training_notes_the_first_and_gives_in_to_one_a_second_later(
     number: signal.Signals,

@@ -9,8 +9,7 @@ import soundfile
 
 from seqkit.api import spectral_comparison
 from tests.commands.conftest import RATE, TINY
-from tests.conftest import SENTENCE, Run, weights
-from tests.conftest import TINY as TEXT
+from tests.conftest import Run, weights
 
 
 @pytest.mark.thorough
@@ -85,15 +84,6 @@ def test_copies_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_th
     assert json.loads(result.out)["loss"] == pytest.approx(best, abs=2e-3)
 
 
-def test_only_sound_is_copied_and_trimmed(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(SENTENCE * 20)
-    words = (f"data.path={tmp_path / 'a.txt'}", f"run_dir={tmp_path / 'run'}")
-    for key in ("data.copies=2", "data.trim_silence=40"):
-        result = run(*TEXT, *words, key)
-        assert (result.code, f"{key} is for sound, and this is text" in result.err) == (2, True)
-    assert not (tmp_path / "run" / "config.yaml").exists()
-
-
 def test_a_model_that_is_worse_than_flac_is_told_so_and_why(run: Run, tmp_path: Path) -> None:
     tone = 0.5 * np.sin(2 * np.pi * 220 * np.arange(RATE) / RATE)
     soundfile.write(tmp_path / "tone.wav", tone, RATE)
@@ -114,23 +104,6 @@ def test_silence_is_left_out_of_what_is_learnt_from(learnt: Path, run: Run, tmp_
     assert "0:07 of sound to learn from: 4.0 s of silence left out" in result.err
 
 
-def test_it_is_told_once_how_much_of_whole_files_is_kept_for_validation(
-    learnt: Path, run: Run, tmp_path: Path
-) -> None:
-    samples, _ = soundfile.read(learnt / "étude.wav")
-    (tmp_path / "takes").mkdir()
-    for name in "ab":
-        soundfile.write(tmp_path / "takes" / f"{name}.wav", samples[: 4 * 16000], 16000)
-    words = (*TINY, f"data.path={tmp_path / 'takes'}", "model.hidden_size=16")
-    told = "0:04 of 0:08 of sound are kept for validation (50.0 %, data.split asks for 10 %)"
-    result = run(*words, "train.max_steps=2", f"run_dir={tmp_path / 'run'}")
-    assert (result.code, told in result.err) == (0, True), result.err
-    result = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=3")
-    assert (result.code, told in result.err) == (0, False), result.err
-    result = run(*words, "train.max_steps=2", f"run_dir={tmp_path / 'all'}", "data.split=1,0,0")
-    assert (result.code, "kept for validation" in result.err) == (0, False), result.err
-
-
 @pytest.mark.thorough
 def test_my_sound_learns_from_a_recording_and_ends_with_a_sample(
     learnt: Path, run: Run, tmp_path: Path
@@ -142,18 +115,3 @@ def test_my_sound_learns_from_a_recording_and_ends_with_a_sample(
     assert " copies beside it, up to 3 semitones higher or lower (data.copies)" in result.err
     assert result.out.decode() == f"{tmp_path / 'run' / 'samples' / 'final.wav'}\n"
     assert soundfile.info(result.out.decode().strip()).frames == 1600
-
-
-@pytest.mark.thorough
-def test_the_closing_sample_of_a_short_training_ends_early(
-    learnt: Path, run: Run, tmp_path: Path
-) -> None:
-    words = ("recipe=my_sound", f"data.path={learnt / 'étude.wav'}", f"run_dir={tmp_path / 'run'}")
-    small = ("model.hidden_size=16", "train.max_minutes=0.01", "seconds=50000", "device=cpu")
-    result = run(*words, *small)
-    assert result.code == 0, result.err
-    assert "interrupted" not in result.err
-    made = soundfile.info(result.out.decode().strip()).frames
-    assert 0 < made < 50_000 * 8000
-    told = f"ends after {round(made / 8000, 2):g} s of 50000 s: train.max_minutes=0.01 leaves"
-    assert told in result.err

@@ -257,15 +257,6 @@ def test_all_is_checked_before_the_first_job(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("keys", [["launcher=local", "jobs=2"], ["search=optuna"]])
-def test_a_file_in_the_place_of_the_sweeps_folder_is_named(
-    keys: list[str], run: Run, text: str, tmp_path: Path
-) -> None:
-    refused = run("--multirun", *TINY, *keys, "seed=1,2", text, f"run_dir={text[10:]}")
-    assert (refused.code, refused.err.count("\n")) == (6, 1)
-    assert "a b.txt is a file, not a folder" in refused.err
-
-
 @pytest.mark.parametrize("word", ["launcher=local", "jobs=2", "search=optuna", "search.trials=2"])
 def test_one_training_has_no_use_for_the_keys_of_many(word: str, run: Run) -> None:
     refused = run(*TINY, word)

@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,10 +15,8 @@ import pytest
 from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts
 from seqkit.data.codecs import Characters, Codec, MuLaw
-from seqkit.foundation import console
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import OutputError
-from seqkit.foundation.stdout import Product
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
 from tests.conftest import Run, environment
@@ -80,34 +77,6 @@ def test_a_file_is_whole_when_its_symbols_are_interrupted(
     write(blocks(2, 1), codec, [whole])
     assert file.read_bytes() == whole.read_bytes()
     assert len(list(tmp_path.iterdir())) == 2
-
-
-@pytest.mark.parametrize(
-    ("streams", "told"), [(1, "the file ends early"), (2, "the files end early")]
-)
-def test_files_that_are_partial_are_said_to_be(
-    streams: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def made(count: int) -> Iterator[Integers]:
-        yield from blocks(count, streams)
-        raise KeyboardInterrupt
-
-    files = [tmp_path / f"{number}.txt" for number in range(streams)]
-    for count, partial in ((2, True), (3, False)):  # of three blocks
-        with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-            sample_output.write_files(
-                made(count),
-                medium_of(CODEC),
-                np.array([], np.uint8),
-                files,
-                length=3000,
-                overwrite=True,
-                interrupts=interrupts,
-                console=Console(),
-            )
-        said = capsys.readouterr().err
-        assert (told in said) == partial
-        assert "interrupted" not in said  # that is the command's last word
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -198,35 +167,6 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
             console=Console(quiet=True),
         )
     assert capfdbinary.readouterr().out == b"abca\n\nacda"
-
-
-@pytest.mark.parametrize("streams", [1, 2])
-def test_text_that_goes_to_a_file_is_shown_on_stderr(
-    streams: int, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(console, "_LINE_EVERY", 0.0)
-    given = (blocks(3, streams), medium_of(CODEC), CODEC.encode("a"))
-    with Interrupts() as interrupts:  # stdout is a file of pytest's
-        if streams == 1:
-            sample_output.print_stream(*given, 3000, Console())
-        else:
-            sample_output.print_streams(
-                *given, streams, length=3000, interrupts=interrupts, console=Console()
-            )
-    captured = capfdbinary.readouterr()
-    assert len(captured.out) > 3000
-    assert b"generate 2000/3000  " in captured.err
-    assert b"generate 3000/3000  " in captured.err
-
-
-def test_text_that_somebody_reads_has_no_bar_beside_it(tmp_path: Path) -> None:
-    reader, writer = os.pipe()
-    with os.fdopen(reader, "rb"), os.fdopen(writer, "w") as pipe, pytest.MonkeyPatch.context() as m:
-        m.setattr(sys, "stdout", pipe)
-        assert not Product().stored
-        with (tmp_path / "out").open("w") as file:
-            m.setattr(sys, "stdout", file)
-            assert Product().stored
 
 
 def test_more_streams_than_the_usual_limit_of_open_files(tmp_path: Path) -> None:

@@ -121,10 +121,3 @@ def test_a_plug_in_that_only_the_folder_names_is_not_imported(
     done = run(*words, f"plugins={module}")
     assert done.code == 0, done.err
     assert f"generate checkpoint=run plugins={module}" in done.err
-
-
-def test_a_plug_in_that_a_run_does_not_use_is_not_asked_for(module: str, run: Run) -> None:
-    train(run, "recipe=shakespeare", f"plugins={module}", "data.path=rain")
-    sys.modules.pop(module)
-    done = run("run_dir=run", "resume=auto", "train.max_steps=4")
-    assert (done.code, module in sys.modules) == (0, False), done.err

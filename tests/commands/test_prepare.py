@@ -65,17 +65,6 @@ def test_the_keys_that_it_names_train(
     assert trained.code == 0, trained.err
 
 
-def test_all_keys_that_a_recipe_sets_otherwise_are_named_at_once(run: Run, tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "a.wav", np.full(16000, 0.5), 16000)
-    shards = f"data.path={tmp_path}/shards"
-    assert run("prepare", f"data.path={tmp_path}/a.wav", f"out={tmp_path}/shards").code == 0
-    refused = run("recipe=my_sound", shards, f"run_dir={tmp_path}/run")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "were made with data.sample_rate=16000 data.gain=none: give those" in refused.err
-    refused = run(shards)
-    assert (refused.code, "give recipe=my_sound;" in refused.err) == (2, True)
-
-
 def test_a_stream_is_prepared(run: Run, tmp_path: Path) -> None:
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "wb") as stream:
@@ -109,27 +98,6 @@ def test_what_is_refused(
     full = run("prepare", data, out)
     assert (full.code, full.err.count("\n")) == (6, 1)
     assert f"cannot write {tmp_path}/shards/000000.bin: no space left" in full.err
-
-
-@pytest.mark.parametrize(
-    ("sent", "code", "told"), [(signal.SIGTERM, 75, "stopped by SIGTERM"), (signal.SIGINT, 130, "")]
-)
-def test_a_signal_while_shards_are_written_says_how_to_go_on(
-    sent: signal.Signals, code: int, told: str, tmp_path: Path, run: Run
-) -> None:
-    text, out = tmp_path / "text.txt", tmp_path / "shards"
-    text.write_text(SENTENCE * 600_000)
-    words = ("prepare", f"data.path={text}", f"out={out}")
-    process = subprocess.Popen(
-        [python(), "-m", "seqkit", *words], env=environment(), stderr=subprocess.PIPE, text=True
-    )
-    while not out.exists():
-        time.sleep(0.01)
-    process.send_signal(sent)
-    said = process.communicate()[1].splitlines()[-1]
-    again = "the same command goes on with what it has written"
-    assert (process.returncode, said) == (code, f"seqkit: error: {told or 'interrupted'}: {again}")
-    assert run(*words).code == 0
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])

@@ -85,27 +85,6 @@ def test_a_run_dir_that_is_a_file_exits_with_6(run: Run, text_file: Path) -> Non
     assert "is a file" in result.err
 
 
-@pytest.mark.parametrize(
-    ("key", "code"),
-    [
-        ("sample.engine=fused", 5),
-        ("sample.engine=cuda_graph", 5),
-        ("sample.precision=fp16", 2),
-        ("sample.engine=torch sample.precision=int8", 2),
-    ],
-)
-def test_what_could_not_sample_later_is_refused_at_once(
-    key: str, code: int, run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    refused = run(
-        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=3",
-        *key.split(),
-    )  # fmt: skip
-    assert refused.code == code, refused.err
-    assert refused.err.count("\n") == 1
-    assert not (tmp_path / "a").exists()
-
-
 @pytest.mark.parametrize("several", [[], ["--multirun", "seed=1,2"]])
 def test_a_checkpoint_is_not_passed_over_by_a_training(
     several: list[str], run: Run, tmp_path: Path
@@ -120,25 +99,3 @@ def test_a_checkpoint_is_not_passed_over_by_a_training(
     with pytest.raises(ConfigError, match="checkpoint=my run: train does not read it"):
         seqkit.train("shakespeare", "checkpoint=my run", f"run_dir={tmp_path / 'a'}")
     assert not (tmp_path / "a").exists()
-
-
-@pytest.mark.parametrize(("shown_as", "told"), [("one_hot", True), ("embedding", False)])
-def test_an_embedding_that_is_not_there_has_no_size(
-    shown_as: str, told: bool, run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    words = (f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=1")
-    more = (f"model.input={shown_as}", "model.embedding_size=8")
-    result = run(*TINY, *words, *more)
-    assert result.code == 0
-    assert ("model.embedding_size is read with model.input=embedding alone" in result.err) == told
-
-
-@pytest.mark.parametrize("command", ["train", "prepare"])
-def test_a_column_is_asked_of_rows_alone(
-    command: str, run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    own = TINY if command == "train" else [f"out={tmp_path / 's'}"]
-    refused = run(command, *own, f"data.path={text_file}", "data.column=text")
-    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-    assert "data.column=text: with data.kind=" in refused.err
-    assert "are read as they are: give data.kind=hf, too" in refused.err

@@ -97,13 +97,6 @@ def test_shards_are_made_of_a_url_and_read_from_one(
     assert (refused.code, "data.newline=lf: the shards in" in refused.err) == (2, True)
 
 
-def test_doctor_gives_a_command_line_with_the_url(run: Run, served: Site) -> None:
-    url = served.url + NOVEL
-    done = run("doctor", "recipe=shakespeare", f"data.path={url}", "device=cpu")
-    assert done.code == 0, done.err
-    assert f"data.path={url}" in done.out.decode()
-
-
 @pytest.mark.parametrize(
     ("url", "code", "said"),
     [

@@ -236,16 +236,6 @@ def test_other_weights_to_start_from_are_not_passed_over(
     assert ": init_from. Leave it as it was\n" in refused.err
 
 
-def test_settings_that_are_forced_on_a_finished_run_are_not_passed_over(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=2"]
-    assert run(*words).code == 0
-    refused = run(*words, "resume=force", "optimizer.lr=0.5")
-    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-    assert ": optimizer.lr; this run is finished, at step 2; a larger train" in refused.err
-
-
 def stop_in_validation(folder: Path) -> str:
     """Train in a folder's `a`, and stop within the validation at the end; what stderr had."""
     (folder / "a.txt").write_text(SENTENCE * 3000)
@@ -276,12 +266,3 @@ def test_a_signal_in_a_validation_is_heard_at_once(run: Run, tmp_path: Path) -> 
     lines = (tmp_path / "a" / "metrics.jsonl").read_text().splitlines()
     steps = [(event["event"], event["step"]) for event in map(json.loads, lines)]
     assert steps == [("train", 1), ("train", 2), ("validate", 2)]
-
-
-def test_a_run_without_time_left_says_so(run: Run, text_file: Path, tmp_path: Path) -> None:
-    words = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto")
-    assert run(*words, "train.max_steps=40").code == 0
-    shorter = run(*words, "train.max_steps=50", "train.max_minutes=1e-4")
-    assert shorter.code == 0, shorter.err
-    assert "train.max_minutes=0.0001 is used up: this run took 0:" in shorter.err
-    assert "step 41" in shorter.err

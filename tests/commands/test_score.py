@@ -106,14 +106,6 @@ def test_places_in_the_validation_part_are_those_in_the_file(run: Run, trained: 
     assert found
 
 
-def test_places_of_several_files_have_their_names(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
-    (tmp_path / "d" / "a.txt").write_text(SENTENCE * 5)
-    (tmp_path / "d" / "b.txt").write_text(SENTENCE * 3 + SENTENCE.replace("mainly", "mailny"))
-    _, notices = score(run, f"checkpoint={trained}", f"data.path={tmp_path / 'd'}")
-    assert f"most surprising: {tmp_path / 'd' / 'b.txt'}, line 4, column " in notices
-
-
 def test_the_most_surprising_places_have_line_and_column(
     run: Run, trained: Path, tmp_path: Path
 ) -> None:
@@ -234,20 +226,6 @@ def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: P
     assert "Cell 0:3, tanh(c), under the waveform" in out.read_text()
 
 
-@pytest.mark.thorough
-@needs_browser
-@pytest.mark.parametrize("width", [360, 1100])
-def test_a_browser_shows_the_page_of_a_sound(
-    width: int, run: Run, voice: Path, tmp_path: Path, chromium: Page
-) -> None:
-    out = tmp_path / "page.html"
-    score(run, f"checkpoint={tmp_path / 'run'}", f"data.path={voice}", f"out={out}")
-    chromium.errors.clear()
-    chromium.open(out, scheme="dark", width=width)
-    assert chromium.errors == []
-    assert chromium.ask("document.documentElement.scrollWidth") <= width
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -279,16 +257,3 @@ def test_a_full_disk_leaves_no_half_page(
     refused = run("score", f"checkpoint={trained}", f"out={tmp_path / 'page.html'}")
     assert refused.code == 6
     assert not [*tmp_path.glob("*page*")]
-
-
-def test_bytes_are_numbers(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.bin").write_bytes(bytes(range(256)) * 4)
-    words = [*TINY, "data.kind=bytes", f"data.path={tmp_path / 'a.bin'}", "train.max_steps=1"]
-    assert run(*words, f"run_dir={tmp_path / 'run'}").code == 0
-    given = (f"checkpoint={tmp_path / 'run'}", f"data.path={tmp_path / 'a.bin'}")
-    lines, _ = score(run, *given)
-    assert [line["symbol"] for line in lines] == [*range(256)] * 4
-    mean = sum(float(str(line["nats"])) for line in lines) / len(lines)
-    assert mean / math.log(2) < 9
-    score(run, *given, f"out={tmp_path / 'page.html'}")
-    assert "\\xfe" in (tmp_path / "page.html").read_text()

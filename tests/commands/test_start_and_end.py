@@ -1,7 +1,6 @@
 """A terminal shows something from the first moment on, and a command is over with its last line."""
 
 import json
-import re
 import shutil
 import signal
 import socket
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import TINY, Run, environment, process
+from tests.conftest import TINY, Run, environment
 from tests.terminal import on_terminal
 from tests.warm_python import python
 
@@ -173,28 +172,3 @@ def test_a_signal_ends_the_wait_for_rank_0(
                 process.send_signal(number)
                 _, said = process.communicate()
     assert (process.returncode, said) == (code, b"")
-
-
-def test_what_takes_a_moment_shows_its_name_and_the_time(tmp_path: Path) -> None:
-    program = (
-        "import time; from seqkit.foundation.console import Console\n"
-        "with Console().progress('reading'): time.sleep(1.2)\n"
-    )
-    seen = set()
-    with on_terminal([python(), "-c", program], 80, tmp_path) as terminal:
-        while terminal.read():
-            seen |= {*terminal.screen.rows}
-        assert terminal.screen.rows == []
-    assert {"reading  0:00", "reading  0:01"} <= seen
-
-
-def test_nothing_of_it_is_in_a_log_file(tmp_path: Path) -> None:
-    refused = process("generate", "checkpoint=none", cwd=tmp_path)
-    assert re.fullmatch("seqkit: error: none: no such checkpoint.*\n", refused.stderr)
-
-
-def test_the_interpreter_does_not_search_pytorch_for_garbage_at_its_end(tmp_path: Path) -> None:
-    with on_terminal([sys.executable, "-c", _AT_THE_END], 80, tmp_path, whole=True) as terminal:
-        while terminal.read():
-            pass
-        assert terminal.screen.rows[-1] == "True"

@@ -109,22 +109,6 @@ def test_what_reads_symbols_takes_stereo(folder: Path, run: Run) -> None:
 
 
 @pytest.mark.thorough
-def test_all_figures_are_per_symbol_and_say_so(folder: Path, run: Run) -> None:
-    words = (f"checkpoint={folder / 'run'}", "device=cpu", "overwrite=true")
-    found = json.loads(run("evaluate", *words, "json=true").out)
-    scored = run("score", *words, f"out={folder / 'units.html'}")
-    assert "bits a symbol" in scored.err
-    page = (folder / "units.html").read_text()
-    assert f"{found['bits_per_symbol']:.3f} bits ({found['loss']:.3f} nats) a symbol" in page
-    assert f"at {RATE} Hz" in page
-    report = (folder / "run" / "report.html").read_text()
-    assert "nats a symbol" in report
-    for text in (scored.err, page, report):
-        assert "a sample" not in text
-        assert "next sample" not in text
-
-
-@pytest.mark.thorough
 def test_python_gets_and_gives_frames(folder: Path) -> None:
     model = seqkit.load(folder / "run", device="cpu")
     wave = model.generate(soundfile.read(folder / "take.wav")[0][:RATE], seconds=0.5, seed=1)
@@ -133,25 +117,3 @@ def test_python_gets_and_gives_frames(folder: Path) -> None:
     pieces = [*model.stream(seconds=0.5, seed=1)]
     whole = model.generate(seconds=0.5, seed=1)
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
-
-
-@pytest.mark.thorough
-def test_what_is_no_stereo_is_said(folder: Path, run: Run) -> None:
-    wide = folder / "wide.wav"
-    soundfile.write(wide, np.random.default_rng(0).uniform(-1, 1, (4 * RATE, 4)), RATE)
-    many = run(*STEREO, f"data.path={wide}", f"run_dir={folder / 'x'}")
-    assert many.code == 3
-    assert "data.channels=2: it has 4 channels" in many.err
-    one = run(*STEREO, f"data.path={wide}", f"run_dir={folder / 'x'}", "data.channel=1")
-    assert one.code == 2
-    mono = run(
-        *STEREO,
-        "data.channels=1",
-        f"data.path={wide}",
-        "train.max_steps=1",
-        f"run_dir={folder / 'x'}",
-    )
-    assert "mixed from 4 channels" in mono.err
-    other = run("evaluate", f"checkpoint={folder / 'x'}", f"data.path={wide}", "data.channels=2")
-    assert other.code == 2
-    assert "data.channels=2: the checkpoint was trained with 1" in other.err

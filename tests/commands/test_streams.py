@@ -53,27 +53,6 @@ def test_a_sweep_refuses_a_stream(run: Run, tmp_path: Path) -> None:
     assert (refused.code, "a sweep reads it several times" in refused.err) == (2, True)
 
 
-def test_text_and_prompt_may_be_the_same_stream(tmp_path: Path) -> None:
-    words = [*TINY, "data.path=-", "prompt_file=-", "run_dir=run", "train.max_steps=2"]
-    done = piped(SENTENCE.encode() * 40, *words, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(SENTENCE.encode() * 40)
-
-
-def test_a_stream_that_the_cache_lost_is_asked_for_again(tmp_path: Path) -> None:
-    words = [*TINY, "data.path=-", "run_dir=run", "train.max_steps=2"]
-    assert piped(SENTENCE.encode() * 30, *words, cwd=tmp_path).returncode == 0
-    config = (tmp_path / "run" / "config.yaml").read_text()
-    kept = next(line.strip(" -") for line in config.splitlines() if line.endswith("/stdin"))
-    Path(kept).unlink()
-    refused = piped(b"", "run_dir=run", "resume=auto", "train.max_steps=3", cwd=tmp_path)
-    assert (refused.returncode, refused.stderr.count(b"\n")) == (3, 1)
-    assert b"give the same content again" in refused.stderr
-    again = [*words[:-1], "train.max_steps=3", "resume=auto"]
-    done = piped(SENTENCE.encode() * 30, *again, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-
-
 def test_sound_may_come_through_a_pipe(tmp_path: Path) -> None:
     stream = io.BytesIO()
     wave = np.random.default_rng(0).uniform(-0.5, 0.5, 4000)
@@ -110,17 +89,6 @@ def test_a_prompt_may_be_a_stream(trained: Path, tmp_path: Path) -> None:
         assert f"prompt_file={place}".encode() in refused.stderr
     refused = piped(b"", *words, "prompt_file=-", cwd=tmp_path)
     assert (refused.returncode, refused.stderr.count(b"\n")) == (3, 1)
-
-
-def test_a_prompt_of_sound_is_a_file(run: Run, tmp_path: Path) -> None:
-    words = ["recipe=wav_generation", *SOUND, "data.sample_rate=1000", "seconds=0.1"]
-    os.mkfifo(tmp_path / "pipe.wav")
-    refused = run(*words, f"run_dir={tmp_path / 'run'}", f"prompt_audio={tmp_path / 'pipe.wav'}")
-    assert refused.code == 3
-    assert "pipe.wav: no file of sound" in refused.err
-    refused = run(*words, f"run_dir={tmp_path / 'run'}", "prompt_audio=-")
-    assert refused.code == 3
-    assert "-: cannot be read: no such file" in refused.err
 
 
 def test_ctrl_c_while_a_stream_is_read_leaves_nothing(tmp_path: Path) -> None:

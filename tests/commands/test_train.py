@@ -181,14 +181,6 @@ def test_nothing_depends_on_the_order_of_sets_and_nothing_is_said_after_the_end(
     assert samples[0] == samples[1]
 
 
-def test_any_text_may_stand_in_a_prompt(run: Run, text_file: Path, tmp_path: Path) -> None:
-    result = run(
-        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=1",
-        "prompt=in ${", "sample.unknown=skip",
-    )  # fmt: skip
-    assert result.code == 0, result.err
-
-
 def test_without_validation_the_best_is_the_last(run: Run, text_file: Path, tmp_path: Path) -> None:
     result = run(
         *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=5",

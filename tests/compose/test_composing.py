@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from seqkit import compose
 from seqkit.compose import FREE_TEXT
-from seqkit.config import Config, options
+from seqkit.config import Config
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue, recipes
@@ -29,11 +29,6 @@ def test_every_recipe_composes(recipe: str) -> None:
 )
 def test_every_choice_of_a_group_composes(group: str) -> None:
     composed(["recipe=shakespeare", group], [])
-
-
-def test_keys_of_hydras_own_change_nothing() -> None:
-    words = ["recipe=shakespeare", "seed=5"]
-    assert composed([*words, "hydra.run.dir=x", "+hydra.y=1"], []) == composed(words, [])
 
 
 @pytest.mark.parametrize(("given", "steps"), [("1e3", 1000), ("2E+2", 200), ("50", 50)])
@@ -180,15 +175,6 @@ def test_awkward_text_is_literal(value: str) -> None:
     assert (again.prompt, again.data.path, again.data.column) == (value, [value], value)
 
 
-def test_several_paths_are_kept_in_their_order() -> None:
-    words = ["recipe=shakespeare", "data.path=a,b", "seed=1,2", "data.path= c=[d]\n"]
-    assert composed([*words[:2], words[3]], []).data.path == ["a,b", " c=[d]\n"]
-    runs = [composed(run, []) for run in compose.sweep(words, [])]  # each path has its own runs
-    assert [(run.seed, run.data.path) for run in runs] == [
-        (seed, [path]) for seed in (1, 2) for path in ("a,b", " c=[d]\n")
-    ]
-
-
 @pytest.mark.parametrize("value", ["0.8,0.1,0.1", "[0.8,0.1,0.1]", "0.8, 0.1, 0.1"])
 def test_a_split_needs_no_brackets_and_is_no_sweep(value: str) -> None:
     words = ["recipe=shakespeare", f"data.split={value}"]
@@ -254,8 +240,3 @@ def test_a_sweep_is_every_combination() -> None:
     assert {(c.model.num_layers, c.seed) for c in configs} == {
         (layers, seed) for layers in (1, 2) for seed in (0, 1, 2)
     }
-
-
-def test_every_key_has_a_meaning() -> None:
-    assert all(item.metadata["help"] for _, item in options())
-    assert isinstance(composed(["recipe=shakespeare"], []), Config)

@@ -1,16 +1,13 @@
 """Recipes of one's own, of modules and of packages: found in their order, faults named."""
 
-from collections.abc import Callable
-from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import pytest
 
 from seqkit import compose
 from seqkit.config import Config
-from seqkit.foundation import plugins
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, Kind, recipes
+from seqkit.foundation.plugins import Catalogue, recipes
 from tests.compose.conftest import composed
 from tests.conftest import Write, install
 
@@ -88,11 +85,6 @@ def test_a_recipe_that_builds_on_itself_is_named(
         composed([f"recipe={name}"], [tmp_path])
 
 
-def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
-    (tmp_path / "folder.yaml").mkdir()
-    assert "folder" not in recipes(Catalogue(), [tmp_path])
-
-
 @pytest.fixture
 def modules(write: Write, tmp_path: Path) -> Path:
     """Two modules with a recipe each, in a folder that is on the path; a folder for one's own."""
@@ -140,24 +132,6 @@ def test_a_recipe_that_two_packages_have_is_refused_when_it_is_asked_for(
     own.mkdir()
     (own / "same.yaml").write_text("seed: 7\n")
     assert composed(["recipe=same"], [own]).seed == 7
-
-
-def test_the_catalogue_comes_with_the_config_and_is_made_once(
-    modules: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (modules / "mine.yaml").write_text("plugins: [compose_two]\n")
-    asked: list[Kind] = []
-    installed = plugins._installed
-
-    def ask(kind: Kind, select: Callable[..., EntryPoints]) -> list[plugins.Entry]:
-        asked.append(kind)
-        return installed(kind, select)
-
-    monkeypatch.setattr(plugins, "_installed", ask)
-    config, catalogue = compose.compose(["plugins=compose_one", "recipe=mine"], [modules])
-    assert catalogue.modules == tuple(config.plugins) == ("compose_one", "compose_two")
-    assert {"compose_one", "compose_two"} <= set(catalogue.names("recipes"))
-    assert len(asked) == len(set(asked))  # installed packages are looked through once
 
 
 def test_a_recipe_that_cannot_be_read_is_listed_so(

@@ -80,19 +80,6 @@ class Failing:
         pass
 
 
-@pytest.mark.parametrize("quiet", [False, True])
-def test_a_failure_is_told_with_its_number_when_quiet_too(
-    quiet: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    composed = compose(["recipe=shakespeare"], [])
-    jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
-    Sweep(Grid(jobs), Failing(), Console(quiet=quiet), lambda: None).run()
-    told = capsys.readouterr().err
-    failed = [f"[{number}] failed: the loss is nan" for number in range(2)]
-    assert [line for line in told.splitlines() if "failed:" in line] == failed
-    assert (told.count("\n") == 2) == quiet
-
-
 def test_a_job_that_ends_in_a_traceback_ends_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,11 +91,3 @@ def test_a_job_that_ends_in_a_traceback_ends_no_other(
     jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
     Sweep(Grid(jobs), Local(1, []), Console(quiet=True), lambda: None).run()
     assert [job.code for job in jobs] == [1, 0]
-
-
-def test_a_job_that_is_not_waited_for_is_not_called_unstarted(tmp_path: Path) -> None:
-    composed = compose(["recipe=shakespeare"], [])
-    jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
-    with pytest.raises(KeyboardInterrupt):
-        Sweep(Grid(jobs), Stubborn(), Console(quiet=True), lambda: None).run()
-    assert [job.outcome for job in jobs] == ["still going", "not started"]

@@ -140,12 +140,6 @@ def test_a_file_that_is_no_study_is_left_as_it_is(content: bytes, tmp_path: Path
     assert (tmp_path / "search.jsonl").read_bytes() == content
 
 
-def test_a_study_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "search.jsonl").mkdir()
-    with pytest.raises(OutputError, match=r"cannot write .*search\.jsonl: is a directory"):
-        search(tmp_path)
-
-
 def test_a_run_without_validation_ends_the_search(tmp_path: Path) -> None:
     one = search(tmp_path)
     job = one.next()
