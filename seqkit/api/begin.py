@@ -34,22 +34,10 @@ def begin(training: Training, saver: Saver, notice: Notice) -> None:
         if damaged := folder.reopen(training.trainer.progress.step):
             lines = counted(damaged, "damaged line")
             notice(f"{folder.files.metrics}: {lines} left out")
-    _renew_best(training, saver, notice)
-
-
-def _renew_best(training: Training, saver: Saver, notice: Notice) -> None:
-    """Have `best` again where a run goes on and that file is lost."""
-    best, progress = training.folder.files.checkpoint("best"), training.trainer.progress
-    validates = len(training.validation) > 0
-    known = progress.best_loss is not None or not validates
-    if not progress.step or not known or training.ranks.shared(lambda: peek(best) is not None):
-        return
-    if validates and progress.best_step != progress.step:
+    best, progress = folder.files.checkpoint("best"), training.trainer.progress
+    if progress.best_loss is not None and not training.ranks.shared(lambda: peek(best) is not None):
         progress.forget_best()
         notice(f"{best} is missing or damaged: the next validation chooses it anew")
-    elif training.ranks.leads:
-        saver.save_best(training.best())
-        notice(f"{best} is missing or damaged: it is saved anew")
 
 
 def advice(training: Training) -> str:

@@ -18,6 +18,7 @@ from seqkit.doctor.enough import require_enough, require_sound
 from seqkit.evaluation import baselines
 from seqkit.foundation import device
 from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.generation.engines.choose import check_engine
@@ -145,17 +146,23 @@ def opened(
     config = dataclasses.replace(config, seed=config.fixed_seed)
     agreement.check_settings(config, ranks)
     with claimed(config, catalogue, notice, ranks) as (folder, found):
-        if found is not None and _is_finished(config, folder, found.checkpoint, notice):
-            yield None
-            return
+        saved, changed = found and found.checkpoint, list[str]()
+        if saved is not None:
+            changed = _take_over(config, saved, notice)
+            asks_for_more = resume.asks_for_more(changed)
+            if folder.finished_at == saved.metrics.get("step") and not asks_for_more:
+                _tell_finished(config, folder, saved, changed, notice)
+                yield None
+                return
+            resume.allowed(config, saved, changed)
         chosen = device.choose_device(device.own(config.device, ranks.place))
         agreement.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
-            training = _set_up(config, chosen, folder, found, catalogue, notice, progress, ranks)
+            given = config, chosen, folder, found, changed, catalogue, notice, progress, ranks
+            training = _set_up(*given)
             trainer = training.trainer
-            if found is not None and trainer.finished and folder.finished_at is not None:
-                resume.require_same(config, found.checkpoint, training.changed)
-                notice(f"{folder.path}: {resume.finished(config, trainer.progress.step)}")
+            if saved is not None and trainer.finished and folder.finished_at is not None:
+                _tell_finished(config, folder, saved, changed, notice)
                 yield None
             else:
                 if said := resume.time_is_up(config, trainer.elapsed):
@@ -163,20 +170,27 @@ def opened(
                 yield training
 
 
-def _is_finished(config: Config, folder: RunFolder, saved: Checkpoint, notice: Notice) -> bool:
-    """Whether a run came to its end, and nothing asks for more of it; if so, `notice` is told.
+def _take_over(config: Config, saved: Checkpoint, notice: Notice) -> list[str]:
+    """Fill `config` up with what a run decides; returns the keys in which it differs from the run.
 
-    In `config` the data are where the run had them, in so far as it does not say where.
+    The data are where the run had them, in so far as the config does not say where.
     """
     resume.take_place(config, saved, notice)
     resume.leave_out_new_keys(config, saved, notice)
     config.data = shards.settled(config.data)  # as the run's own were
     changed = resume.differences(config, saved.config)
-    if folder.finished_at != saved.metrics.get("step") or resume.asks_for_more(changed):
-        return False
-    resume.require_same(config, saved, changed)
-    notice(f"{folder.path}: {resume.finished(config, folder.finished_at)}")
-    return True
+    config.init_from = saved.config.get("init_from")
+    return changed
+
+
+def _tell_finished(
+    config: Config, folder: RunFolder, saved: Checkpoint, changed: Sequence[str], notice: Notice
+) -> None:
+    """Tell that a run is finished. Raises ConfigError where other settings are forced on it."""
+    said = resume.finished(config, saved.metrics.get("step"))
+    if differs := resume.allowed(config, saved, changed):
+        raise ConfigError(f"{differs}; {said}")
+    notice(f"{folder.path}: {said}")
 
 
 def _set_up(
@@ -184,21 +198,18 @@ def _set_up(
     chosen: torch.device,
     folder: RunFolder,
     found: Found | None,
+    changed: list[str],
     catalogue: Catalogue,
     notice: Notice,
     progress: Progress,
     ranks: Ranks,
 ) -> Training:
     """Data, lanes, network, trainer, and the state to go on from, in this order."""
-    saved, changed = found and found.checkpoint, list[str]()
+    saved = found and found.checkpoint
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
         if saved is not None:
             resume.require_data(config, saved)
         here = training_data.locate(config, notice, progress)
-        if saved is not None:
-            changed = resume.differences(config, saved.config)
-            resume.allowed(config, saved, changed)
-            config.init_from = saved.config.get("init_from")
         origin = saved or fine_tuning.initial(config, catalogue)
         reading = config, here, origin, saved, catalogue, notice, progress
         corpus, origin = training_data.read(*reading)

@@ -4,7 +4,6 @@ import contextlib
 import json
 import math
 import re
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Literal
 
 from seqkit.config import Config, options
 from seqkit.foundation import disk
-from seqkit.foundation.config_file import LARGEST, from_yaml
+from seqkit.foundation.config_file import from_yaml
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import default_of
@@ -154,7 +153,7 @@ def _settings(files: RunFiles, problems: list[str]) -> tuple[str, Config | None]
     """The text of config.yaml and what it says; without it, what a checkpoint says, if any can."""
     text = ""
     try:
-        content = _regular(files.config, LARGEST)
+        content = files.config.read_bytes()
         text = content.decode("utf-8", "replace")
         return text, from_yaml(content, str(files.config))
     except OSError as error:
@@ -180,7 +179,7 @@ def _metrics(file: Path, problems: list[str]) -> Metrics:
 def _object(file: Path, problems: list[str]) -> dict[str, Any]:
     """The JSON object in a file; empty if it is not there or damaged."""
     try:
-        found = json.loads(_regular(file, LARGEST))
+        found = json.loads(file.read_bytes())
         if isinstance(found, dict):
             return found
         problems.append(f"{file}: damaged and left out: it holds no JSON object")
@@ -222,11 +221,3 @@ def _of_checkpoint(path: Path) -> dict[str, Any]:
 def _part(whole: Mapping[str, Any], name: str) -> dict[str, Any]:
     part = whole.get(name)
     return part if isinstance(part, dict) else {}
-
-
-def _regular(file: Path, most: int) -> bytes:
-    """The first bytes of a regular file; a pipe might never end. Raises OSError."""
-    if not stat.S_ISREG(file.lstat().st_mode):
-        raise OSError(f"{file.name} is no regular file")
-    with file.open("rb") as stream:
-        return stream.read(most)

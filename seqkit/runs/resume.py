@@ -171,12 +171,6 @@ def is_same(config: Config, settings: Mapping[str, Any]) -> bool:
     return named and not differences(config, settings)
 
 
-def require_same(config: Config, saved: Checkpoint, changed: Sequence[str]) -> None:
-    """Raise ConfigError where settings are forced on a finished run, which learns no more."""
-    if differs := allowed(config, saved, changed):
-        raise ConfigError(f"{differs}; {finished(config, saved.metrics.get('step'))}")
-
-
 def reads_otherwise(changed: Sequence[str]) -> bool:
     """Whether the data is read and split otherwise: losses of before cannot be compared then."""
     return any(name.startswith("data.") and name not in PLACE_KEYS for name in changed)

@@ -91,22 +91,18 @@ def test_checkpoints_of_another_program_make_no_run(
 
 @pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("how", ["missing", "damaged"])
-@pytest.mark.parametrize("at_best", [True, False])
 def test_a_best_that_is_lost_is_made_anew(
-    how: str, at_best: bool, run: Run, text_file: Path, tmp_path: Path
+    how: str, run: Run, text_file: Path, tmp_path: Path
 ) -> None:
-    folder, rate = f"run_dir={tmp_path / 'a'}", 0.01 if at_best else 9
+    folder = f"run_dir={tmp_path / 'a'}"
     words = [*TINY, f"data.path={text_file}", folder, "train.validate_every=1", "train.average=0"]
-    assert run(*words, "train.max_steps=4", f"optimizer.lr={rate}").code == 0
-    summary = json.loads((tmp_path / "a" / "summary.json").read_text())
-    assert (summary["best_step"] == 4) == at_best
+    assert run(*words, "train.max_steps=4").code == 0
     best = tmp_path / "a" / "checkpoints" / "best.safetensors"
     content = best.read_bytes()
     best.unlink() if how == "missing" else best.write_bytes(content[:-1])
     more = run(folder, "resume=auto", "train.max_steps=5")
     assert more.code == 0, more.err
-    said = "it is saved anew" if at_best else "the next validation chooses it anew"
-    assert f"{best} is missing or damaged: {said}\n" in more.err
+    assert f"{best} is missing or damaged: the next validation chooses it anew\n" in more.err
     found = read_checkpoint(best, Catalogue()).metrics
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())
     assert found["best_step"] == summary["best_step"] == found["step"]

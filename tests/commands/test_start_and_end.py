@@ -70,7 +70,11 @@ ABSENT = [
     ("report run_dir=none", 4, "run_dir=none: no such folder"),
     ("doctor data.path=none", 3, "none: cannot be read: no such file"),
     ("prepare data.path=none out=b", 3, "none: cannot be read: no such file"),
-    ("generate checkpoint=a prompt_file=/dev/zero", 3, "prompt_file=/dev/zero is neither a"),
+    (
+        "generate checkpoint=a prompt_file=/dev/zero",
+        3,
+        "/dev/zero: cannot be read: it is no file",
+    ),
     ("recipe=shakespeare data.path=none", 3, "none: cannot be read: no such file"),
     ("recipe=shakespeare data.path=a,a", 3, "for several, give data.path=a data.path=a"),
     ("recipe=shakespeare init_from=none", 4, "none: no such checkpoint"),
