@@ -24,7 +24,7 @@ def begin(training: Training, saver: Saver, notice: Notice) -> None:
             saved_states.set_aside(found.damaged)
         if training.judged_anew:
             saved_states.keep_best(folder.files, notice)
-    if training.unsaved:
+    if found is None or training.changed:
         state = training.checkpoint()
         if training.ranks.leads:
             saver.save(state)

@@ -62,11 +62,6 @@ class Training:
     """The processes that train together; rank 0 alone writes."""
 
     @property
-    def unsaved(self) -> bool:
-        """Whether the run has no saved state, or one with other settings."""
-        return self.found is None or bool(self.changed)
-
-    @property
     def device(self) -> torch.device:
         """Where the network is."""
         return self.trainer.model.head.weight.device

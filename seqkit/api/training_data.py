@@ -120,22 +120,11 @@ def uneven_split(corpus: Corpus, data: DataConfig) -> str:
     kept = len(validation) / len(whole)
     if abs(kept - asked) <= asked * _UNEVEN:
         return ""
-    files = "whole files are"
-    if kept < asked:
-        advice = "a larger share in data.split keeps more"
-    elif len(validation.starts) > 1:
-        advice = "a smaller share in data.split keeps less"
-    else:
-        files += ", here one"
-        advice = (
-            "cut the files into shorter ones, or give data.split=1,0,0 to learn from all of it, "
-            "without validation"
-        )
     rate = codec.symbol_rate
     return (
         f"{duration(len(validation) / rate)} of {duration(len(whole) / rate)} of sound are kept "
-        f"for validation ({100 * kept:.1f} %, data.split asks for {100 * asked:g} %), since "
-        f"{files}: {advice}"
+        f"for validation ({100 * kept:.1f} %, data.split asks for {100 * asked:g} %), since whole "
+        "files are: cut them into shorter ones, or give another data.split (1,0,0: none is kept)"
     )
 
 

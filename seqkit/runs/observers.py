@@ -145,15 +145,11 @@ class Samples:
             stem = self._folder.files.sample(f"step_{event.step:07}")
             file = save_sample(self._medium, symbols, stem)
             preview = self._medium.preview(symbols, file)
-        except Exception as error:
-            self._notice(f"no sample at step {event.step}: {error}")
-            return
-        try:
             judgement = self._judge(symbols)
         except Exception as error:
-            self._notice(f"no judgement of {file}: {error}")
-            judgement = ""
-        self._tell(Sampled(event.step, file, preview, judgement))
+            self._notice(f"no sample at step {event.step}: {error}")
+        else:
+            self._tell(Sampled(event.step, file, preview, judgement))
 
 
 class Pictures:

@@ -123,7 +123,9 @@ def read(path: Path, state: State | None = None) -> Record:
     curves = _metrics(files.metrics, problems)
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
     about = about or _of_checkpoint(path)
-    names = _samples(files.samples, problems)
+    names = list[Path]()
+    with contextlib.suppress(OSError):  # there were none, perhaps
+        names = sorted(files.samples.iterdir())
     samples = [(match, file) for file in names if (match := _SAMPLE.fullmatch(file.name))]
     extra = {file.name: file for file in names}
     return Record(
@@ -190,17 +192,6 @@ def _object(file: Path, problems: list[str]) -> dict[str, Any]:
     except (ValueError, RecursionError):
         problems.append(f"{file}: damaged and left out: it is no JSON")
     return {}
-
-
-def _samples(folder: Path, problems: list[str]) -> list[Path]:
-    """What lies in the folder of samples, in order."""
-    try:
-        return sorted(folder.iterdir())
-    except FileNotFoundError:
-        pass  # there were none
-    except OSError as error:
-        problems.append(f"{folder}: cannot be read: {disk.describe(error)}")
-    return []
 
 
 def _of_checkpoint(path: Path) -> dict[str, Any]:

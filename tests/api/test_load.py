@@ -1,6 +1,5 @@
 """What `seqkit.load` is given wrongly is named."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +33,3 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
             seqkit.load(place)
     with pytest.raises(seqkit.ConfigError, match="device=tpu"):
         seqkit.load(EARLIER_RUNS / "mu_law", device="tpu")
-
-
-@pytest.mark.parametrize("place", ["/dev/zero", "pipe"])
-def test_what_might_never_end_is_not_read(place: str, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(seqkit.CheckpointError, match="not a regular file"):
-        seqkit.load(tmp_path / place)

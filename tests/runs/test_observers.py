@@ -18,7 +18,6 @@ from seqkit.runs.events import (
 )
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.observers import Observer, Observers, Samples
-from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
 
 FINISHED = Finished(step=9, seconds=62.0, best_loss=1.5, run_dir=Path("runs/a"))
@@ -80,23 +79,6 @@ def test_updates_that_were_left_out_are_told_where_there_are_any() -> None:
     assert words == ["loss 2.000", "3 symbols/s", "2.89 bits/symbol", "gradient 1.50"]
     some = dataclasses.replace(trained, left_out=10)
     assert readings(some) == [*(words[0], "10 steps left out", *words[1:])]
-
-
-def test_a_sample_whose_judge_fails_is_there_all_the_same(tmp_path: Path) -> None:
-    def failing(symbols: Integers) -> str:
-        raise MemoryError("no room")
-
-    told: list[Event] = []
-    notices: list[str] = []
-    folder = RunFolder(tmp_path / "run")
-    folder.make()
-    made = np.full(8000, 128)
-    medium = medium_of(MuLaw(256, 8000))
-    Samples(folder, medium, lambda: made, told.append, notices.append, failing)(SampleDue(3))
-    (sampled,) = told
-    assert isinstance(sampled, Sampled)
-    assert sampled.file.stat().st_size > 8000
-    assert notices == [f"no judgement of {sampled.file}: no room"]
 
 
 def test_no_sample_is_written_to_a_folder_that_was_lost(tmp_path: Path) -> None:
