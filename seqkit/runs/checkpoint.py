@@ -8,7 +8,6 @@ import dataclasses
 import io
 import json
 import math
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +28,6 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.runs import header, tensor_file
-from seqkit.runs.header import is_whole
 
 FORMAT = 1
 _WEIGHTS = "model."
@@ -119,11 +117,10 @@ class Checkpoint:
         return model.to(device)
 
 
-def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint:
+def load(path: Path, catalogue: Catalogue) -> Checkpoint:
     """Read a checkpoint and check it whole.
 
-    Its codec is looked for in the catalogue: nothing that a checkpoint names is imported. Of a
-    damaged one it is said which other one of its run can be used, if `advise` is set.
+    Its codec is looked for in the catalogue: nothing that a checkpoint names is imported.
 
     Raises:
         CheckpointError: missing, damaged or foreign.
@@ -131,8 +128,6 @@ def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint
             operating system.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a device or a pipe might never end
-            raise CheckpointError(f"{path}: not a regular file, so no checkpoint")
         free = memory.free_bytes(memory.HOST)
         memory.require(2 * path.stat().st_size, free, f"reading {path}", str)
         content = path.read_bytes()
@@ -140,12 +135,7 @@ def load(path: Path, catalogue: Catalogue, *, advise: bool = True) -> Checkpoint
         raise CheckpointError(f"{path}: no such checkpoint") from error
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {disk.describe(error)}") from error
-    except ValueError as error:  # a name with a NUL
-        raise CheckpointError(f"{str(path)!r}: no such checkpoint: {error}") from error
-    try:
-        record = _verified_record(path, content)
-    except CheckpointError as error:
-        raise CheckpointError(f"{error}{_instead_of(path) if advise else ''}") from error
+    record = _verified_record(path, content)
     if record.get("format") != FORMAT:
         raise UnreadableError(
             f"{path}: format {record.get('format')!r}, and this seqkit reads format {FORMAT}: "
@@ -247,14 +237,3 @@ def _verified_record(path: Path, content: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise foreign
     return record
-
-
-def _instead_of(path: Path) -> str:
-    """Which other checkpoint of its run can be used in the place of one that is damaged."""
-    names = [f"{name}.safetensors" for name in ("previous", "last", "best")]
-    others = [path.with_name(name) for name in names if path.name in names and name != path.name]
-    others = [other for other in others if other.exists()]
-    if whole := next(filter(is_whole, others), None):
-        return f": use another one, {whole.name} for instance"
-    nor = "".join(f"; nor is {other.name} of use" for other in others)
-    return f"{nor}: train anew" if nor else ""

@@ -43,18 +43,6 @@ def peek(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def is_whole(path: Path) -> bool:
-    """Whether a checkpoint is there and nothing in it is damaged: all of it is read."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return False
-        with path.open("rb") as stream:  # not into memory: a training may need all of it
-            header = read(stream)
-            return fits(header, stream, metadata(header)["digest"])
-    except (OSError, *NOT_OURS):
-        return False
-
-
 def read(stream: BinaryIO) -> bytes:
     """The header with which a file begins, its length included. Raises one of NOT_OURS."""
     begin = stream.read(8)

@@ -13,7 +13,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableErr
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.header import is_whole, peek
+from seqkit.runs.header import peek
 from seqkit.runs.layout import RunFiles, instead_of_a_run
 
 
@@ -37,7 +37,7 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
     reasons: list[str] = []
     for file in map(files.checkpoint, STATES):
         try:
-            found = checkpoint.load(file, catalogue, advise=False)
+            found = checkpoint.load(file, catalogue)
             if found.training is None:
                 raise CheckpointError(f"{file}: it holds no training state")
         except UnreadableError:
@@ -52,7 +52,7 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
     best = files.checkpoint("best")
     instead = f"with another run_dir, init_from={best} begins with its best weights"
     raise CheckpointError(
-        f"the run cannot go on: {'; '.join(reasons)}: {instead if is_whole(best) else 'train anew'}"
+        f"the run cannot go on: {'; '.join(reasons)}: {instead if peek(best) else 'train anew'}"
     )
 
 

@@ -2,10 +2,8 @@
 
 import dataclasses
 import json
-import os
 import pickle
 import struct
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from seqkit.data.codecs import Characters
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs import checkpoint, header
+from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import find_checkpoint
 
@@ -210,42 +208,3 @@ def test_the_keys_of_an_older_config_are_read_as_they_are_called_now(
     old.save(tmp_path / "a.safetensors")
     config = checkpoint.load(tmp_path / "a.safetensors", Catalogue()).config
     assert config == {"data": {"codec": now, "levels": 9}, "seed": 1}
-
-
-def test_a_checkpoint_is_checked_without_being_read_into_memory(tmp_path: Path) -> None:
-    file = tmp_path / "last.safetensors"
-    large = {"training.large": torch.zeros(1 << 21)}
-    dataclasses.replace(example(), training={}, training_tensors=large).save(file)
-    tracemalloc.start()
-    try:
-        assert header.is_whole(file)
-        assert tracemalloc.get_traced_memory()[1] < 1 << 22
-    finally:
-        tracemalloc.stop()
-    with file.open("r+b") as stream:
-        stream.seek(-1, os.SEEK_END)
-        stream.write(b"1")
-    assert not header.is_whole(file)
-
-
-def test_a_damaged_checkpoint_names_another_one_that_is_whole(tmp_path: Path) -> None:
-    last, previous, best = (
-        tmp_path / f"{name}.safetensors" for name in ("last", "previous", "best")
-    )
-    example().save(last)
-    damaged = bytearray(last.read_bytes())
-    damaged[-1] ^= 1
-    last.write_bytes(damaged)
-    with pytest.raises(CheckpointError, match=r"its digest does not match\Z"):
-        checkpoint.load(last, Catalogue())
-    example().save(previous)
-    with pytest.raises(CheckpointError, match=r"use another one, previous\.safetensors"):
-        checkpoint.load(last, Catalogue())
-    previous.write_bytes(damaged)
-    best.write_bytes(b"")
-    for file, said in ((last, "its digest does not match"), (best, "not a seqkit checkpoint")):
-        others = "".join(
-            rf"; nor is {other.name} of use" for other in (previous, last, best) if other != file
-        )
-        with pytest.raises(CheckpointError, match=rf"{said}{others}: train anew\Z"):
-            checkpoint.load(file, Catalogue())
