@@ -47,16 +47,6 @@ def same(first: Path, second: Path) -> bool:
     return all(torch.equal(one[name], two[name]) for name in one)
 
 
-def edit(folder: Path, **values: object) -> None:
-    """Put values into a run's config.yaml, below `data` where the name begins so."""
-    file = folder / "config.yaml"
-    config = yaml.safe_load(file.read_text())
-    for name, value in values.items():
-        group, _, key = name.rpartition("__")
-        (config[group] if group else config)[key] = value
-    file.write_text(yaml.safe_dump(config))
-
-
 def test_a_run_goes_on_as_with_its_whole_command_line(
     run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

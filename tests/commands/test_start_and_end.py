@@ -31,13 +31,6 @@ for words in json.loads(sys.argv[1]):
     outcomes.append((code, out.getvalue(), err.getvalue()))
 print(json.dumps(outcomes))
 """
-_AT_THE_END = """
-import atexit, gc, sys
-atexit.register(lambda: print(gc.get_freeze_count() > 0))
-from seqkit.cli import entry
-sys.argv[1:] = ["--version"]
-entry()
-"""
 
 
 @pytest.mark.parametrize(("words", "shows"), [([], True), (["quiet=true"], False)])
