@@ -200,6 +200,7 @@ def _set_up(
     ranks: Ranks,
 ) -> Training:
     """Data, lanes, network, trainer, and the state to go on from, in this order."""
+    precisions = device.candidate_precisions(config.train.precision, chosen)
     saved = found and found.checkpoint
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
         if saved is not None:
@@ -228,7 +229,6 @@ def _set_up(
     lanes = build_network.lanes(
         config, training, corpus.codec.start, model_config, ranks.place, notice
     )
-    precisions = device.candidate_precisions(config.train.precision, chosen)
     shape = footprint.shape_of(config, model_config, lanes.widest, precisions[0], chosen)
     advice = footprint.require(shape, chosen, new=origin is None)
     if ranks.leads:
