@@ -87,7 +87,7 @@ def test_text_is_encoded_once_for_training_and_evaluation(
     load(text, **settings)  # remembers the hash
     monkeypatch.setattr(fitting, "blocks", None)
     again, evaluated = load(text, **settings), load(text, trained.codec, **settings)
-    assert len(list(cache.glob("corpora/*.bin"))) == 1
+    assert len(list(cache.glob("corpora/*/index.json"))) == 1
     for corpus in (again, evaluated):
         assert corpus.codec.to_spec() == trained.codec.to_spec()
         assert np.array_equal(corpus.whole.symbols, trained.whole.symbols)
@@ -97,7 +97,7 @@ def test_sound_is_encoded_once_for_training_and_evaluation(sound: Path, cache: P
     trained = load(sound, gain="rms", levels=32)
     evaluated = load(sound, trained.codec, gain="rms", levels=32)
     assert load(sound, trained.codec).sha256 == trained.sha256
-    assert len(list(cache.glob("corpora/*.bin"))) == 1
+    assert len(list(cache.glob("corpora/*/index.json"))) == 1
     assert np.array_equal(evaluated.whole.symbols, trained.whole.symbols)
     other = load(sound, Linear(32, 4000))
     assert not np.array_equal(other.whole.symbols, trained.whole.symbols)

@@ -38,6 +38,9 @@ def leave(tmp_path: Path) -> Leave:
     ) -> Path:
         files = RunFiles(tmp_path / "run")
         files.samples.mkdir(parents=True)
+        checkpoint = files.checkpoint("last")
+        checkpoint.parent.mkdir()
+        checkpoint.touch()  # as a power failure leaves it
         config = Config(recipe="shakespeare")
         config.model.hidden_size, config.optimizer.lr = 64, 0.01
         files.config.write_text(to_yaml(config))
