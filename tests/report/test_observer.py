@@ -19,6 +19,8 @@ def folder(tmp_path: Path) -> Iterator[RunFolder]:
     folder = RunFolder(tmp_path / "run")
     with folder.claimed():
         folder.make()
+        folder.files.checkpoint("last").parent.mkdir(exist_ok=True)
+        folder.files.checkpoint("last").touch()  # as a power failure leaves it
         folder.write_config(Config(recipe="shakespeare"))
         yield folder
 
