@@ -96,7 +96,8 @@ def test_two_stars_stand_for_any_number_of_folders(
 
 def test_runs_are_no_data(tree: Path) -> None:
     config = to_yaml(Config()).encode()
-    fill(tree / "runs" / "a", {"config.yaml": config, "checkpoints/last.txt": b"weights"})
+    saved = b'\0\0{"__metadata__":{"seqkit":"'
+    fill(tree / "runs" / "a", {"config.yaml": config, "checkpoints/last.safetensors": saved})
     fill(tree / "runs", {"notes.txt": b"mine"})
     chosen = search()
     assert "runs/notes.txt" in (names := list(chosen.named([tree])))
