@@ -110,6 +110,8 @@ class Text:
         try:
             if pipes.is_pipe(str(path)):
                 content = b"".join(pipes.blocks(str(path)))
+            elif path.is_char_device():
+                raise DataError(f"prompt_file={path}: a device, whose content may have no end")
             else:
                 content = path.read_bytes()
             return content if self._codec.kind == "bytes" else content.decode("utf-8")

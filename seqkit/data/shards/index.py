@@ -152,7 +152,9 @@ def is_own_name(name: str) -> bool:
 
 def are_unfinished(folder: Path) -> bool:
     """Whether a folder holds shards of a first preparation that was stopped."""
-    return (folder / UNFINISHED).is_file() and not (folder / INDEX).exists()
+    with contextlib.suppress(OSError):  # whoever reads the folder finds out why
+        return (folder / UNFINISHED).is_file() and not (folder / INDEX).exists()
+    return False
 
 
 def read_index(folder: Path) -> tuple[Index, str]:
