@@ -17,7 +17,6 @@ from seqkit.data.shards import opened
 from seqkit.data.shards.crew import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import reader
-from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.data.text_reading import check_encoding
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
@@ -95,8 +94,6 @@ def load_corpus(
     )
     for note in corpus.notes:
         notice(note)
-    if sound and torchaudio() is None:
-        notice("torchaudio cannot be imported: seqkit computes the same values without it")
     return corpus
 
 

@@ -132,7 +132,7 @@ class Sound:
         A file that is replaced stays until then. See `writer.create` for what a failure leaves.
         """
         channels, read = self._codec.channels, self._codec.reader()
-        resampler = resample.ChannelResampler(self._codec.sample_rate, self._rate, channels)
+        resampler = resample.Resampler(self._codec.sample_rate, self._rate, channels)
         with writer.create(file, self._rate, overwrite, channels) as output:
             yield lambda symbols: output.write(resampler.convert(read(symbols)))
             output.write(resampler.convert(np.zeros((0, channels), np.float32), last=True))

@@ -18,7 +18,7 @@ from seqkit.data.meter import Meter
 from seqkit.data.shards import fitting
 from seqkit.data.shards.crew import Crew
 from seqkit.data.shards.source import Source
-from seqkit.data.sound import Wave, mu_law, resample
+from seqkit.data.sound import Wave, resample
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 
@@ -144,29 +144,6 @@ def test_the_first_of_what_is_left_out_are_named(folder: Path, tmp_path: Path) -
         assert len({*map(Path, named)} & {*folder.glob("silent_*.wav")}) == 3
         if folder.name == "clips":
             folder = folder.rename(folder.with_name("moved"))
-
-
-@pytest.mark.parametrize("quantiser", ["mu_law", "linear"])
-def test_the_symbols_are_the_same_without_torchaudio(
-    quantiser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "clips"
-    folder.mkdir()
-    time = np.arange(30_000)
-    for number, rate in enumerate((RATE, 44100, 11025, 16000)):
-        tone = 0.4 * np.sin(2 * np.pi * 700 * (1 + 1e-5 * time) * time / rate)
-        wave = tone + np.random.default_rng(number).normal(0, 0.02, time.size)
-        soundfile.write(folder / f"{number}.wav", wave, rate)
-
-    def read(cache: str) -> Corpus:
-        return load(folder, tmp_path / cache, codec=quantiser, sample_rate=RATE, gain="rms")
-
-    first = read("with")
-    monkeypatch.setattr(resample, "torchaudio", lambda: None)
-    monkeypatch.setattr(mu_law, "torchaudio", lambda: None)
-    second = read("without")
-    assert first.codec.to_spec() == second.codec.to_spec()
-    assert np.array_equal(first.whole.symbols, second.whole.symbols)
 
 
 def test_one_channel_can_be_chosen(tmp_path: Path) -> None:

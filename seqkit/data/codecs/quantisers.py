@@ -16,10 +16,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from seqkit.config import HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
-from seqkit.data.sound import Frames, Wave, mu_law
+from seqkit.data.sound import Frames, Wave
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
 from seqkit.symbols import Integers, Symbols, symbol_dtype
@@ -205,15 +206,23 @@ class Quantiser(ABC):
 
 
 class MuLaw(Quantiser):
-    """Logarithmic levels, finest around silence (ITU-T G.711), with mu = levels - 1."""
+    """Logarithmic levels, finest around silence (ITU-T G.711).
+
+    sign(x) ln(1 + mu |x|) / ln(1 + mu), mu = levels - 1, rounded to equal steps.
+    """
 
     name = "mu_law"
 
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
-        return mu_law.encode(wave, self.levels)
+        x, mu = torch.from_numpy(wave), torch.tensor(self.levels - 1.0)
+        curve = torch.sign(x) * torch.log1p(mu * torch.abs(x)) / torch.log1p(mu)
+        return ((curve + 1) / 2 * mu + 0.5).to(torch.int64).numpy()
 
     def _decode(self) -> Wave:
-        return mu_law.decode(np.arange(self.levels), self.levels)
+        mu = torch.tensor(self.levels - 1.0)
+        curve = torch.arange(self.levels).float() / mu * 2 - 1
+        wave = torch.sign(curve) * (torch.exp(torch.abs(curve) * torch.log1p(mu)) - 1) / mu
+        return wave.numpy()
 
 
 class Linear(Quantiser):

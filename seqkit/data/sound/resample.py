@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.torchaudio_import import torchaudio
 
 _ZEROS = 16  # zero crossings of the sinc on each side
 _ROLLOFF = 0.97  # the filter's corner, as a share of the lower Nyquist frequency
@@ -25,49 +24,52 @@ def resampled(
     blocks: Iterable[Frames], rate: int, new_rate: int, channels: int = 1
 ) -> Iterator[Frames]:
     """Frames that come in blocks (n, C), at another rate, both in hertz."""
-    resampler = ChannelResampler(rate, new_rate, channels)
+    resampler = Resampler(rate, new_rate, channels)
     for block in blocks:
         yield resampler.convert(block)
     yield resampler.convert(np.zeros((0, channels), np.float32), last=True)
 
 
-class Resampler:
-    """Resamples a wave that comes in pieces.
+def resample(wave: Wave, rate: int, new_rate: int) -> Wave:
+    """A whole wave (N,) at another sample rate, both in hertz."""
+    return Resampler(rate, new_rate).convert(wave[:, None], last=True)[:, 0]
 
-    The pieces that come out are those of the resampled whole, ceil(N * new_rate / rate) samples,
-    wherever the wave was cut. Only as many samples are kept as the filter is long.
+
+class Resampler:
+    """Resamples frames (n, C) that come in pieces, each channel by itself.
+
+    The pieces that come out are those of the resampled whole, ceil(N * new_rate / rate) frames,
+    wherever it was cut. Only as many frames are kept as the filter is long.
     """
 
-    def __init__(self, rate: int, new_rate: int) -> None:
-        """Both in hertz."""
+    def __init__(self, rate: int, new_rate: int, channels: int = 1) -> None:
+        """Rates in hertz."""
         common = math.gcd(rate, new_rate)
         self._in, self._out = rate // common, new_rate // common
         # An output sample depends on `width` input samples on each side.
         width = math.ceil(_ZEROS / _scale(self._in, self._out))
         # Pieces are cut at multiples of `in`, where an output sample falls on an input sample.
         self._context = width // self._in + 2
-        if self._out * (2 * width + self._in) <= _LARGEST_TABLE:
-            convolve = _convolution(self._in, self._out)
-        else:
-            convolve = _interpolation(self._in, self._out)
-        self._convolve = convolve
-        self._kept = np.zeros(0, np.float32)
-        self._first = 0  # the first group of `in` samples that is kept
+        odd = self._out * (2 * width + self._in) > _LARGEST_TABLE
+        self._convolve = (_interpolation if odd else _convolution)(self._in, self._out)
+        self._kept = np.zeros((0, channels), np.float32)
+        self._first = 0  # the first group of `in` frames that is kept
         self._done = 0  # groups that have been converted
         self._read = 0
 
-    def convert(self, piece: Wave, last: bool = False) -> Wave:
-        """Take the next samples (n,); return the new ones that are settled, all after the last."""
+    def convert(self, piece: Frames, last: bool = False) -> Frames:
+        """Take the next frames (n, C); return the new ones that are settled, all after the last."""
         if self._in == self._out:
             return piece
-        self._read += piece.size
+        self._read += len(piece)
         self._kept = np.concatenate([self._kept, piece])
         ready = self._read // self._in - self._context
         if not last and ready <= self._done:
-            return np.zeros(0, np.float32)
+            return np.zeros_like(piece[:0])
         with torch.inference_mode():
-            whole: Wave = self._convolve(torch.from_numpy(self._kept)).numpy()
-        new = whole[(self._done - self._first) * self._out :]
+            kept = torch.from_numpy(self._kept)
+            whole = torch.stack([*map(self._convolve, kept.unbind(1))], 1).numpy()
+        new: Frames = whole[(self._done - self._first) * self._out :]
         if last:
             return new
         new = new[: (ready - self._done) * self._out]
@@ -77,24 +79,6 @@ class Resampler:
         return new
 
 
-class ChannelResampler:
-    """Resamples frames (n, C) that come in pieces, each channel by itself."""
-
-    def __init__(self, rate: int, new_rate: int, channels: int) -> None:
-        """Rates in hertz."""
-        self._resamplers = [Resampler(rate, new_rate) for _ in range(channels)]
-
-    def convert(self, piece: Frames, last: bool = False) -> Frames:
-        """As `Resampler.convert` does."""
-        pairs = zip(self._resamplers, piece.T, strict=True)
-        return np.stack([one.convert(wave, last) for one, wave in pairs], axis=1)
-
-
-def resample(wave: Wave, rate: int, new_rate: int) -> Wave:
-    """A whole wave (N,) at another sample rate, both in hertz."""
-    return Resampler(rate, new_rate).convert(wave, last=True)
-
-
 def _scale(count_in: int, count_out: int) -> float:
     """Zero crossings of the filter per input sample."""
     return min(1.0, count_out / count_in) * _ROLLOFF
@@ -102,11 +86,6 @@ def _scale(count_in: int, count_out: int) -> float:
 
 def _convolution(count_in: int, count_out: int) -> Callable[[Tensor], Tensor]:
     """The resampling of a whole wave (N,), with silence around it, by a table of the filter."""
-    if library := torchaudio():
-        transform: Callable[[Tensor], Tensor] = library.transforms.Resample(
-            count_in, count_out, lowpass_filter_width=_ZEROS, rolloff=_ROLLOFF
-        )
-        return transform
     table = _table(count_in, count_out)
     width = (table.shape[-1] - count_in) // 2
 

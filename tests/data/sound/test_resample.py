@@ -1,70 +1,76 @@
-"""Resampling: the same with and without torchaudio, in pieces and at once."""
+"""Resampling: bit for bit that of torchaudio, in pieces and at once."""
 
+import importlib
 import tracemalloc
+from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
 
+from seqkit.data.codecs import MuLaw
 from seqkit.data.sound import Wave, resample
 from seqkit.data.sound.resample import Resampler
-from seqkit.data.sound.torchaudio_import import torchaudio
 
-RATES = [
-    (44100, 16000),
-    (16000, 44100),
-    (48000, 16000),
-    (8000, 8000),
-    (11025, 8000),
-    (997, 1009),
-    (22050, 16000),
-]
+RATES = [(44100, 16000), (16000, 44100), (8000, 8000), (11025, 8000), (997, 1009)]
 
 
 def noise(count: int, seed: int = 1) -> Wave:
     return np.random.default_rng(seed).uniform(-1, 1, count).astype(np.float32)
 
 
-@pytest.fixture(params=["torchaudio", "without"])
-def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "without":
-        monkeypatch.setattr(resample, "torchaudio", lambda: None)
-    return str(request.param)
+@pytest.fixture
+def torchaudio() -> ModuleType:
+    """The library that defines the values, where it loads beside this torch."""
+    try:
+        return importlib.import_module("torchaudio")
+    except (ImportError, OSError, RuntimeError) as error:
+        pytest.skip(f"torchaudio does not load: {error}")
 
 
 @pytest.mark.parametrize(("rate", "new_rate"), RATES)
-def test_pieces_give_what_the_whole_gives(rate: int, new_rate: int, library: str) -> None:
+def test_pieces_give_what_the_whole_gives(rate: int, new_rate: int) -> None:
     wave = noise(20_011)
     whole = resample.resample(wave, rate, new_rate)
     assert whole.size == -(-wave.size * new_rate // rate)
-    resampler = Resampler(rate, new_rate)
+    resampler = Resampler(rate, new_rate, channels=2)
     cuts = np.sort(np.random.default_rng(2).integers(0, wave.size, 9))
-    pieces = [resampler.convert(piece) for piece in np.split(wave, cuts)]
-    pieces.append(resampler.convert(noise(0), last=True))
-    np.testing.assert_allclose(np.concatenate(pieces), whole, atol=1e-6)
+    frames = np.stack([wave, -wave], axis=1)
+    pieces = [resampler.convert(piece) for piece in np.split(frames, cuts)]
+    pieces.append(resampler.convert(frames[:0], last=True))
+    expected = np.stack([whole, -whole], axis=1)
+    np.testing.assert_allclose(np.concatenate(pieces), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(("rate", "new_rate"), RATES)
-def test_every_bit_is_the_same_without_torchaudio(
-    rate: int, new_rate: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_bit_is_that_of_torchaudio(rate: int, new_rate: int, torchaudio: ModuleType) -> None:
     wave = noise(5_003)
-    assert torchaudio() is not None
-    expected = resample.resample(wave, rate, new_rate)
-    monkeypatch.setattr(resample, "torchaudio", lambda: None)
+    transform = torchaudio.transforms.Resample(
+        rate, new_rate, lowpass_filter_width=16, rolloff=0.97
+    )
+    expected = transform(torch.from_numpy(wave)).numpy()
     assert np.array_equal(resample.resample(wave, rate, new_rate), expected)
 
 
-@pytest.mark.parametrize(("rate", "new_rate"), RATES)
-def test_rates_too_odd_for_a_table_are_interpolated(
-    rate: int, new_rate: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("levels", [2, 37, 256, 65536])
+def test_every_level_of_mu_law_is_that_of_torchaudio(levels: int, torchaudio: ModuleType) -> None:
+    wave = np.concatenate([noise(4_000), np.array([-1, -1e-9, 0, 1e-9, 1], np.float32)])
+    codec = MuLaw(levels, 8000)
+    functional = torchaudio.functional
+    expected = functional.mu_law_encoding(torch.from_numpy(wave), levels).numpy()
+    assert np.array_equal(codec.encode(wave), expected)
+    values = functional.mu_law_decoding(torch.arange(levels), levels).numpy()
+    assert np.array_equal(codec.decode(np.arange(levels)), values)
+
+
+def test_rates_too_odd_for_a_table_are_interpolated(monkeypatch: pytest.MonkeyPatch) -> None:
     wave = noise(5_003)
-    expected = resample.resample(wave, rate, new_rate)
+    expected = resample.resample(wave, 997, 1009)
     monkeypatch.setattr(resample, "_LARGEST_TABLE", 0)
-    np.testing.assert_allclose(resample.resample(wave, rate, new_rate), expected, atol=2e-4)
+    np.testing.assert_allclose(resample.resample(wave, 997, 1009), expected, atol=2e-4)
 
 
-def test_a_tone_stays_and_what_would_fold_back_goes(library: str) -> None:
+def test_a_tone_stays_and_what_would_fold_back_goes() -> None:
     time = np.arange(44100) / 44100
     tone = np.sin(2 * np.pi * 1000 * time)
     above = np.sin(2 * np.pi * 9500 * time)
