@@ -18,7 +18,7 @@ from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.foundation.device import DTYPES, choose_precision, settings_of_training
 from seqkit.foundation.errors import CheckpointError
-from seqkit.foundation.threads import SharedCores, lasting_threads
+from seqkit.foundation.threads import lasting_threads
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Symbols
 
@@ -64,12 +64,12 @@ def compress(
         DataError: the codec of a plug-in failed.
     """
     header = _header(model, codec, size, learn)
-    with _arithmetic(header, model) as cores:
+    with _arithmetic(header, model):
         coder = _coder(model, codec, header)
         writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
         checksum, done, left = hashlib.sha256(), 0, 0
         for block in _cut(codec, _hashed(pieces, checksum), header.lanes):
-            coded = _coded(coder, block, _within(cores, watch, done, block.size))
+            coded = _coded(coder, block, _within(watch, done, block.size))
             if codec.kind != "audio" and coded.size > _POOR * block.size:
                 run = contents.one_run(_joined(codec, block.symbols, block.beside))
                 whole = CodedBlock(0, _NO_STATES, _NO_WORDS, run.beside)
@@ -107,7 +107,7 @@ def decompress(
         f"{name}: compressed on {header.machine}, whose arithmetic differs from this one's "
         f"({here}): decompress it there"
     )
-    with _arithmetic(header, model) as cores:
+    with _arithmetic(header, model):
         coder = _coder(model, codec, header)
         if _probe(coder) != header.probe:
             raise other
@@ -115,7 +115,7 @@ def decompress(
         for block in packed.blocks(coder.ways):
             symbols = np.zeros(0, np.uint8)
             if block.length:
-                inside = _within(cores, watch, done, block.length)
+                inside = _within(watch, done, block.length)
                 symbols = coder.decode(block.length, block.states, block.words, inside)
             else:
                 coder.forget()
@@ -199,11 +199,10 @@ def _probe(coder: Coder) -> str:
     return hashlib.sha256(coder.probe()).hexdigest()[:16]
 
 
-def _within(cores: SharedCores, watch: Callable[[int], None], done: int, size: int) -> Watch:
+def _within(watch: Callable[[int], None], done: int, size: int) -> Watch:
     """Tells the progress within a block that follows `done`."""
 
     def told(share: float) -> None:
-        cores.adapt()
         watch(done + int(share * size))
 
     return told
@@ -235,16 +234,12 @@ def _hashed(pieces: Iterable[Any], checksum: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _arithmetic(header: Header, model: CharRNN) -> Iterator[SharedCores]:
+def _arithmetic(header: Header, model: CharRNN) -> Iterator[None]:
     """Compute in the block as the header says, and with operations that repeat to the bit."""
-    where, before = model.head.weight.device, torch.get_num_threads()
-    learns = header.learn is not None
+    before = torch.get_num_threads()
     torch.set_num_threads(header.threads)
     try:
-        with (
-            settings_of_training(where, learns) if learns else contextlib.nullcontext(),
-            SharedCores(where, fixed=True) as cores,
-        ):
-            yield cores
+        with settings_of_training(model.head.weight.device, header.learn is not None):
+            yield
     finally:
         torch.set_num_threads(before)

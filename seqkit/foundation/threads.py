@@ -8,8 +8,7 @@ four of 16 cores busy, a training step in 16 threads takes 280 times as long as 
 import os
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import torch
 
@@ -17,8 +16,7 @@ from seqkit.foundation.cgroups import cores_granted
 
 _EVERY = 0.25  # seconds between looks at the machine
 _LOOK = 0.1  # seconds that the one look at it takes by which a number is chosen that stays
-_CROWDED = 0.3  # threads that wait for a core, on average: one is too many
-_FREE = 0.8  # of a core that idles: one more thread is worth it
+_TAKEN = 0.4  # of a core: when others take less, a thread still gets on
 _SET_BY_USER = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_DYNAMIC", "MKL_DYNAMIC"),
     *("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"),
@@ -34,56 +32,37 @@ class SharedCores:
                 cores.adapt()
                 compute(batch)
 
-    As long as they have some, it takes fewer threads, never more than PyTorch had before, which has
-    them again after the last of the loops that run at the same time.
+    As long as they have some, it takes fewer threads, never more than PyTorch had before.
 
     It does nothing on a GPU, where the number of threads has to stay (the last digits of sums
     depend on it), where the environment says how OpenMP is to run, or where the system does not
     tell how its cores are used: only Linux does.
     """
 
-    _users: ClassVar[int] = 0  # loops that are under way
-    _most: ClassVar[int] = 1  # threads that they may take
-
     def __init__(self, device: torch.device, fixed: bool = False) -> None:
         """`device` is where the loop computes; `fixed`: the number of threads has to stay."""
         fixed = fixed or torch.are_deterministic_algorithms_enabled() or are_told()
-        self._on = device.type == "cpu" and not fixed
-        self._last: _Usage | None = None
+        self._last = None if fixed or device.type != "cpu" else _Usage.now()
+        self._most = torch.get_num_threads()
 
     def __enter__(self) -> Self:
-        self._last = _Usage.now() if self._on else None
-        self._on = self._last is not None
-        if self._on:
-            if not SharedCores._users:
-                SharedCores._most = torch.get_num_threads()
-            SharedCores._users += 1
-            torch.set_num_threads(min(torch.get_num_threads(), own_cores()))
+        if self._last:
+            torch.set_num_threads(min(self._most, own_cores()))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._on:
-            SharedCores._users -= 1
-            if not SharedCores._users:
-                torch.set_num_threads(SharedCores._most)
+    def __exit__(self, *_: object) -> None:
+        if self._last:
+            torch.set_num_threads(self._most)
 
     def adapt(self) -> None:
-        """Take as many threads as the last quarter of a second asks for.
+        """Take as many threads as there were cores free in the last quarter of a second.
 
         Call it between two steps of the loop, in the thread that computes.
         """
-        if self._last is None or time.monotonic() - self._last.clock < _EVERY:
-            return
-        before, self._last = self._last, _Usage.now()
-        if self._last is not None:
-            shares = self._last.since(before)
-            threads = fitting_threads(torch.get_num_threads(), *shares)
-            torch.set_num_threads(min(threads, SharedCores._most, own_cores()))
+        if self._last and time.monotonic() - self._last.clock >= _EVERY:
+            before, self._last = self._last, _Usage.now()
+            if self._last:
+                torch.set_num_threads(min(self._last.threads_since(before), self._most))
 
 
 def are_told() -> bool:
@@ -103,75 +82,36 @@ def lasting_threads() -> int:
     Where the environment says how OpenMP is to run, or the system does not tell, it is PyTorch's
     own number.
     """
-    most = torch.get_num_threads()
     before = None if are_told() else _Usage.now()
     if before is None:
-        return most
+        return torch.get_num_threads()
     time.sleep(_LOOK)
-    now = _Usage.now()
-    idle = now.since(before)[2] if now else most
-    return max(1, min(round(idle), most, own_cores()))
-
-
-def fitting_threads(threads: int, computed: float, waited: float, idle: float) -> int:
-    """How many threads suit a machine on which `threads` ran until now.
-
-    Args:
-        threads: so many, at least 1.
-        computed, waited: how many of them ran, and how many had to wait for a core, on average.
-        idle: how many cores had nothing to do, on average. They may be in use again in a moment,
-            so that the threads are doubled at most.
-    """
-    if waited > _CROWDED:
-        # While one waits, another program has its core: so many cores are not ours.
-        return max(1, min(threads - 1, int(computed - waited)))
-    return threads + min(round(idle), threads) if idle > _FREE else threads
+    now = _Usage.now() or before
+    return min(now.threads_since(before), torch.get_num_threads())
 
 
 class _Usage(NamedTuple):
     """Seconds since some moment.
 
     clock: that have passed.
-    computed: of all threads of this process, on a core.
-    waited: of all its threads, ready to run but without a core.
-    idle: of all cores on which it may run, without anything to do.
+    ours: in which cores ran this process, or idled although it may run there.
     """
 
     clock: float
-    computed: float
-    waited: float
-    idle: float
+    ours: float
 
     @classmethod
     def now(cls) -> "_Usage | None":
         """As it is now; None where the system does not tell."""
         try:
-            waited = sum(_waited(task) for task in Path("/proc/self/task").iterdir())
             own = {f"cpu{core}" for core in os.sched_getaffinity(0)}
             rows = (line.split() for line in Path("/proc/stat").read_text().splitlines())
             idle = sum(int(row[4]) + int(row[5]) for row in rows if row[0] in own)
         except (AttributeError, OSError, ValueError, IndexError):
             return None
-        ticks = os.sysconf("SC_CLK_TCK")
-        return cls(time.monotonic(), time.process_time(), waited / 1e9, idle / ticks)
+        return cls(time.monotonic(), time.process_time() + idle / os.sysconf("SC_CLK_TCK"))
 
-    def since(self, before: "_Usage") -> tuple[float, float, float]:
-        """How many threads computed and waited, and how many cores idled, on average."""
-        seconds = self.clock - before.clock
-        return (
-            (self.computed - before.computed) / seconds,
-            (self.waited - before.waited) / seconds,
-            (self.idle - before.idle) / seconds,
-        )
-
-
-def _waited(task: Path) -> int:
-    """Nanoseconds that a thread was ready and had no core; 0 if it has just ended."""
-    try:
-        return int((task / "schedstat").read_text().split()[1])
-    except ProcessLookupError:
-        return 0
-    except FileNotFoundError:
-        if task.exists():
-            raise
-        return 0
+    def threads_since(self, before: "_Usage") -> int:
+        """One for each core that others left to this process."""
+        cores = (self.ours - before.ours) / (self.clock - before.clock)
+        return max(1, min(int(cores + _TAKEN), own_cores()))
