@@ -19,6 +19,7 @@ from seqkit.foundation.timeout import HangingError, within
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
 _BLOCK = 1 << 16  # bytes
+_FAILURES = (OSError, ValueError, EOFError, HTTPException, tarfile.TarError, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,15 @@ class Download:
         Raises:
             DataError: the file is nowhere to be had.
         """
-        places = [folders.cache / "downloads" / self.file]
-        if folders.data:
-            places.insert(0, folders.data / self.file)
-        path = next((place for place in places if place.exists()), places[-1])
+        path = _place(self.file, folders)
         if not path.exists():
             try:
-                self._fetch(path, folders)
-            except (OSError, ValueError, HTTPException) as error:
+                content = _download(self.url, self.name, folders)
+                _check(content, self.sha256, self.url)
+            except _FAILURES as error:
                 return self._stand_in(folders, error)
+            with disk.atomic_write(path) as stream:
+                stream.write(content)
         return Located(path, self.name, licence=self.licence, citation=self.citation)
 
     def _stand_in(self, folders: Folders, error: Exception) -> Located:
@@ -65,13 +66,6 @@ class Download:
             f"{failed}: a small sample is read, {self.sample.name}. For the real data {advice}."
         )
         return Located(self.sample, self.sample.name, stands_in=True)
-
-    def _fetch(self, target: Path, folders: Folders) -> None:
-        content = _download(self.url, self.name, folders)
-        if hashlib.sha256(content).hexdigest() != self.sha256:
-            raise ValueError(f"{self.url} gave a file of another sha256")
-        with disk.atomic_write(target) as stream:
-            stream.write(content)
 
 
 @dataclass(frozen=True)
@@ -101,52 +95,44 @@ class Archive:
         Raises:
             DataError: the folder is nowhere to be had.
         """
-        return Located(
-            self._find(folders),
-            self.name,
-            validation=self.validation,
-            test=self.test,
-            licence=self.licence,
-            citation=self.citation,
-        )
+        path = _place(self.folder, folders)
+        if not path.exists():
+            folders.notice(f"downloading {self.name} from {self.url}")
+            try:
+                files = self._unpacked(_download(self.url, self.name, folders))
+            except _FAILURES as error:
+                raise DataError(
+                    f"{self.name} cannot be downloaded ({error}): put its files into {self.folder} "
+                    "of a folder named by SEQKIT_DATA_DIR, or give data.path=FOLDER"
+                ) from error
+            _write_folder(path, files)
+        return Located(path, self.name, self.validation, self.test, self.licence, self.citation)
 
-    def _find(self, folders: Folders) -> Path:
-        if folders.data and (kept := folders.data / self.folder).is_dir():
-            return kept
-        cached = folders.cache / "downloads" / self.folder
-        if cached.is_dir():
-            return cached
-        folders.notice(f"downloading {self.name} from {self.url}")
-        try:
-            files = self._fetch(folders)
-        except (
-            *(OSError, ValueError, EOFError),
-            *(HTTPException, tarfile.TarError, zlib.error),
-        ) as error:
-            raise DataError(
-                f"{self.name} cannot be downloaded ({error}): put its files into {self.folder} "
-                "of a folder named by SEQKIT_DATA_DIR, or give data.path=FOLDER"
-            ) from error
-        _write_folder(cached, files)
-        return cached
-
-    def _fetch(self, folders: Folders) -> dict[str, bytes]:
+    def _unpacked(self, content: bytes) -> dict[str, bytes]:
         """The content of every file, by name."""
-        content = io.BytesIO(_download(self.url, self.name, folders))
         files: dict[str, bytes] = {}
-        with tarfile.open(fileobj=content, mode="r:gz") as archive:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
             for entry in archive:
                 # Only plain files of one folder, by their last name: nothing else can be written.
                 folder, _, name = entry.name.rpartition("/")
                 if folder.partition("/")[2] == self.member and entry.isfile() and name:
                     stream = archive.extractfile(entry)
                     files[name] = stream.read() if stream else b""
-        listing = "".join(
-            f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files)
-        )
-        if hashlib.sha256(listing.encode()).hexdigest() != self.sha256:
-            raise ValueError(f"{self.url} holds other files than expected")
+        listing = [f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files)]
+        _check("".join(listing).encode(), self.sha256, self.url)
         return files
+
+
+def _place(name: str, folders: Folders) -> Path:
+    """Where a data set lies: in the user's own folder, or else in the cache."""
+    if folders.data and (own := folders.data / name).exists():
+        return own
+    return folders.cache / "downloads" / name
+
+
+def _check(content: bytes, sha256: str, url: str) -> None:
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ValueError(f"{url} holds something else than expected (its sha256 differs)")
 
 
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
@@ -190,3 +176,28 @@ def _open(url: str) -> HTTPResponse:
     except urllib.error.HTTPError as error:
         error.close()
         raise OSError(str(error)) from error
+
+
+TINY_SHAKESPEARE = Download(
+    name="tiny_shakespeare",
+    file="tinyshakespeare/input.txt",
+    url="https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
+    sha256="86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+    sample=Path(__file__).parent / "datasets" / "verse.txt",
+    licence="public domain",
+    citation="Karpathy, char-rnn, 2015",
+)
+"""1.1 million characters of the plays, the field's first text to try."""
+
+_COMMIT = "26eb9aaf76e81b692f806f9140c2d2777410d7a1"
+SPOKEN_DIGITS = Archive(
+    name="spoken_digits",
+    folder="fsdd/recordings",
+    url=f"https://github.com/Jakobovski/free-spoken-digit-dataset/archive/{_COMMIT}.tar.gz",
+    member="recordings",
+    sha256="1801eae019c063377d98f831d3f93574f259475df7332bb0e3d1b080fb5e6959",
+    test="*_[0-4].wav",  # the official one: DIGIT_SPEAKER_INDEX.wav with an index of 0 to 4
+    licence="CC BY-SA 4.0",
+    citation="Jackson et al., Free Spoken Digit Dataset, doi:10.5281/zenodo.1342401",
+)
+"""The Free Spoken Digit Dataset: 3000 clips, 22 minutes, six speakers, 8 kHz."""

@@ -33,6 +33,10 @@ _OWN_CODECS = {
     "linear": "seqkit.data.codecs.quantisers:Linear",
     "mu_law": "seqkit.data.codecs.quantisers:MuLaw",
 }
+_OWN_DATASETS = {  # beside the modules in their folder
+    "spoken_digits": "seqkit.data.download:SPOKEN_DIGITS",
+    "tiny_shakespeare": "seqkit.data.download:TINY_SHAKESPEARE",
+}
 _CODEC_BASES = {
     "seqkit.data.codecs:TextCodec": ("text", "bytes"),
     "seqkit.data.codecs:Quantiser": ("audio",),
@@ -195,7 +199,7 @@ def _own(kind: Kind) -> list[Entry]:
         values = _OWN_CODECS
     else:
         names = sorted(file.stem for file in _DATASETS.glob("[a-z]*.py"))
-        values = {name: f"seqkit.data.datasets.{name}" for name in names}
+        values = _OWN_DATASETS | {name: f"seqkit.data.datasets.{name}" for name in names}
     return [Entry(name, "seqkit", partial(_resolve, value)) for name, value in values.items()]
 
 

@@ -13,8 +13,7 @@ import pytest
 
 from seqkit.data import download as downloads
 from seqkit.data.datasets import Folders
-from seqkit.data.datasets.tiny_shakespeare import FILE
-from seqkit.data.download import Archive, Download
+from seqkit.data.download import TINY_SHAKESPEARE, Archive, Download
 from seqkit.foundation.errors import DataError, OutputError
 from tests.conftest import fill_disk
 
@@ -53,7 +52,9 @@ def site() -> Iterator[str]:
 
 
 def download(url: str) -> Download:
-    return Download("words", "w/words.txt", url, hashlib.sha256(CONTENT).hexdigest(), FILE.sample)
+    return Download(
+        "words", "w/words.txt", url, hashlib.sha256(CONTENT).hexdigest(), TINY_SHAKESPEARE.sample
+    )
 
 
 def test_a_download_is_kept_in_the_cache(site: str, folders: Folders, notices: list[str]) -> None:
@@ -84,11 +85,6 @@ def test_the_sample_stands_in_with_one_line(
     assert "data.path" in notices[0]
     assert "SEQKIT_DATA_DIR" in notices[0]
     assert not [file for file in folders.cache.rglob("*") if file.is_file()]
-
-
-def test_tiny_shakespeare_is_what_the_field_uses() -> None:
-    assert FILE.sha256 == "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
-    assert replace(FILE, name="x").file == "tinyshakespeare/input.txt"
 
 
 def packed(names: dict[str, bytes]) -> bytes:
