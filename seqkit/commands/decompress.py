@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from seqkit.commands.compress import checkpoint_of, result_file, source_of, unit_of
-from seqkit.compression.compress import check_device, decompress, kind_of_device
+from seqkit.compression.compress import decompress
 from seqkit.compression.container import Reader
 from seqkit.config import Config
 from seqkit.data import files
@@ -49,17 +49,13 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 
 def _device(config: Config, packed: Reader) -> torch.device:
-    """The device on which the file was compressed. Raises CheckpointError, DeviceError."""
-    wanted = config.device
-    if wanted == "auto":
-        wanted = kind_of_device(packed.header)
-        if wanted == "cuda" and not torch.cuda.is_available():
-            raise CheckpointError(
-                f"{packed.name}: compressed on {packed.header.machine}: this machine has no GPU"
-            )
-    chosen = device.choose_device(wanted)
-    check_device(packed, chosen)
-    return chosen
+    """The device on which the file was compressed, or `device`. Raises as `choose_device`."""
+    wanted = packed.header.device_type if config.device == "auto" else config.device
+    if config.device == "auto" and wanted == "cuda" and not torch.cuda.is_available():
+        raise CheckpointError(
+            f"{packed.name}: compressed on {packed.header.machine}: this machine has no GPU"
+        )
+    return device.choose_device(wanted)
 
 
 def _check_out(out: Path | None, codec: Codec) -> None:

@@ -2,8 +2,16 @@
 
 A block of N symbols is cut into B lanes of equal length, and each is read from the zero state. That
 costs about 20 bits a lane, and a step of many lanes takes little longer than one of a single lane.
+
+What decodes a file has to meet the very numbers that its encoder met, to the last bit. So both make
+the same steps with the same number of lanes, precision and threads, and only integers leave them.
+
+A model may go on learning, as in dynamic evaluation, from every window of all lanes: from symbols
+that an encoder has just coded and a decoder has just decoded, so that both make the same updates.
 """
 
+import dataclasses
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -11,17 +19,17 @@ import torch
 from torch import Tensor
 
 from seqkit.compression import rans
-from seqkit.compression.learning import Learning
 from seqkit.compression.rans import TOTAL, Decoder, States, Words
-from seqkit.compression.steps import Steps
 from seqkit.config import DynamicConfig
+from seqkit.evaluation.dynamic import Learner
+from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 MOST_WAYS = 16
 """States of the entropy coder. Each costs 6 bytes a block."""
-_WINDOW = 32  # steps between two looks at the machine, without learning
+_WINDOW = 32  # steps between two words about the progress, without learning
 _PROBE_WINDOWS = 2
 _STRIDE = 7919  # a prime, so that the probe's symbols are many different ones
 
@@ -50,18 +58,23 @@ class Coder:
             start: the codec's start symbol.
             lanes: B, a power of two.
             dtype: of the matrix products.
-            learn: how the model goes on learning while it codes, from block to block; or None.
+            learn: how a copy of the model goes on learning while it codes, from block to block;
+                the settings are meant for one lane. None: it does not.
         """
         self._device = model.head.weight.device
         self.ways = min(lanes, MOST_WAYS)
         """W, the states of the entropy coder."""
         self._size, self._start, self._lanes = size, start, lanes
-        self._learning = Learning(model, learn, lanes, dtype) if learn else None
         self._window = learn.window if learn else _WINDOW
-        self._steps = Steps(self._learning.model if self._learning else model, size, lanes, dtype)
-        self._advance: Callable[[], None] = self._steps.advance
-        if self._device.type == "cuda":
-            self._advance = Recording(self._steps.advance, self._device)
+        self._learner = _learner(model, learn, lanes, dtype) if learn else None
+        self._model = self._learner.model if self._learner else model
+        with torch.inference_mode():  # these keep their addresses, as a recording needs it
+            self._step = PreparedStep(self._model, size, dtype)
+            self._layers = self._step.split(model.zero_state(lanes))
+            self._symbols = torch.zeros(lanes, dtype=torch.int64, device=self._device)
+            self._bounds = bounds_of(torch.zeros((lanes, size), device=self._device))
+        cuda = self._device.type == "cuda"
+        self._advance = Recording(self._make_step, self._device) if cuda else self._make_step
 
     def probe(self) -> bytes:
         """The spans of some symbols: other arithmetic gives other bytes."""
@@ -72,9 +85,9 @@ class Coder:
 
     def forget(self) -> None:
         """Go on as if no block had been coded yet."""
-        if self._learning is not None:
-            self._learning.forget()
-            self._steps.renew()
+        if self._learner:
+            self._learner.forget()
+            self._step.renew(self._model)
 
     def encode(self, symbols: Symbols, watch: Watch) -> tuple[States, Words]:
         """The states (W,) and words (M,) of symbols (N,), N at least 1."""
@@ -90,7 +103,7 @@ class Coder:
         self._begin()
         for index, row in enumerate(made):
             self._advance()
-            bounds = self._steps.bounds.cpu().numpy()
+            bounds = self._bounds.cpu().numpy()
             for lane in range(0, self._lanes, self.ways):
                 part = slice(lane, lane + self.ways)
                 row[part] = decoder.take(bounds[part])
@@ -104,15 +117,27 @@ class Coder:
         self._begin()
         for index, own in enumerate(targets):
             self._advance()
-            spans = self._steps.bounds.gather(1, torch.stack([own, own + 1], 1))
+            spans = self._bounds.gather(1, torch.stack([own, own + 1], 1))
             begins[index], ends[index] = spans.unbind(1)
             self._follow(targets, index, watch)
         return begins.cpu().numpy(), (ends - begins).cpu().numpy()
 
+    @torch.inference_mode()
     def _begin(self) -> None:
-        self._steps.begin(self._start)
-        if self._learning is not None:
-            self._learning.begin(self._start)
+        """Begin a block, with the weights as they are."""
+        self._symbols.fill_(self._start)
+        for values in (value for layer in self._layers for value in layer):
+            values.zero_()
+        self._learnt_to = self._model.zero_state(self._lanes)
+
+    @torch.inference_mode()
+    def _make_step(self) -> None:
+        """Feed the symbols (B,); `_bounds` are then those of what follows."""
+        logits, layers = self._step(self._symbols, self._layers)
+        self._bounds.copy_(bounds_of(logits))
+        for own, new in zip(self._layers, layers, strict=True):
+            for target, value in zip(own, new, strict=True):
+                target.copy_(value)
 
     def _follow(self, symbols: Tensor, index: int, watch: Watch) -> None:
         """Go on after a step, of whose block (T, B) the symbols are known so far.
@@ -120,13 +145,41 @@ class Coder:
         After a window learn from it, if the block goes on: then it has no padding.
         """
         done, steps = index + 1, len(symbols)
-        self._steps.feed(symbols[index])
+        with torch.inference_mode():
+            self._symbols.copy_(symbols[index])
         if done % self._window and done < steps:
             return
-        if self._learning is not None and done < steps:
-            self._learning.read(symbols[done - self._window : done])
-            self._steps.renew()
+        if self._learner and done < steps:
+            begin = done - self._window
+            targets = symbols[begin:done].to(self._device)
+            before = symbols[begin - 1] if begin else torch.full((self._lanes,), self._start)
+            inputs = torch.cat([before.to(self._device)[None], targets[:-1]])
+            _, self._learnt_to = self._learner.read(inputs, targets, self._learnt_to)
+            self._step.renew(self._model)
         watch(done / steps)
+
+
+def _learner(model: CharRNN, settings: DynamicConfig, lanes: int, dtype: torch.dtype) -> Learner:
+    # The gradient of B lanes has an error that is √B times smaller, and there are B times fewer
+    # updates.
+    rate = min(1.0, settings.rate * math.sqrt(lanes))
+    dtype = torch.float32 if dtype == torch.float16 else dtype  # it would lose gradients
+    return Learner(model, dataclasses.replace(settings, rate=rate), dtype)
+
+
+def bounds_of(logits: Tensor) -> Tensor:
+    """Where each symbol's span begins, and the last one ends: (B, V + 1) from 0 to TOTAL.
+
+    Every symbol gets at least 1 of TOTAL, whatever the logits (B, V) are. A sum of integers is the
+    same in any order, so that only the softmax depends on how a device rounds.
+    """
+    size = logits.shape[-1]
+    shares = logits.double().softmax(-1).nan_to_num_(0.0)
+    counts = shares.mul_(TOTAL - size).long().add_(1)
+    bounds = torch.zeros((len(logits), size + 1), dtype=torch.int64, device=logits.device)
+    torch.cumsum(counts, -1, out=bounds[:, 1:])
+    bounds[:, -1] = TOTAL
+    return bounds
 
 
 def to_lanes(symbols: Integers, lanes: int) -> Integers:

@@ -20,7 +20,6 @@ from seqkit.foundation.device import DTYPES, choose_precision, settings_of_train
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.threads import lasting_threads
 from seqkit.model.char_rnn import CharRNN
-from seqkit.symbols import Symbols
 
 _MOST_LANES = {"cpu": 128, "cuda": 512}
 _ENOUGH_LANES = 32  # to be worth more than one thread
@@ -42,7 +41,7 @@ class Packed(NamedTuple):
 def compress(
     model: CharRNN,
     codec: Codec,
-    pieces: Iterable[bytes] | Iterable[Symbols],
+    pieces: Iterable[Any],
     size: int,
     write: Callable[[bytes], object],
     watch: Callable[[int], None] = lambda done: None,
@@ -64,21 +63,25 @@ def compress(
         DataError: the codec of a plug-in failed.
     """
     header = _header(model, codec, size, learn)
-    with _arithmetic(header, model):
-        coder = _coder(model, codec, header)
+    checksum, done, left = hashlib.sha256(), 0, 0
+
+    def hashed() -> Iterator[Any]:
+        for piece in pieces:
+            checksum.update(piece)
+            yield piece
+
+    with _coder(model, codec, header) as coder:
         writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
-        checksum, done, left = hashlib.sha256(), 0, 0
-        for block in _cut(codec, _hashed(pieces, checksum), header.lanes):
-            coded = _coded(coder, block, _within(watch, done, block.size))
-            if codec.kind != "audio" and coded.size > _POOR * block.size:
-                run = contents.one_run(_joined(codec, block.symbols, block.beside))
-                whole = CodedBlock(0, _NO_STATES, _NO_WORDS, run.beside)
-                coded = min(coded, whole, key=lambda own: own.size)
+        for block in contents.cut(codec, hashed(), header.lanes):
+            coded = _coded(coder, block, _within(watch, done, len(block.content)))
+            if codec.kind != "audio" and coded.size > _POOR * len(block.content):
+                run = CodedBlock(0, _NO_STATES, _NO_WORDS, contents.one_run(block.content).beside)
+                coded = min(coded, run, key=lambda own: own.size)
             if not coded.length:
                 coder.forget()  # a decoder has learnt nothing of what the model does not code
-                left += block.size
+                left += len(block.content)
             writer.block(coded)
-            done += block.size
+            done += len(block.content)
             watch(done)
     writer.close(checksum.digest())
     return Packed(writer.size, left)
@@ -96,51 +99,36 @@ def decompress(
         DataError: the file is damaged.
     """
     header, name = packed.header, packed.name
-    check_device(packed, model.head.weight.device)
+    where = model.head.weight.device
+    if header.device_type != where.type:
+        raise CheckpointError(
+            f"{name}: compressed on {header.device}: it takes device={header.device_type}, not "
+            f"{where.type}"
+        )
     if identity(model, codec) != header.model:
         raise CheckpointError(f"{name}: compressed with another checkpoint: give that one")
-    where = model.head.weight.device
-    here = dataclasses.replace(
-        header, device=_name(where), torch=torch.__version__, probe=""
-    ).machine
+    here = dataclasses.replace(header, device=_name(where), torch=torch.__version__)
     other = CheckpointError(
         f"{name}: compressed on {header.machine}, whose arithmetic differs from this one's "
-        f"({here}): decompress it there"
+        f"({here.machine}): decompress it there"
     )
-    with _arithmetic(header, model):
-        coder = _coder(model, codec, header)
+    checksum, done = hashlib.sha256(), 0
+    with _coder(model, codec, header) as coder:
         if _probe(coder) != header.probe:
             raise other
-        checksum, done = hashlib.sha256(), 0
-        for block in packed.blocks(coder.ways):
+        for length, states, words, beside in packed.blocks(coder.ways):
             symbols = np.zeros(0, np.uint8)
-            if block.length:
-                inside = _within(watch, done, block.length)
-                symbols = coder.decode(block.length, block.states, block.words, inside)
+            if length:
+                symbols = coder.decode(length, states, words, _within(watch, done, length))
             else:
                 coder.forget()
-            piece = _joined(codec, symbols, block.beside)
+            piece = contents.join(codec, symbols, beside)
             checksum.update(piece)
             done += len(piece)
             watch(done)
             yield piece
     if checksum.digest() != packed.sha256():
         raise other
-
-
-def check_device(packed: Reader, where: torch.device) -> None:
-    """Raise CheckpointError if a file was compressed on another kind of device."""
-    made_on = kind_of_device(packed.header)
-    if made_on != where.type:
-        raise CheckpointError(
-            f"{packed.name}: compressed on {packed.header.device}: it takes device={made_on}, "
-            f"not {where.type}"
-        )
-
-
-def kind_of_device(header: Header) -> str:
-    """cpu or cuda."""
-    return "cpu" if header.device == "cpu" else "cuda"
 
 
 def identity(model: CharRNN, codec: Codec) -> str:
@@ -174,21 +162,30 @@ def _header(model: CharRNN, codec: Codec, size: int, learn: DynamicConfig | None
 
 
 def _lanes(size: int, where: torch.device, *, learn: bool) -> int:
-    """B, a power of two that grows as the root of the size does; half as many
-    to learn more often."""
+    """B, a power of two that grows as the root of the size does; half as many to learn more
+    often.
+    """
     power = size.bit_length() // 2 - (4 if learn else 3)
     return min(1 << max(0, power), _MOST_LANES[where.type])
 
 
-def _coder(model: CharRNN, codec: Codec, header: Header) -> Coder:
-    return Coder(
-        model,
-        codec.size,
-        start=codec.start,
-        lanes=header.lanes,
-        dtype=DTYPES[header.dtype],
-        learn=header.learn,
-    )
+@contextlib.contextmanager
+def _coder(model: CharRNN, codec: Codec, header: Header) -> Iterator[Coder]:
+    """What codes as the header says, and in the block with operations that repeat to the bit."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(header.threads)
+    try:
+        with settings_of_training(model.head.weight.device, header.learn is not None):
+            yield Coder(
+                model,
+                codec.size,
+                start=codec.start,
+                lanes=header.lanes,
+                dtype=DTYPES[header.dtype],
+                learn=header.learn,
+            )
+    finally:
+        torch.set_num_threads(before)
 
 
 def _name(where: torch.device) -> str:
@@ -201,17 +198,7 @@ def _probe(coder: Coder) -> str:
 
 def _within(watch: Callable[[int], None], done: int, size: int) -> Watch:
     """Tells the progress within a block that follows `done`."""
-
-    def told(share: float) -> None:
-        watch(done + int(share * size))
-
-    return told
-
-
-def _cut(codec: Codec, pieces: Iterator[Any], lanes: int) -> Iterator[Block]:
-    if codec.kind == "audio":
-        return contents.cut_symbols(codec, pieces, lanes)
-    return contents.cut_bytes(codec, pieces)
+    return lambda share: watch(done + int(share * size))
 
 
 def _coded(coder: Coder, block: Block, watch: Watch) -> CodedBlock:
@@ -219,27 +206,3 @@ def _coded(coder: Coder, block: Block, watch: Watch) -> CodedBlock:
     if len(block.symbols):
         states, words = coder.encode(block.symbols, watch)
     return CodedBlock(len(block.symbols), states, words, block.beside)
-
-
-def _joined(codec: Codec, symbols: Symbols, beside: bytes) -> Any:
-    if codec.kind == "audio":
-        return contents.join_symbols(symbols, beside)
-    return contents.join_bytes(codec, symbols, beside)
-
-
-def _hashed(pieces: Iterable[Any], checksum: Any) -> Iterator[Any]:
-    for piece in pieces:
-        checksum.update(piece)
-        yield piece
-
-
-@contextlib.contextmanager
-def _arithmetic(header: Header, model: CharRNN) -> Iterator[None]:
-    """Compute in the block as the header says, and with operations that repeat to the bit."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(header.threads)
-    try:
-        with settings_of_training(model.head.weight.device, header.learn is not None):
-            yield
-    finally:
-        torch.set_num_threads(before)

@@ -34,7 +34,6 @@ _BLOCK = struct.Struct("<IIII")
 _SHA256, _DIGEST = 32, 16  # bytes
 _READ = 1 << 20  # bytes at a time
 _MOST_LANES, _MOST_THREADS = 1 << 12, 1 << 10
-_DAMAGED = "damaged or cut short: its digest does not match"
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,9 @@ class Header:
             check_type(name, value, cls.__annotations__[name])
         if header.learn is not None:
             check_section(header.learn, "dynamic.")
-        lanes = header.lanes
-        if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1):
-            raise ValueError(f"{lanes} lanes")
-        if not 0 < header.threads <= _MOST_THREADS or header.size < 0 or header.dtype not in DTYPES:
+        lanes = header.lanes in (1 << power for power in range(_MOST_LANES.bit_length()))
+        threads = 0 < header.threads <= _MOST_THREADS
+        if not (lanes and threads and header.size >= 0 and header.dtype in DTYPES):
             raise ValueError("out of range")
         return header
 
@@ -85,6 +83,11 @@ class Header:
     def written(self) -> bytes:
         """As it stands in the file."""
         return json.dumps(astuple(self), separators=(",", ":")).encode()
+
+    @property
+    def device_type(self) -> str:
+        """cpu or cuda."""
+        return "cpu" if self.device == "cpu" else "cuda"
 
     @property
     def machine(self) -> str:
@@ -151,7 +154,9 @@ class Reader:
         self.name = name
         mark = stream.read(len(MARK) + 1)
         if mark[:-1] != MARK:
-            raise DataError(f"{name}: {_what_else(mark + stream.read(32))}")
+            checkpoint = b'"__metadata__"' in mark + stream.read(32)
+            what = "a checkpoint, no compressed file: give it as checkpoint"
+            raise self._refused(what if checkpoint else "no file that seqkit compressed")
         self._end = self._checked_length() - _SHA256 - _DIGEST
         if mark[-1] != FORMAT:
             raise CheckpointError(
@@ -163,18 +168,16 @@ class Reader:
             length = _LENGTH.unpack(stream.read(_LENGTH.size))[0]
             self.header = Header.read(stream.read(length))
         except (struct.error, ValueError, TypeError, RecursionError, ConfigError) as error:
-            raise self._damaged("its header cannot be read") from error
+            raise self._refused("its header cannot be read") from error
 
     def blocks(self, ways: int) -> Iterator[CodedBlock]:
         """The blocks, whose coder has so many states. Raises DataError."""
         while (place := self._stream.tell()) < self._end:
-            try:
-                length, states, words, beside = _BLOCK.unpack(self._stream.read(_BLOCK.size))
-            except struct.error as error:
-                raise self._damaged("a block is cut short") from error
+            head = self._stream.read(_BLOCK.size).ljust(_BLOCK.size, b"\xff")
+            length, states, words, beside = _BLOCK.unpack(head)
             after = place + _BLOCK.size + 8 * states + 4 * words + beside
             if after > self._end or length > BLOCK or states != (ways if length else 0):
-                raise self._damaged("the lengths of a block cannot be true")
+                raise self._refused("the lengths of a block cannot be true")
             own = CodedBlock(
                 length,
                 np.frombuffer(self._stream.read(8 * states), "<u8"),
@@ -182,7 +185,7 @@ class Reader:
                 self._stream.read(beside),
             )
             if ((own.states < LEAST) | (own.states >= MOST)).any():
-                raise self._damaged("a state is out of range")
+                raise self._refused("a state is out of range")
             yield own
 
     def sha256(self) -> bytes:
@@ -194,23 +197,14 @@ class Reader:
         """The file's length in bytes. Raises DataError if its digest is wrong."""
         length = self._stream.seek(0, 2)
         left = length - _DIGEST
-        if left < len(MARK) + 1 + _LENGTH.size + _SHA256:
-            raise self._damaged("damaged or cut short")
         self._stream.seek(0)
         digest = hashlib.sha256()
         while left > 0 and (part := self._stream.read(min(left, _READ))):
             digest.update(part)
             left -= len(part)
         if self._stream.read(_DIGEST) != digest.digest()[:_DIGEST]:
-            raise self._damaged(_DAMAGED)
+            raise self._refused("damaged or cut short: its digest does not match")
         return length
 
-    def _damaged(self, reason: str) -> DataError:
+    def _refused(self, reason: str) -> DataError:
         return DataError(f"{self.name}: {reason}")
-
-
-def _what_else(begin: bytes) -> str:
-    """What a file is that is not compressed by seqkit."""
-    if b'"__metadata__"' in begin:
-        return "a checkpoint, no compressed file: give it as checkpoint"
-    return "no file that seqkit compressed"

@@ -10,15 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 import seqkit
-from seqkit.compression import coder, contents, steps
-from seqkit.compression.coder import Coder, from_lanes, to_lanes
+from seqkit.compression import coder, contents
 from seqkit.compression.container import MARK, Reader
-from seqkit.compression.rans import LEAST
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
 from tests.conftest import SENTENCE, environment
 
@@ -33,14 +28,6 @@ def model(trained: Path) -> "seqkit.Model[str]":
 
 @pytest.mark.parametrize("content", [*ODD, TEXT, TEXT + b"\xff" + TEXT[:77]])
 def test_the_very_same_bytes_come_back(model: "seqkit.Model[str]", content: bytes) -> None:
-    assert model.decompress(model.compress(content)) == content
-
-
-@pytest.mark.thorough
-@given(
-    content=st.one_of(st.binary(max_size=50), st.text("thein rs\r\né", max_size=50).map(str.encode))
-)
-def test_any_bytes_come_back(model: "seqkit.Model[str]", content: bytes) -> None:
     assert model.decompress(model.compress(content)) == content
 
 
@@ -110,8 +97,7 @@ def forged(packed: bytes, **changes: object) -> bytes:
         ({"device": "NVIDIA H200"}, CheckpointError, "takes device=cuda"),
         ({"lanes": 3}, DataError, "header"),
         ({"lanes": 1 << 40}, DataError, "header"),
-        ({"threads": 0}, DataError, "header"),
-        ({"dtype": "fp99"}, DataError, "header"),
+        ({"threads": 1 << 40}, DataError, "header"),
         ({"kind": 7}, DataError, "header"),
     ],
 )
@@ -135,8 +121,8 @@ def test_arithmetic_that_changes_after_the_probe_is_told(
     packed = model.compress(TEXT)
     probe = Reader(io.BytesIO(packed), "packed").header.probe
     monkeypatch.setattr("seqkit.compression.compress._probe", lambda _: probe)
-    real = steps.bounds_of
-    monkeypatch.setattr(steps, "bounds_of", lambda logits: real(logits * 1.001))
+    real = coder.bounds_of
+    monkeypatch.setattr(coder, "bounds_of", lambda logits: real(logits * 1.001))
     with pytest.raises(CheckpointError, match="arithmetic"):
         model.decompress(packed)
 
@@ -189,23 +175,6 @@ def test_the_number_of_threads_is_the_encoders_and_is_given_back(trained: Path) 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert Reader(io.BytesIO(done.stdout), "packed").header.threads == 2
-
-
-def test_lanes_that_end_early_cost_nothing(model: "seqkit.Model[str]") -> None:
-    own = Coder(model.char_rnn, model.codec.size, start=0, lanes=4, dtype=torch.float32)
-    states, words = own.encode(np.zeros(1, np.uint8), lambda share: None)
-    assert states[0] > LEAST
-    assert (states[1:] == LEAST).all()
-    assert not words.size
-
-
-@given(st.integers(1, 70), st.sampled_from([1, 2, 8, 16]))
-def test_lanes_hold_the_symbols_in_order(length: int, lanes: int) -> None:
-    symbols = np.arange(length)
-    grid = to_lanes(symbols, lanes)
-    assert grid.shape == (-(-length // lanes), lanes)
-    assert (from_lanes(grid.astype(np.uint8), length) == symbols).all()
-    assert (grid[: max(1, length // lanes), 0] == symbols[: max(1, length // lanes)]).all()
 
 
 @pytest.mark.gpu

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqkit.compression.contents import cut_symbols
+from seqkit.compression import contents
 from seqkit.config import DataConfig
 from seqkit.data.augmentation import with_copies
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
@@ -141,7 +141,7 @@ def test_every_segment_begins_with_a_whole_frame(lengths: tuple[int, ...], frame
 def test_lanes_that_are_compressed_hold_whole_frames(count: int) -> None:
     codec, lanes = MuLaw(256, RATE, 1.0, 2, 2), 8
     symbols = codec.encode(frames(count))
-    blocks = [block.symbols for block in cut_symbols(codec, np.array_split(symbols, 3), lanes)]
+    blocks = [block.symbols for block in contents.cut(codec, np.array_split(symbols, 3), lanes)]
     np.testing.assert_array_equal(np.concatenate(blocks), symbols)
     whole = [block for block in blocks if len(block) >= 4 * lanes]
     assert all(len(own) % (4 * lanes) == 0 for own in whole)
