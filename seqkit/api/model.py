@@ -3,26 +3,27 @@
 Each call starts from the zero state, or from a state that it is given. Arrays are NumPy's.
 """
 
+import io
 import itertools
 import logging
-from collections.abc import Iterator
-from typing import Generic, Literal, TypeVar, Unpack, overload
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from seqkit.api import packing
-from seqkit.api.generate_keys import GenerateKeys, config_of
-from seqkit.api.kept_engine import KeptEngine
+from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of
 from seqkit.api.symbol_reader import ModelState, SymbolReader
+from seqkit.compression.compress import compress, decompress
+from seqkit.compression.container import Reader
 from seqkit.config import Config, DynamicConfig
 from seqkit.data.sound import Wave
 from seqkit.foundation.device import memory_errors
+from seqkit.foundation.settings import check_section, check_type
 from seqkit.foundation.wording import counted
-from seqkit.generation.continuation import continue_prompt
-from seqkit.generation.engine import Blocks, Engine
 from seqkit.generation.medium import medium_of
-from seqkit.generation.request import Request, request_of, with_seed
+from seqkit.generation.request import request_of, with_seed
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.symbols import Floats, Integers, Symbols
 
@@ -52,7 +53,7 @@ class Model(Generic[Content]):
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec, checkpoint.newline)
         self._reader = SymbolReader(self.char_rnn, checkpoint.codec)
-        self._engine = KeptEngine(self.char_rnn, checkpoint.codec.size)
+        self._engine = KeptEngine(self.char_rnn, checkpoint.codec)
 
     def __repr__(self) -> str:
         """What it is: `Model of text: 2 layers of 512 (lstm), 65 symbols, on cpu`."""
@@ -113,7 +114,7 @@ class Model(Generic[Content]):
         config = self._settings(keys)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         whole = np.concatenate([symbols, *self._blocks(symbols, config, begin)]).astype(np.int64)
-        content: Content = self._medium.decode(whole)
+        content: Any = self._medium.decode(whole)
         return (content, self._reader.after(whole, begin)) if return_state else content
 
     @memory_errors(_advice)
@@ -129,7 +130,7 @@ class Model(Generic[Content]):
         config = self._settings(keys)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         pieces = itertools.chain([symbols], self._blocks(symbols, config, begin))
-        decode = self._medium.decoder()
+        decode: Callable[[npt.ArrayLike], Any] = self._medium.decoder()
         contents = (decode(piece) for piece in pieces)
         return (content for content in contents if len(content))  # one symbol may be no sample yet
 
@@ -198,12 +199,32 @@ class Model(Generic[Content]):
     @memory_errors(_advice)
     def compress(self, content: bytes | Wave, learn: DynamicConfig | None = None) -> bytes:
         """What `python -m seqkit compress` writes; with `learn`, a copy learns meanwhile."""
-        return packing.pack(self.char_rnn, self.codec, self._medium, content, learn)
+        check_type("learn", learn, DynamicConfig | None)
+        if learn:
+            check_section(learn, "learn.")
+        whole: Any = content
+        if self.sample_rate:
+            whole = self._medium.encode("content", content)
+        else:
+            check_type("content", content, bytes)
+        made: list[bytes] = []
+        compress(self.char_rnn, self.codec, [whole], len(whole), made.append, learn=learn)
+        return b"".join(made)
 
     @memory_errors(_advice)
     def decompress(self, packed: bytes) -> bytes | Wave:
-        """What `compress` was given, of sound the wave of its symbols."""
-        return packing.unpack(self.char_rnn, self.codec, self._medium, packed)
+        """What `compress` was given, of sound the wave of its symbols.
+
+        Raises:
+            DataError: these are no bytes that `compress` returned.
+            CheckpointError: another model, or another machine, compressed them.
+        """
+        check_type("packed", packed, bytes)
+        pieces = list(decompress(self.char_rnn, self.codec, Reader(io.BytesIO(packed), "packed")))
+        if not self.sample_rate:
+            return b"".join(pieces)
+        wave: Any = self._medium.decode(np.concatenate([np.zeros(0, np.uint8), *pieces]))
+        return wave  # type: ignore[no-any-return]
 
     def _settings(self, keys: GenerateKeys) -> Config:
         """The keys of a call, checked; those of sampling that are None as the training had them."""
@@ -212,21 +233,13 @@ class Model(Generic[Content]):
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""
         request = request_of(config, self._medium.length(config.length, config.seconds))
-        engine = self._engine.take(request)
-        blocks = continue_prompt(
-            self.char_rnn,
-            self.codec,
-            prompt,
-            request,
-            notice=_LOG.info,
-            begin=self._reader.on_device(begin),
-            engine=engine,
-        )
-        return self._until_free(blocks, request, engine)
+        blocks = self._engine.blocks(prompt, request, self._reader.on_device(begin))
+        return self._told(blocks)
 
-    def _until_free(self, blocks: Blocks, request: Request, engine: Engine) -> Iterator[Integers]:
+    def _told(self, blocks: Iterator[Integers]) -> Iterator[Integers]:
+        """The blocks, with words for memory that runs out meanwhile."""
         with memory_errors(_advice):
-            yield from self._engine.until_free(blocks, request, engine)
+            yield from blocks
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:
         """The symbols (N,) of what a call was given, none for None."""

@@ -23,7 +23,7 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
-from seqkit.generation.request import prompt_of, request_of
+from seqkit.generation.request import request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.runs import resume, tensorboard
@@ -279,7 +279,7 @@ def _check_sampling(
 ) -> Symbols:
     """Refuse now what could not be sampled later; the prompt (N,) of the samples."""
     medium = medium_of(corpus.codec, config.data.newline)
-    prompt = medium.read_prompt(prompt_of(config), notice)
+    prompt = medium.read_prompt(config, notice)
     request = request_of(config, medium.length(config.length, config.seconds))
     check_engine(model, corpus.codec.size, dataclasses.replace(request, streams=1), chosen)
     return prompt

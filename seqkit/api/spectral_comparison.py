@@ -13,8 +13,7 @@ from seqkit.data.sound import Wave
 from seqkit.evaluation.spectral import Recording
 from seqkit.foundation.errors import DataError
 from seqkit.generation.continuation import continue_prompt
-from seqkit.generation.medium import medium_of
-from seqkit.generation.request import Prompt, Request
+from seqkit.generation.request import Request
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers
 
@@ -45,8 +44,7 @@ def of_model(
     """
     codec = saved.codec
     assert isinstance(codec, Quantiser)
-    medium = medium_of(codec)
-    prompt = medium.read_prompt(Prompt(), notice)
+    prompt = np.zeros(0, np.uint8)
     blocks, done = [], 0
     for block in continue_prompt(saved.build(chosen), codec, prompt, request, notice=notice):
         blocks.append(block)

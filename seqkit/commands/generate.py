@@ -14,7 +14,7 @@ from seqkit.foundation.stdout import Product
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.footprint import require_streams
 from seqkit.generation.medium import Medium, medium_of
-from seqkit.generation.request import prompt_of, request_of, with_seed
+from seqkit.generation.request import request_of, with_seed
 from seqkit.runs.checkpoint import as_trained
 from seqkit.runs.layout import find_checkpoint, samples_folder
 
@@ -37,7 +37,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     config = with_seed(as_trained(config, saved), drawn.append)
     medium = medium_of(saved.codec, saved.newline, config.sample.rate)
     length = medium.length(config.length, config.seconds)
-    prompt = medium.read_prompt(prompt_of(config), console.notice)
+    prompt = medium.read_prompt(config, console.notice)
     files = outputs.free_files(config)
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
     if to_stdout:

@@ -4,10 +4,8 @@ An engine feeds S streams side by side and draws what follows with the uniform n
 given. The loop knows no model, so that a fake engine of five lines can test it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
-
-import numpy as np
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.sampling import Sampling, draw
@@ -16,14 +14,12 @@ from seqkit.symbols import Floats, Integers
 
 Blocks = Iterator[Integers]
 """Symbols as they are made, in blocks (N, S): the next N of S streams."""
-StepFunction = Callable[[Integers, Any], tuple[Floats, Any]]
-"""One step: symbols (S,) and state in, logits (S, V) of what follows and state out."""
 
 _DRAWN = 1 << 17  # symbols of a block in all streams: it ends soon, so can be shown and stopped
 
 
 class Engine(Protocol):
-    """Generates and scores: one of `engines`, or a step function wrapped in `Stepwise`."""
+    """Generates and scores: one of `engines`."""
 
     block: int
     """Steps in which it runs fast, and which take less than a moment: people see text appear."""
@@ -44,46 +40,6 @@ class Engine(Protocol):
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
         """Feed symbols (N, S): the logits (N, S, V) of what follows each, and the state after."""
         ...
-
-    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """Feed symbols (S,): the logits (S, V) of what follows, and the state after.
-
-        The logits are those of `score` to the bit, so that a decoder sees what its encoder saw.
-        """
-        ...
-
-
-class Stepwise:
-    """An engine made of a function that makes one step."""
-
-    block = 16
-
-    def __init__(self, step: StepFunction) -> None:
-        self._step = step
-
-    def sample(
-        self, symbols: Integers, state: Any, draws: Iterable[Floats], sampling: Sampling
-    ) -> Iterator[Integers]:
-        """See Engine; the state is whatever the function takes."""
-        for block in draws:
-            drawn = []
-            for uniform in block:
-                logits, state = self._step(symbols, state)
-                symbols = draw(logits, uniform, sampling)
-                drawn.append(symbols)
-            yield np.stack(drawn)
-
-    def score(self, symbols: Integers, state: Any) -> tuple[Floats, Any]:
-        """See Engine."""
-        rows = []
-        for row in symbols:
-            logits, state = self._step(row, state)
-            rows.append(logits)
-        return np.stack(rows), state
-
-    def step(self, symbols: Integers, state: Any) -> tuple[Floats, Any]:
-        """See Engine."""
-        return self._step(symbols, state)
 
 
 def generate_blocks(

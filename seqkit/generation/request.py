@@ -1,26 +1,14 @@
-"""What is asked of generation, by name: a prompt, and how to continue it."""
+"""What is asked of generation, by name: how to continue a prompt."""
 
 import dataclasses
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.generation.sampling import Sampling, sampling_of
 
 _SEEDS = 10**9  # that are drawn from: short enough to be typed
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """What a sample continues: a text, a file or a recording; nothing by default."""
-
-    text: str | None = None
-    file: Path | None = None
-    audio: Path | None = None
-    unknown: str = "error"
-    """A character that the model never saw: error, skip or nearest."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +23,6 @@ class Request:
     precision: str = "auto"
     retry: int = 0
     """How often a stream of sound in trouble is redrawn."""
-
-
-def prompt_of(config: Config) -> Prompt:
-    """The prompt that the keys of a config name."""
-    return Prompt(
-        text=config.prompt,
-        file=None if config.prompt_file is None else Path(config.prompt_file),
-        audio=None if config.prompt_audio is None else Path(config.prompt_audio),
-        unknown=config.sample.unknown,
-    )
 
 
 def with_seed(config: Config, notice: Callable[[str], None]) -> Config:

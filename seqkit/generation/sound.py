@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import Frames, Wave, reader, resample, writer
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.request import Prompt
 from seqkit.symbols import Symbols
 
 _SECONDS = 5.0  # by default
 
 
 class Sound:
-    """See Medium."""
+    """The medium of a codec of sound; see `Text`."""
 
     printed = False
     suffix = ".wav"
@@ -30,7 +30,7 @@ class Sound:
         self.glimpse = codec.symbol_rate  # a second
 
     def length(self, length: int | None, seconds: float | None) -> int:
-        """See Medium. Raises ConfigError for less than a sample."""
+        """See Text. Raises ConfigError for less than a sample."""
         rate = self._codec.sample_rate
         samples = round((seconds or _SECONDS) * rate)
         if not length and samples < 1:
@@ -44,7 +44,7 @@ class Sound:
         unknown: str = "error",
         notice: Callable[[str], None] = lambda text: None,
     ) -> Symbols:
-        """See Medium: a wave (N,) of floats at the model's sample rate, full scale being ±1.
+        """See Text: a wave (N,) of floats at the model's sample rate, full scale being ±1.
 
         For stereo it may be (N, 2), too.
         """
@@ -62,30 +62,31 @@ class Sound:
         )
 
     def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:
-        """See Medium."""
+        """See Text."""
         return self.decoder()(symbols)
 
     def decoder(self) -> Callable[[npt.ArrayLike], Wave | Frames]:
-        """See Medium."""
+        """See Text."""
         read = self._codec.reader()
         return read if self._codec.channels > 1 else lambda symbols: read(symbols)[:, 0]
 
-    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
-        """See Medium.
+    def read_prompt(self, config: Config, notice: Callable[[str], None]) -> Symbols:
+        """See Text.
 
         Raises:
             ConfigError: a text.
             DataError: the recording cannot be read.
         """
-        if prompt.text is not None or prompt.file is not None:
+        if config.prompt is not None or config.prompt_file is not None:
             raise ConfigError("this model makes sound: give prompt_audio=FILE instead of a text")
-        if prompt.audio is None:
+        if config.prompt_audio is None:
             return np.zeros(0, dtype=np.uint8)
-        opened, channels = reader.Reader(prompt.audio), self._codec.channels
+        name = f"prompt_audio={config.prompt_audio}"
+        opened, channels = reader.Reader(Path(config.prompt_audio)), self._codec.channels
         rates = opened.sample_rate, self._codec.sample_rate
         opened.require_convertible(self._codec.sample_rate)
         blocks = resample.resampled(opened.frames_of(channels), *rates, channels)
-        return self._encode(f"prompt_audio={prompt.audio}", np.concatenate(list(blocks)), notice)
+        return self._encode(name, np.concatenate(list(blocks)), notice)
 
     def _encode(self, name: str, wave: Frames, notice: Callable[[str], None]) -> Symbols:
         size = np.abs(wave) * np.float32(self._codec.gain)
@@ -96,18 +97,18 @@ class Sound:
         return self._codec.encode(wave)
 
     def check_files(self, files: list[Path]) -> None:
-        """See Medium. Raises ConfigError for what is not written so."""
+        """See Text. Raises ConfigError for what is not written so."""
         for file in files:
             if problem := writer.refusal(file, self._rate):
                 raise ConfigError(f"{file}: {problem}")
 
     def least_size(self, file: Path, symbols: int) -> int:
-        """See Medium. A WAV has two bytes for each sample; the others, who knows."""
+        """See Text. A WAV has two bytes for each sample; the others, who knows."""
         frames = -(-symbols * self._rate // self._codec.symbol_rate)
         return 2 * frames * self._codec.channels if file.suffix.lower() == ".wav" else 0
 
     def check_stream(self, streams: int, terminal: bool) -> None:
-        """See Medium. Raises ConfigError for several streams, a terminal, or another rate."""
+        """See Text. Raises ConfigError for several streams, a terminal, or another rate."""
         if self._rate != self._codec.sample_rate:
             raise ConfigError(
                 f"out=-: a stream has the model's {self._codec.sample_rate} Hz: leave sample.rate "
@@ -121,13 +122,13 @@ class Sound:
             )
 
     def renderer(self) -> Callable[[npt.ArrayLike], bytes]:
-        """See Medium: 16-bit samples."""
+        """See Text: 16-bit samples."""
         read = self._codec.reader()
         return lambda symbols: writer.pcm16(read(symbols))
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
-        """See Medium. A WAV is whole at every moment; the others are when they are closed.
+        """See Text. A WAV is whole at every moment; the others are when they are closed.
 
         A file that is replaced stays until then. See `writer.create` for what a failure leaves.
         """
@@ -138,11 +139,11 @@ class Sound:
             output.write(resampler.convert(np.zeros((0, channels), np.float32), last=True))
 
     def speed(self, rate: float, streams: int) -> str:
-        """See Medium."""
+        """See Text."""
         codec = self._codec
         samples = rate / codec.symbols_per_sample
         return f"{samples:,.0f} samples/s, {rate / codec.symbol_rate:.2f} x real time"
 
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
-        """See Medium: the name of the file."""
+        """See Text: the name of the file."""
         return str(file)

@@ -2,14 +2,15 @@
 
 Every second of a stream is judged:
 
-- silence: no sample is louder than 1/500 of full scale;
+- silence: its samples differ by less than 1/250 of full scale;
 - clipping: more than a quarter of the samples are at the lowest or the highest level;
-- a loop: the levels repeat exactly with a period of at most half a second.
+- a loop: the first half second recurs exactly within the second.
 
 A whole stream without such faults is judged by its level, too.
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable
 
 import numpy as np
@@ -21,33 +22,22 @@ from seqkit.symbols import Integers, Symbols, symbol_dtype
 Redraw = Callable[[int, int], Blocks]
 """Draws a stream (its number, from 0) from its beginning for the n-th time: blocks (N, 1)."""
 
-_QUIET = 1 / 500
+_SILENT = 1 / 250
 _FAINT = 1 / 50  # RMS of a stream; recordings have a tenth and more
 _CLIPPED = 1 / 4
-_FEWEST = 16  # levels; with fewer, quiet or outermost ones mean nothing
-_MATCH = 16  # levels that must recur before a period is tried
+_FEWEST = 16  # levels; with fewer, the outermost ones mean nothing
 
 
 def trouble(symbols: Integers, codec: Quantiser) -> str | None:
     """What is wrong with a second of sound (N,), if anything."""
-    if len(symbols) < 2 * _MATCH:
-        return None
-    quiet = _QUIET
-    if codec.levels >= _FEWEST:  # linear levels have none at zero: their silence is louder
-        quiet = max(quiet, 1.01 * codec.gain * abs(codec.silence))
-    levels = codec.levels_of(symbols)
-    if np.abs(codec.frames(symbols)).max() * codec.gain < quiet:
+    if (np.ptp(codec.frames(symbols), 0) * codec.gain < _SILENT).all():
         return "silence"
+    levels = codec.levels_of(symbols)
     outermost = (levels == 0) | (levels == codec.levels - 1)
     if codec.levels >= _FEWEST and np.mean(outermost) > _CLIPPED:
         return "clipping"
-    windows = np.lib.stride_tricks.sliding_window_view(symbols, _MATCH)
-    last = len(windows) - 1
-    places = np.flatnonzero((windows[last - len(symbols) // 2 : last] == windows[last]).all(1))
-    for period in (len(symbols) // 2 - places[::-1]).tolist():
-        if np.array_equal(symbols[period:], symbols[:-period]):
-            return "a loop"
-    return None
+    content = symbols.tobytes()
+    return "a loop" if content.find(content[: len(content) // 2], symbols.itemsize) > 0 else None
 
 
 def report(
@@ -64,7 +54,7 @@ def report(
     second, at = codec.symbol_rate, len(prompt) / codec.symbol_rate
     rows: Integers | None = None
     reported: dict[int, str | None] = {}
-    powers: dict[int, list[float]] = {}
+    powers = defaultdict[int, list[float]](list)
     for block in blocks:
         yield block
         rows = block if rows is None else np.concatenate([rows, block])
@@ -75,7 +65,7 @@ def report(
                     notice(f"stream {stream + 1}: {found} at {at:.1f} s")
                 reported[stream] = found
                 power = np.nan if found else np.square(codec.frames(symbols) * codec.gain).mean()
-                powers.setdefault(stream, []).append(float(power))
+                powers[stream].append(float(power))
             rows, at = rows[second:], at + 1
     for stream, seconds in powers.items():
         level = np.mean(seconds) ** 0.5
@@ -106,14 +96,14 @@ def redraw_trouble(
             drawn.append(block.astype(symbol_dtype(codec.size)))
         rows = np.concatenate(drawn)
         drawn = [rows]
-        for stream in range(rows.shape[1]):
+        for stream, own in enumerate(rows.T):
             for attempt in range(1, retry + 1):
-                seconds = np.split(rows[:, stream], range(second, len(rows), second))
+                seconds = own[: len(own) // second * second].reshape(-1, second)
                 found = next(filter(None, (trouble(symbols, codec) for symbols in seconds)), None)
                 if found is None:
                     break
                 notice(f"stream {stream + 1}: {found}: drawn anew, {attempt} of {retry}")
-                rows[:, stream] = np.concatenate(list(redraw(stream, attempt)))[:, 0]
+                own[:] = np.concatenate(list(redraw(stream, attempt)))[:, 0]
     except KeyboardInterrupt:
         yield np.concatenate(drawn)
         raise

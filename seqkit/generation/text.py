@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from seqkit.config import Config
 from seqkit.data import pipes
 from seqkit.data.codecs import TextCodec, UnknownSymbolError
 from seqkit.data.sound import writer
@@ -15,7 +16,6 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.stdout import to_bytes
-from seqkit.generation.request import Prompt
 from seqkit.symbols import Symbols
 
 _LENGTH = 500  # symbols, by default
@@ -23,7 +23,14 @@ _NAMED = 10  # characters in a message
 
 
 class Text:
-    """See Medium."""
+    """The medium of a codec of characters or bytes.
+
+    Attributes:
+        printed: whether a sample is printed unless it is given a file; else it gets one of its own.
+        suffix: of that file.
+        header: what stands before the symbols on stdout.
+        glimpse: symbols of the short sample at a validation.
+    """
 
     printed = True
     suffix = ".txt"
@@ -36,7 +43,7 @@ class Text:
         self._newline = newline
 
     def length(self, length: int | None, seconds: float | None) -> int:
-        """See Medium. Raises ConfigError for seconds."""
+        """How many symbols to make. Raises ConfigError for seconds."""
         if seconds is not None:
             raise ConfigError(f"seconds={seconds:g}: this model writes text: give length")
         return length or _LENGTH
@@ -48,15 +55,51 @@ class Text:
         unknown: str = "error",
         notice: Callable[[str], None] = lambda text: None,
     ) -> Symbols:
-        """See Medium: str, or bytes for a model of bytes."""
+        """The symbols (N,) of what a call from Python was given as `name`; raises ConfigError.
+
+        That is str, or bytes for a model of bytes. What was left out, replaced or clipped for it is
+        told.
+        """
         wanted = bytes if self._codec.kind == "bytes" else str
         check_type(name, content, wanted)
         assert isinstance(content, str | bytes)
         return self._encode(name, content, unknown, notice)
 
-    def decode(self, symbols: npt.ArrayLike) -> str | bytes:
-        """See Medium."""
-        return self._codec.decode(symbols)
+    def read_prompt(self, config: Config, notice: Callable[[str], None]) -> Symbols:
+        """The symbols (N,) of the prompt that a config names, N = 0 without one.
+
+        What was left out, replaced or clipped for it is told.
+
+        Raises:
+            ConfigError: an unknown character, with sample.unknown=error; or a recording.
+            DataError: the file cannot be read.
+        """
+        if config.prompt_audio is not None:
+            raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
+        content: str | bytes = config.prompt or ""
+        if config.prompt_file is not None:
+            content = self._read(config.prompt_file)
+            if not content:
+                notice(f"prompt_file={config.prompt_file} is empty: nothing is continued")
+        elif self._codec.kind == "bytes":
+            content = to_bytes(config.prompt or "")
+        return self._encode("prompt", content, config.sample.unknown, notice)
+
+    def _read(self, file: str) -> str | bytes:
+        try:
+            if pipes.is_pipe(file):
+                content = b"".join(pipes.blocks(file))
+            else:
+                content = Path(file).read_bytes()
+            return content if self._codec.kind == "bytes" else content.decode("utf-8")
+        except OSError as error:
+            reason = disk.describe(error)
+            raise DataError(f"prompt_file={file}: cannot be read: {reason}") from error
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"prompt_file={file}: byte {error.start} is not utf-8, in which prompts are read, "
+                "whatever data.encoding was: save the prompt as UTF-8"
+            ) from error
 
     def _encode(
         self, name: str, content: str | bytes, unknown: str, notice: Callable[[str], None]
@@ -88,44 +131,8 @@ class Text:
         more = f" and {len(found) - _NAMED} others" if len(found) > _NAMED else ""
         return f"{', '.join(found[:_NAMED])}{more}"
 
-    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
-        """See Medium.
-
-        Raises:
-            ConfigError: an unknown character, with unknown=error; or a recording.
-            DataError: the file cannot be read.
-        """
-        if prompt.audio is not None:
-            raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
-        content: str | bytes = prompt.text or ""
-        if prompt.file is not None:
-            content = self._read(prompt.file)
-            if not content:
-                notice(f"prompt_file={prompt.file} is empty: nothing is continued")
-        elif self._codec.kind == "bytes":
-            content = to_bytes(prompt.text or "")
-        return self._encode("prompt", content, prompt.unknown, notice)
-
-    def _read(self, path: Path) -> str | bytes:
-        try:
-            if pipes.is_pipe(str(path)):
-                content = b"".join(pipes.blocks(str(path)))
-            elif path.is_char_device():
-                raise DataError(f"prompt_file={path}: a device, whose content may have no end")
-            else:
-                content = path.read_bytes()
-            return content if self._codec.kind == "bytes" else content.decode("utf-8")
-        except OSError as error:
-            reason = disk.describe(error)
-            raise DataError(f"prompt_file={path}: cannot be read: {reason}") from error
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"prompt_file={path}: byte {error.start} is not utf-8, in which prompts are read, "
-                "whatever data.encoding was: save the prompt as UTF-8"
-            ) from error
-
     def check_files(self, files: list[Path]) -> None:
-        """See Medium. Raises ConfigError for a name that is one of sound."""
+        """Refuse files of a kind that is not written: of sound. Raises ConfigError."""
         for file in files:
             if file.suffix.lower() in writer.WRITTEN:
                 raise ConfigError(
@@ -133,23 +140,30 @@ class Text:
                 )
 
     def least_size(self, file: Path, symbols: int) -> int:
-        """See Medium. A byte for each symbol."""
+        """How many bytes a file of so many symbols has at least."""
         return symbols
 
     def check_stream(self, streams: int, terminal: bool) -> None:
-        """See Medium. Several streams are printed one below the other."""
+        """Refuse a stdout that cannot take the streams; texts are printed one below the other."""
+
+    def decode(self, symbols: npt.ArrayLike) -> str | bytes:
+        """What symbols (N,) stand for."""
+        return self._codec.decode(symbols)
 
     def decoder(self) -> Callable[[npt.ArrayLike], str | bytes]:
-        """See Medium."""
+        """What decodes the symbols (N,) of one stream piece by piece."""
         return self.decode
 
     def renderer(self) -> Callable[[npt.ArrayLike], str | bytes]:
-        """See Medium."""
+        """What makes of the symbols (N,) of one stream, piece by piece, what goes to stdout."""
         return self.decode
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
-        """See Medium. The file is whole or absent."""
+        """A new file, and what writes symbols (N,) to it; raises OutputError.
+
+        The file is whole or absent.
+        """
         with disk.atomic_write(file, overwrite) as stream:
 
             def write(symbols: npt.ArrayLike) -> None:
@@ -158,9 +172,9 @@ class Text:
             yield write
 
     def speed(self, rate: float, streams: int) -> str:
-        """See Medium."""
+        """In words, how fast so many symbols a second of each stream are."""
         return f"{rate * streams:,.0f} symbols/s"
 
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
-        """See Medium."""
+        """What stderr shows of a sample (N,) that was saved."""
         return to_bytes(self.decode(symbols)).decode("utf-8", "replace").strip("\n")

@@ -11,9 +11,11 @@ import soundfile
 import torch
 
 import seqkit
+from seqkit.api import generate_calls
 from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
 from seqkit.foundation.errors import DeviceError
+from seqkit.generation.engines import choose
 from tests.conftest import EARLIER_RUNS, SENTENCE, Run
 
 SMALL = np.zeros((1, 3), np.float32)
@@ -167,28 +169,26 @@ def test_wrong_arguments_are_named(text: Model[Any], call: Any, words: str) -> N
 
 
 @pytest.mark.parametrize("engine", ["torch", "onnx"])
-def test_an_engine_is_kept_and_never_shared(text: Model[Any], engine: str) -> None:
+def test_an_engine_is_kept_and_never_shared(
+    text: Model[Any], engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made: list[object] = []
     sample = seqkit.SampleConfig(engine=engine)
     keys: dict[str, Any] = {"length": 25, "sample": sample}
     expected = {seed: text.generate("a ", seed=seed, **keys) for seed in (1, 2)}
-    take = text._engine.take
 
-    def counted(request: Any) -> Any:
-        made.append(take(request))
+    def counted(*given: Any) -> Any:
+        made.append(choose.choose_engine(*given))
         return made[-1]
 
-    text._engine.take = counted  # type: ignore[method-assign]
-    try:
-        assert text.generate("a ", seed=1, **keys) == expected[1]
-        assert text.generate("a ", seed=2, **keys) == expected[2]
-        assert made[0] is made[1]
-        streams = [text.stream("a ", seed=seed, **keys) for seed in (1, 2)]
-        pieces = list(itertools.zip_longest(*streams, fillvalue=""))
-    finally:
-        del text._engine.take
+    monkeypatch.setattr(generate_calls, "choose_engine", counted)
+    assert text.generate("a ", seed=1, **keys) == expected[1]
+    assert text.generate("a ", seed=2, **keys) == expected[2]
+    assert not made
+    streams = [text.stream("a ", seed=seed, **keys) for seed in (1, 2)]
+    pieces = list(itertools.zip_longest(*streams, fillvalue=""))
     assert ["".join(stream) for stream in zip(*pieces, strict=True)] == [expected[1], expected[2]]
-    assert made[2] is not made[3]
+    assert len(made) == 1
 
 
 def test_a_kept_engine_is_not_used_with_other_weights() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import soundfile
 
+from seqkit.config import Config
 from seqkit.data.codecs import MuLaw
 from seqkit.data.sound.resample import resample
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.generation.medium import medium_of, save_sample
-from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound
 
 RATE = 2000
@@ -32,15 +32,15 @@ def test_prompts_are_recordings(tmp_path: Path) -> None:
     told: list[str] = []
     wave = 0.5 * np.sin(np.arange(400) / 5).astype(np.float32)
     soundfile.write(tmp_path / "a.wav", wave, RATE)
-    assert SOUND.read_prompt(Prompt(), told.append).size == 0
-    symbols = SOUND.read_prompt(Prompt(audio=tmp_path / "a.wav"), told.append)
+    assert SOUND.read_prompt(Config(), told.append).size == 0
+    symbols = SOUND.read_prompt(Config(prompt_audio=str(tmp_path / "a.wav")), told.append)
     np.testing.assert_allclose(CODEC.decode(symbols), wave, atol=0.05)
-    for text in (Prompt(text="a"), Prompt(file=tmp_path / "a.wav")):
+    for text in (Config(prompt="a"), Config(prompt_file=str(tmp_path / "a.wav"))):
         with pytest.raises(ConfigError, match="prompt_audio"):
             SOUND.read_prompt(text, told.append)
     assert not told
     soundfile.write(tmp_path / "loud.wav", 3 * wave, RATE, "FLOAT")
-    loud = SOUND.read_prompt(Prompt(audio=tmp_path / "loud.wav"), told.append)
+    loud = SOUND.read_prompt(Config(prompt_audio=str(tmp_path / "loud.wav")), told.append)
     assert np.abs(CODEC.decode(loud)).max() <= 1
     clipped = np.count_nonzero(np.abs(3 * wave) > 1)
     assert told == [
@@ -49,7 +49,7 @@ def test_prompts_are_recordings(tmp_path: Path) -> None:
     ]
     soundfile.write(tmp_path / "slow.wav", wave, 1)
     with pytest.raises(DataError, match=r"slow\.wav: .* 1 Hz, which is too little for 2000 Hz"):
-        SOUND.read_prompt(Prompt(audio=tmp_path / "slow.wav"), told.append)
+        SOUND.read_prompt(Config(prompt_audio=str(tmp_path / "slow.wav")), told.append)
     SOUND.encode("prompt", 3 * wave, "error", told.append)
     assert told[1].startswith("prompt: clipped")
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
-from seqkit.generation.engines.pytorch import Layers, PreparedStep, score, step
+from seqkit.generation.engines.pytorch import Layers, PreparedStep
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.arguments import Value
 from seqkit.kernels.graph import Recording
@@ -79,11 +79,7 @@ class CudaGraphEngine:
 
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
         """See Engine. The same step, without the graph."""
-        return score(self._loop.step, symbols, state, self._device)
-
-    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """See Engine. The same step, without the graph."""
-        return step(self._loop.step, symbols, state, self._device)
+        return self._loop.step.score(symbols, state)
 
     def _graph(self, steps: int, sampling: Sampling) -> Recording:
         """The graph of so many steps, recorded when it is first needed."""

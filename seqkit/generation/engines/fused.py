@@ -116,11 +116,6 @@ class FusedEngine:
         _checked(Copy(drawn, self._copies).wait())
         return logits.cpu().numpy(), state
 
-    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """See Engine. A launch of one step."""
-        logits, state = self.score(symbols[None], state)
-        return logits[0], state
-
     def _launch(
         self,
         first: Tensor,

@@ -46,11 +46,6 @@ class OnnxEngine:
         h, c = (torch.from_numpy(np.stack(arrays[place::2])) for place in (0, 1))
         return logits, State(h, c)
 
-    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """See Engine. A Scan of one step."""
-        logits, state = self.score(symbols[None], state)
-        return logits[0], state
-
     def _session(self, sampling: Sampling | None) -> onnxruntime.InferenceSession:
         if sampling not in self._sessions:
             self._sessions[sampling] = open_session(

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.threads import SharedCores
-from seqkit.generation.engine import Stepwise
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampling import Sampling, draw
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
@@ -75,12 +74,6 @@ class PreparedStep:
         h, c = (self._prepared(values) for values in state)
         return list(zip(h.unbind(), c.unbind(), strict=True))
 
-    @staticmethod
-    def join(layers: Layers) -> State:
-        """The opposite of `split`, in fp32."""
-        h, c = zip(*layers, strict=True)
-        return State(torch.stack(h).float(), torch.stack(c).float())
-
     @torch.inference_mode()
     def __call__(self, symbols: Tensor, layers: Layers) -> tuple[Tensor, Layers]:
         """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after."""
@@ -94,6 +87,15 @@ class PreparedStep:
         if self._skips:
             x = torch.stack([h for h, _ in after]).sum(0)
         return torch.addmm(self._head_bias, x, self._columns(self._head)).float(), after
+
+    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+        """See Engine: feed symbols (N, S) step by step."""
+        layers, rows = self.split(state), []
+        for row in torch.from_numpy(symbols).to(self._table.device):
+            logits, layers = self(row, layers)
+            rows.append(logits)
+        h, c = (torch.stack(values).float() for values in zip(*layers, strict=True))
+        return torch.stack(rows).cpu().numpy(), State(h, c)
 
     def _advance(
         self, index: int, inputs: Tensor, hidden: Tensor, h: Tensor, c: Tensor
@@ -119,40 +121,18 @@ class TorchEngine:
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
         """See Engine."""
-        stepwise = Stepwise(self._advance)
+        layers = self._step.split(state)
         with SharedCores(self._device) as cores:
-            for block in stepwise.sample(symbols, self._step.split(state), draws, sampling):
-                yield block
+            for block in draws:
+                drawn = []
+                for uniform in block:
+                    fed = torch.from_numpy(symbols).to(self._device)
+                    logits, layers = self._step(fed, layers)
+                    symbols = draw(logits.cpu().numpy(), uniform, sampling)
+                    drawn.append(symbols)
+                yield np.stack(drawn)
                 cores.adapt()
 
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
         """See Engine."""
-        return score(self._step, symbols, state, self._device)
-
-    def step(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """See Engine."""
-        return step(self._step, symbols, state, self._device)
-
-    def _advance(self, symbols: Integers, layers: Layers) -> tuple[Floats, Layers]:
-        logits, layers = self._step(torch.from_numpy(symbols).to(self._device), layers)
-        return logits.cpu().numpy(), layers
-
-
-def score(
-    prepared: PreparedStep, symbols: Integers, state: State, device: torch.device
-) -> tuple[Floats, State]:
-    """See Engine: feed symbols (N, S) step by step."""
-    layers, rows = prepared.split(state), []
-    for row in torch.from_numpy(symbols).to(device):
-        logits, layers = prepared(row, layers)
-        rows.append(logits)
-    scores: Floats = np.stack([row.cpu().numpy() for row in rows])
-    return scores, prepared.join(layers)
-
-
-def step(
-    prepared: PreparedStep, symbols: Integers, state: State, device: torch.device
-) -> tuple[Floats, State]:
-    """See Engine."""
-    logits, layers = prepared(torch.from_numpy(symbols).to(device), prepared.split(state))
-    return logits.cpu().numpy(), prepared.join(layers)
+        return self._step.score(symbols, state)

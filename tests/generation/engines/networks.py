@@ -72,20 +72,6 @@ def differences(
     return float(gap), float(max(ends))
 
 
-def check_steps(engine: Engine, model: CharRNN, size: int, streams: int) -> None:
-    """Steps one by one give what `score` gives in one go, to the bit."""
-    symbols = np.random.default_rng(4).integers(0, size, (20, streams))
-    first = state = random_state(model, streams)
-    rows = []
-    for row in symbols:
-        logits, state = engine.step(row, state)
-        assert logits.shape == (streams, size)
-        rows.append(logits)
-    expected, after = engine.score(symbols, first)
-    assert np.array_equal(np.stack(rows), expected)
-    assert all(torch.equal(a, b) for a, b in zip(state, after, strict=True))
-
-
 def check_draws(
     engine: Engine, model: CharRNN, streams: int, length: int, sampling: Sampling
 ) -> None:

@@ -12,7 +12,6 @@ from tests.generation.engines.networks import (
     RULES,
     check_draws,
     check_frequencies,
-    check_steps,
     differences,
     flat,
     network,
@@ -72,11 +71,3 @@ def test_10000_steps() -> None:
 def test_draws_follow_the_probabilities(size: int, sampling: Sampling) -> None:
     model = flat(size, "cuda")
     check_frequencies(CudaGraphEngine(model, size, 2000, "fp32"), model, 2000, sampling)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("precision", ["fp32", "fp16"])
-@pytest.mark.parametrize("streams", [1, 3])
-def test_single_steps_give_the_same_logits(precision: str, streams: int) -> None:
-    model = network(2, 64, 40, device="cuda")
-    check_steps(CudaGraphEngine(model, 33, streams, precision), model, 33, streams)

@@ -18,7 +18,6 @@ from tests.generation.engines.networks import (
     RULES,
     check_draws,
     check_frequencies,
-    check_steps,
     differences,
     flat,
     network,
@@ -189,10 +188,3 @@ def test_a_long_stream_is_still_drawn_by_the_rule() -> None:
     expected = draw(logits[200:, 0], draws[-1, 201:, 0], rule)
     assert (last[201:, 0] == expected).mean() > 0.99
     assert len(np.unique(last)) > 3
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("streams", [1, 3, 5, 65])
-def test_single_steps_give_the_same_logits(streams: int) -> None:
-    model = network(2, 64, 40, device="cuda")
-    check_steps(FusedEngine(model, 33, streams), model, 33, streams)

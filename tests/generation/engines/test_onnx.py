@@ -10,7 +10,6 @@ from tests.generation.engines.networks import (
     RULES,
     check_draws,
     check_frequencies,
-    check_steps,
     differences,
     flat,
     network,
@@ -74,13 +73,6 @@ def test_top_k_keeps_ties_and_takes_any_k() -> None:
     assert set(tied.ravel().tolist()) == {1, 2, 3, 4}
     every = next(engine.sample(first, state, draws, Sampling(top_k=1000)))
     assert set(every.ravel().tolist()) == {0, 1, 2, 3, 4, 5}
-
-
-@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh"])
-@pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_single_steps_give_the_same_logits(cell: str, precision: str) -> None:
-    model = network(2, 24, 9, cell)
-    check_steps(OnnxEngine(model, 8, precision), model, 8, streams=3)
 
 
 def test_skip_connections_are_known() -> None:

@@ -7,7 +7,6 @@ from seqkit.generation.engines.pytorch import TorchEngine
 from tests.generation.engines.networks import (
     RULES,
     check_draws,
-    check_steps,
     differences,
     network,
     random_state,
@@ -52,12 +51,6 @@ def test_on_a_gpu(cell: str) -> None:
     assert state < 1e-4
     _, after = engine.score(np.zeros((5, 3), np.int64), random_state(model, 3))
     assert after.h.is_cuda
-
-
-@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh"])
-def test_single_steps_give_the_same_logits(cell: str) -> None:
-    model = network(2, 12, 9, cell)
-    check_steps(TorchEngine(model, 8), model, 8, streams=3)
 
 
 def test_skip_connections_are_known() -> None:

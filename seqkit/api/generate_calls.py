@@ -1,0 +1,99 @@
+"""Calls of `generate` from Python: the keys that they take, and the engine that they share."""
+
+import dataclasses
+import logging
+from collections.abc import Iterator
+from typing import TypedDict
+
+from seqkit.config import Config, SampleConfig, check
+from seqkit.data.codecs import Codec
+from seqkit.foundation.settings import check_type
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.engine import Engine
+from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.request import Request
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
+from seqkit.symbols import Integers, Symbols
+
+_LOG = logging.getLogger("seqkit")
+
+
+class GenerateKeys(TypedDict, total=False):
+    """How a prompt is continued; what is None, or left out, is as the training had it.
+
+    Attributes:
+        length: new symbols, 500 by default; of sound usually samples.
+        seconds: of new sound, in place of `length`; 5 by default.
+        temperature: divides the logits.
+        top_k: draw among the k likeliest symbols only.
+        top_p: draw among the likeliest symbols that make up this probability.
+        seed: of the draws; by default a new one, which the logger `seqkit` is told.
+        sample: the keys `sample.*`: engine, precision, unknown, retry.
+    """
+
+    length: int | None
+    seconds: float | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    seed: int | None
+    sample: SampleConfig | None
+
+
+def config_of(keys: GenerateKeys) -> Config:
+    """The config with these keys.
+
+    Raises:
+        TypeError: there is another among them.
+        ConfigError: a value is of another type, or out of range.
+    """
+    if others := keys.keys() - GenerateKeys.__annotations__.keys():
+        raise TypeError(f"{min(others)} is no argument of generate and stream")
+    values = {name: value for name, value in keys.items() if value is not None}
+    check_type("sample", values.get("sample", SampleConfig()), SampleConfig)
+    config = Config(**values)  # type: ignore[arg-type]
+    check(config)
+    return config
+
+
+class KeptEngine:
+    """The engine of the last call, which the next one takes if it fits: a new one takes time."""
+
+    def __init__(self, network: CharRNN, codec: Codec) -> None:
+        self._network = network
+        self._codec = codec
+        self._kept: tuple[object, Engine] | None = None
+
+    def blocks(
+        self, prompt: Symbols, request: Request, begin: tuple[State, int]
+    ) -> Iterator[Integers]:
+        """What follows a prompt, of one stream, in blocks (N,): see `continue_prompt`.
+
+        The engine is kept after the last block, so that nothing else uses it meanwhile.
+        """
+        # It depends on the request but for its draws, and on the weights that it copied.
+        weights = [(own.data_ptr(), own._version) for own in self._network.parameters()]
+        sampling = dataclasses.replace(request.sampling, seed=0)
+        key = dataclasses.replace(request, length=1, sampling=sampling, retry=0), weights
+        kept, self._kept = self._kept, None
+        if kept is None or kept[0] != key:
+            kept = None  # its memory first
+            kept = key, choose_engine(self._network, self._codec.size, request, _LOG.info)
+        blocks = continue_prompt(
+            self._network,
+            self._codec,
+            prompt,
+            request,
+            notice=_LOG.info,
+            begin=begin,
+            engine=kept[1],
+        )
+        return self._until_free(blocks, kept)
+
+    def _until_free(
+        self, blocks: Iterator[Integers], kept: tuple[object, Engine]
+    ) -> Iterator[Integers]:
+        for block in blocks:
+            yield block[:, 0]
+        self._kept = kept
