@@ -125,12 +125,11 @@ def _plain(config: Config, steps: int, device: torch.device) -> Callable[[], obj
 
 
 def _bare(config: Config, model: CharRNN, steps: int, int8: bool) -> Callable[[], object]:
-    from seqkit.generation.engines.onnx import open_session
+    from seqkit.generation.engines.onnx import one_step, open_session
     from seqkit.generation.engines.onnx_graph import OnnxStep
-    from seqkit.generation.engines.onnx_models import one_step
 
     size = config.model.vocabulary_size
-    session = open_session(one_step(OnnxStep(model, size, int8)).SerializeToString())
+    session = open_session(one_step(OnnxStep(model, size, int8)))
     state = model.zero_state(config.streams)
     feeds = {"symbols": np.zeros(config.streams, np.int64)}
     names = [value.name for value in session.get_inputs()]

@@ -28,7 +28,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     try:
         from onnx import checker, helper
 
-        from seqkit.generation.engines import onnx, onnx_graph, onnx_models
+        from seqkit.generation.engines import onnx, onnx_graph
     except ImportError as error:
         raise ConfigError("export needs ONNX Runtime: pip install 'seqkit[onnx]'") from error
     out = outputs.result_file(config)
@@ -37,12 +37,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     with console.progress("export", _STEPS, unit="steps") as bar:
         network = saved.build(torch.device("cpu"))
-        model = onnx_models.one_step(onnx_graph.OnnxStep(network, saved.codec.size))
+        model = onnx.one_step(onnx_graph.OnnxStep(network, saved.codec.size))
         properties = {"codec": saved.codec.to_spec(), "start": saved.codec.start}
         helper.set_model_props(model, {key: json.dumps(value) for key, value in properties.items()})
         checker.check_model(model)
         content = model.SerializeToString()
-        difference = _difference(onnx.open_session(content), network, saved.codec.size, bar.update)
+        difference = _difference(onnx.open_session(model), network, saved.codec.size, bar.update)
     if not difference < _TOLERANCE:
         raise OutputError(f"{out}: not written, its logits differ by {difference} from PyTorch's")
     with disk.atomic_write(out, config.overwrite, len(content)) as stream:

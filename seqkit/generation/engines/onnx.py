@@ -1,18 +1,25 @@
-"""The onnx engine: ONNX Runtime on the CPU, many steps and draws in a call."""
+"""The onnx engine: ONNX Runtime on the CPU, many steps and draws in a call.
+
+`one_step` is what `export` writes, too.
+"""
 
 import dataclasses
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import onnx
 import onnxruntime
 import torch
+from onnx import TensorProto, helper
 
-from seqkit.generation.engines.onnx_graph import OnnxStep
-from seqkit.generation.engines.onnx_models import many_steps
+from seqkit.generation.engines.onnx_graph import Graph, OnnxStep
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
+
+_OPSET = 18
+_IR_VERSION = 9
 
 
 class OnnxEngine:
@@ -23,47 +30,165 @@ class OnnxEngine:
     def __init__(self, model: CharRNN, size: int, precision: str) -> None:
         """`size` is the codec's V, `precision` fp32 or int8."""
         self._step = OnnxStep(model, size, int8=precision == "int8")
-        self._sessions: dict[Sampling | None, onnxruntime.InferenceSession] = {}
+        self._sessions: dict[Sampling, onnxruntime.InferenceSession] = {}
 
     def sample(
         self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
     ) -> Iterator[Integers]:
         """See Engine."""
-        session = self._session(dataclasses.replace(sampling, seed=0))
-        arrays = self._arrays(state)
+        rule = dataclasses.replace(sampling, seed=0)
+        if rule not in self._sessions:
+            self._sessions[rule] = open_session(many_steps(self._step, rule))
+        session = self._sessions[rule]
+        names = [value.name for value in session.get_inputs()]
+        h, c = (values.float().cpu().numpy() for values in state)
+        arrays = [array for pair in zip(h, c, strict=True) for array in pair]
         for block in draws:
-            names = [value.name for value in session.get_inputs()]
             feeds = dict(zip(names, [symbols, *arrays, block], strict=True))
             symbols, *arrays, drawn = session.run(None, feeds)
             yield drawn
 
     def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
         """See Engine."""
-        session = self._session(None)
-        names = [value.name for value in session.get_inputs()]
-        feeds = dict(zip(names, [*self._arrays(state), symbols], strict=True))
-        *arrays, logits = session.run(None, feeds)
-        h, c = (torch.from_numpy(np.stack(arrays[place::2])) for place in (0, 1))
-        return logits, State(h, c)
-
-    def _session(self, sampling: Sampling | None) -> onnxruntime.InferenceSession:
-        if sampling not in self._sessions:
-            self._sessions[sampling] = open_session(
-                many_steps(self._step, sampling).SerializeToString()
-            )
-        return self._sessions[sampling]
-
-    @staticmethod
-    def _arrays(state: State) -> list[Floats]:
-        """h0 c0 h1 c1 ..., each (S, H)."""
-        h, c = (values.float().cpu().numpy() for values in state)
-        return [array for pair in zip(h, c, strict=True) for array in pair]
+        session, rows = open_session(one_step(self._step)), []
+        names = [value.name for value in session.get_inputs()[1:]]  # of h, and of c if there is one
+        for row in symbols:
+            carried = {name: getattr(state, name).numpy() for name in names}
+            logits, *new = session.run(None, {"symbols": row, **carried})
+            rows.append(logits)
+            state = state._replace(**dict(zip(names, map(torch.from_numpy, new), strict=True)))
+        return np.stack(rows), state
 
 
-def open_session(model: bytes) -> onnxruntime.InferenceSession:
+def open_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
     """A session on the CPU, with as many threads as PyTorch would take."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    content = model.SerializeToString()
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def one_step(step: OnnxStep) -> onnx.ModelProto:
+    """One step, for export: symbols (S,), h and c (L, S, H) in; logits (S, V), new h and c out.
+
+    Cells without a c have neither its input nor its output.
+    """
+    graph = Graph()
+    lstm = step.cell == "lstm"
+    axis = graph.constant([0], np.int64)
+
+    def layers(name: str) -> list[str]:
+        parts = graph.add("Split", name, outputs=step.layers, axis=0, num_outputs=step.layers)
+        return [graph.one("Squeeze", part, axis) for part in parts]
+
+    h = layers("h")
+    c = layers("c") if lstm else h
+    logits, after = step.add(graph, "symbols", list(zip(h, c, strict=True)))
+    graph.rename(logits, "logits")
+    for place, name in enumerate("hc" if lstm else "h"):
+        stacked = [graph.one("Unsqueeze", layer[place], axis) for layer in after]
+        graph.rename(graph.one("Concat", *stacked, axis=0), f"new_{name}")
+    names = "hc" if lstm else "h"
+    shape: list[str | int | None] = [step.layers, "S", step.hidden]
+    tensor = helper.make_tensor_value_info
+    state = [tensor(name, TensorProto.FLOAT, shape) for name in names]
+    new = [tensor(f"new_{name}", TensorProto.FLOAT, shape) for name in names]
+    inputs = [tensor("symbols", TensorProto.INT64, ["S"]), *state]
+    outputs = [tensor("logits", TensorProto.FLOAT, ["S", step.size]), *new]
+    return _model(graph.finish(inputs, outputs), step)
+
+
+def many_steps(step: OnnxStep, sampling: Sampling) -> onnx.ModelProto:
+    """N steps and their draws, in a Scan.
+
+    Symbols (S,), the state and uniforms (N, S) go in; the last symbols, the state and all drawn
+    symbols (N, S) come out. The state is h0 c0 h1 c1 ..., each (S, H).
+    """
+    state = [f"{kind}{layer}" for layer in range(step.layers) for kind in "hc"]
+
+    def carried(prefix: str) -> list[onnx.ValueInfoProto]:
+        symbols = _value(f"{prefix}symbols", TensorProto.INT64, 1)
+        return [symbols, *(_value(prefix + name, TensorProto.FLOAT, 2) for name in state)]
+
+    body = Graph("step_")
+    pairs = [(f"step_h{layer}", f"step_c{layer}") for layer in range(step.layers)]
+    logits, after = step.add(body, "step_symbols", pairs)
+    drawn = _add_draw(body, logits, "step_uniforms", sampling)
+    following = [drawn, *(value for pair in after for value in pair)]
+    for value, known in zip(following, carried("step_new_"), strict=True):
+        body.rename(value, known.name)
+    body.rename(drawn, "step_drawn")
+    inside = body.finish(
+        [*carried("step_"), _value("step_uniforms", TensorProto.DOUBLE, 1)],
+        [*carried("step_new_"), _value("step_drawn", TensorProto.INT64, 1)],
+    )
+    inputs = [*carried(""), _value("uniforms", TensorProto.DOUBLE, 2)]
+    outputs = [*carried("new_"), _value("drawn", TensorProto.INT64, 2)]
+    scan = helper.make_node(
+        "Scan",
+        [value.name for value in inputs],
+        [value.name for value in outputs],
+        body=inside,
+        num_scan_inputs=1,
+    )
+    return _model(helper.make_graph([scan], "seqkit", inputs, outputs), step)
+
+
+def _add_draw(graph: Graph, logits: str, uniforms: str, sampling: Sampling) -> str:
+    """Draw symbols (S,) from logits (S, V) with uniforms (S,), by the rule of `sampling.draw`."""
+    last = graph.constant([-1], np.int64)
+    if sampling.temperature == 0:
+        return graph.one("ArgMax", logits, axis=-1, keepdims=0)
+    if sampling.top_k is not None:
+        logits = _keep_top_k(graph, logits, sampling.top_k)
+    scaled = graph.one("Cast", logits, to=TensorProto.DOUBLE)
+    scaled = graph.one("Div", scaled, graph.constant(sampling.temperature, np.float64))
+    shares = graph.one("Softmax", scaled, axis=-1)
+    if sampling.top_p is not None and sampling.top_p < 1:
+        shares = _keep_top_p(graph, shares, sampling.top_p)
+    cumulative = graph.one("CumSum", shares, graph.constant(1, np.int64))
+    whole = graph.one("ReduceMax", cumulative, last)
+    target = graph.one("Mul", graph.one("Unsqueeze", uniforms, last), whole)
+    below = graph.one("LessOrEqual", cumulative, target)
+    return graph.one("ReduceSum", graph.one("Cast", below, to=TensorProto.INT64), last, keepdims=0)
+
+
+def _keep_top_k(graph: Graph, logits: str, k: int) -> str:
+    last = graph.constant([-1], np.int64)
+    k_or_all = graph.one("Min", _size(graph, logits), graph.constant([k], np.int64))
+    likeliest, _ = graph.add("TopK", logits, k_or_all, outputs=2)
+    kth = graph.one("ReduceMin", likeliest, last)
+    below = graph.one("Less", logits, kth)
+    return graph.one("Where", below, graph.constant(-np.inf, np.float32), logits)
+
+
+def _keep_top_p(graph: Graph, shares: str, p: float) -> str:
+    one = graph.constant(1, np.int64)
+    ordered, order = graph.add("TopK", shares, _size(graph, shares), outputs=2)
+    before = graph.one("CumSum", ordered, one, exclusive=1)
+    enough = graph.one("GreaterOrEqual", before, graph.constant(p, np.float64))
+    none = graph.constant(0, np.float64)
+    kept = graph.one("Where", enough, none, ordered)
+    blank = graph.one("Mul", shares, none)
+    return graph.one("ScatterElements", blank, order, kept, axis=1)
+
+
+def _size(graph: Graph, values: str) -> str:
+    """V of values (S, V), as a list of one."""
+    last, end = graph.constant([-1], np.int64), graph.constant([2], np.int64)
+    return graph.one("Slice", graph.one("Shape", values), last, end)
+
+
+def _value(name: str, kind: int, rank: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, [None] * rank)
+
+
+def _model(graph: onnx.GraphProto, step: OnnxStep) -> onnx.ModelProto:
+    domains = [helper.make_opsetid("", _OPSET)]
+    if step.int8:
+        domains.append(helper.make_opsetid("com.microsoft", 1))
+    return helper.make_model(
+        graph, opset_imports=domains, ir_version=_IR_VERSION, producer_name="seqkit"
+    )

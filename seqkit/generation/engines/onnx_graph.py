@@ -39,10 +39,9 @@ class Graph:
 
         `attributes` are the operator's own, by the names and with the values that ONNX gives them.
         """
-        index = len(self._nodes)
-        names = [f"{self._prefix}{operator.lower()}_{index}_{n}" for n in range(outputs)]
-        node = helper.make_node(operator, inputs, names, **attributes)
-        self._nodes.append(node)
+        prefix = f"{self._prefix}{operator.lower()}_{len(self._nodes)}"
+        names = [f"{prefix}_{number}" for number in range(outputs)]
+        self._nodes.append(helper.make_node(operator, inputs, names, **attributes))
         return names
 
     def one(self, operator: str, *inputs: str, **attributes: Any) -> str:
@@ -57,9 +56,8 @@ class Graph:
         self, inputs: list[onnx.ValueInfoProto], outputs: list[onnx.ValueInfoProto]
     ) -> onnx.GraphProto:
         """The whole graph."""
-        return helper.make_graph(
-            self._nodes, self._prefix or "seqkit", inputs, outputs, self._constants
-        )
+        name = self._prefix or "seqkit"
+        return helper.make_graph(self._nodes, name, inputs, outputs, self._constants)
 
 
 class OnnxStep:
