@@ -122,13 +122,13 @@ class Coder:
             self._follow(targets, index, watch)
         return begins.cpu().numpy(), (ends - begins).cpu().numpy()
 
-    @torch.inference_mode()
     def _begin(self) -> None:
         """Begin a block, with the weights as they are."""
-        self._symbols.fill_(self._start)
-        for values in (value for layer in self._layers for value in layer):
-            values.zero_()
         self._learnt_to = self._model.zero_state(self._lanes)
+        with torch.inference_mode():
+            self._symbols.fill_(self._start)
+            for values in (value for layer in self._layers for value in layer):
+                values.zero_()
 
     @torch.inference_mode()
     def _make_step(self) -> None:
