@@ -25,7 +25,7 @@ from seqkit.compose import compose
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.saved_states import find_last
+from seqkit.runs.resume import find_last
 from seqkit.runs.saver import Saver
 
 _LONGER = 1.5  # times as long as a save are the steps among which it is made

@@ -3,9 +3,9 @@
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.foundation.errors import NOT_BEGUN
 from seqkit.foundation.wording import counted
-from seqkit.runs import saved_states
+from seqkit.runs import resume
+from seqkit.runs.checkpoint_file import peek
 from seqkit.runs.events import go_on_with
-from seqkit.runs.header import peek
 from seqkit.runs.saver import Saver
 
 
@@ -21,9 +21,9 @@ def begin(training: Training, saver: Saver, notice: Notice) -> None:
         if found is None:
             folder.clear()  # a run that overwrite=true replaces
         else:
-            saved_states.set_aside(found.damaged)
+            resume.set_aside(found.damaged)
         if training.judged_anew:
-            saved_states.keep_best(folder.files, notice)
+            resume.keep_best(folder.files, notice)
     if found is None or training.changed:
         state = training.checkpoint()
         if training.ranks.leads:

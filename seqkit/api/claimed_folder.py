@@ -6,12 +6,12 @@ from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.doctor.fitting_recipe import suggested_recipe
-from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
+from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import Ranks
-from seqkit.runs import overlap, saved_states
+from seqkit.runs import resume
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.saved_states import Found
+from seqkit.runs.resume import Found
 
 
 @contextlib.contextmanager
@@ -36,8 +36,8 @@ def claimed(
             if config.resume == "force" and not goes_on:
                 raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
             if ranks.leads and not goes_on:
-                _check_new(config, folder)
-            found = saved_states.find_last(folder.files, catalogue, notice) if goes_on else None
+                folder.check_new(config)
+            found = resume.find_last(folder.files, catalogue, notice) if goes_on else None
         yield folder, found
 
 
@@ -53,15 +53,3 @@ def _run_folder(config: Config) -> RunFolder:
     if config.run_dir:
         return RunFolder(Path(config.run_dir))
     return RunFolder.timed(Path(config.runs), config.recipe)
-
-
-def _check_new(config: Config, folder: RunFolder) -> None:
-    """Raise OutputError where a new run would replace another, or what it reads itself."""
-    if folder.holds_run and not config.overwrite:
-        raise OutputError(
-            f"run_dir={folder.path} holds a run: resume=auto goes on with it, overwrite=true "
-            "replaces it"
-        )
-    folder.check_no_others()
-    if config.run_dir:
-        overlap.check_apart(config, folder.path)

@@ -2,16 +2,18 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from seqkit.api.model import Model
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.device import choose_device, memory_errors
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_type
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
-from seqkit.runs.layout import named_checkpoint
+from seqkit.runs.layout import find_checkpoint
 
 
 def load_checkpoint(
@@ -23,7 +25,9 @@ def load_checkpoint(
         ConfigError: nothing is named.
         CheckpointError: there is no checkpoint, or none that can be read.
     """
-    file = named_checkpoint(place)
+    if not place:
+        raise ConfigError("no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE")
+    file = find_checkpoint(Path(place))
     with progress("reading the checkpoint"):
         return read_checkpoint(file, catalogue)
 

@@ -29,7 +29,7 @@ from seqkit.model.execution import Execution
 from seqkit.runs import resume, tensorboard
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.saved_states import Found
+from seqkit.runs.resume import Found
 from seqkit.symbols import Symbols
 from seqkit.training import footprint
 from seqkit.training.trainer import Trainer

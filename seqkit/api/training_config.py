@@ -4,7 +4,7 @@ from pathlib import Path
 
 from seqkit import compose
 from seqkit.compose import Composed
-from seqkit.runs.saved_states import read_config
+from seqkit.runs.resume import read_config
 
 
 def compose_training(arguments: list[str], config_dirs: list[Path]) -> Composed:

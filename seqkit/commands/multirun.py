@@ -104,10 +104,7 @@ def _claimed(folder: Path) -> Iterator[None]:
     """Keep other sweeps out of the folder. Raises OutputError where one is at work, or none can."""
     disk.make_folder(folder)
     claim = FolderLock(RunFiles(folder).lock)
-    try:
-        claim.take()
-    except OutputError as error:
-        raise OutputError(f"run_dir={folder}: {error}") from error
+    claim.take()
     try:
         yield
     finally:

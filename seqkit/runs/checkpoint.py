@@ -1,11 +1,9 @@
 """Checkpoints: one safetensors file with all that generation, and training, needs.
 
-The header is one JSON object in the file's metadata; a sha256 over the whole file, taken with the
-digest's own 64 characters zeroed, stands beside it. Reading one imports and executes nothing.
+Reading one imports and executes nothing; `checkpoint_file` has the bytes.
 """
 
 import dataclasses
-import io
 import json
 import math
 from collections.abc import Callable
@@ -27,7 +25,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableErr
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.model.char_rnn import CharRNN, count_parameters
-from seqkit.runs import header, tensor_file
+from seqkit.runs.checkpoint_file import parts, verified_record
 
 FORMAT = 1
 _WEIGHTS = "model."
@@ -86,12 +84,10 @@ class Checkpoint:
         }
         tensors = {_WEIGHTS + name: value for name, value in self.weights.items()}
         tensors |= self.training_tensors
-        head, contents = tensor_file.pieces(
-            {name: value.cpu() for name, value in tensors.items()},
-            {"digest": header.ZEROS, "seqkit": json.dumps(record)},
-        )
-        with disk.atomic_write(path, size=len(head) + sum(map(len, contents))) as stream:
-            for part in header.signed(head, contents):
+        on_cpu = {name: value.cpu() for name, value in tensors.items()}
+        content = parts(on_cpu, json.dumps(record))
+        with disk.atomic_write(path, size=sum(map(len, content))) as stream:
+            for part in content:
                 stream.write(part)
             stream.sync()
             check()
@@ -135,7 +131,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         raise CheckpointError(f"{path}: no such checkpoint") from error
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {disk.describe(error)}") from error
-    record = _verified_record(path, content)
+    record = verified_record(path, content)
     if record.get("format") != FORMAT:
         raise UnreadableError(
             f"{path}: format {record.get('format')!r}, and this seqkit reads format {FORMAT}: "
@@ -221,19 +217,3 @@ def as_trained(config: Config, saved: Checkpoint) -> Config:
     except ConfigError:
         return config  # no settings that this version knows
     return wanted
-
-
-def _verified_record(path: Path, content: bytes) -> dict[str, Any]:
-    foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
-    stream = io.BytesIO(content)
-    try:
-        own = header.read(stream)
-        metadata = header.metadata(own)
-        claimed, record = metadata["digest"], json.loads(metadata["seqkit"])
-    except header.NOT_OURS as error:
-        raise foreign from error
-    if not header.fits(own, stream, claimed):
-        raise CheckpointError(f"{path}: the checkpoint is damaged, its digest does not match")
-    if not isinstance(record, dict):
-        raise foreign
-    return record

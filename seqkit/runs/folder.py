@@ -3,14 +3,16 @@
 import contextlib
 import dataclasses
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from seqkit.config import Config
+from seqkit.data import pipes, remote
 from seqkit.foundation import disk
-from seqkit.foundation.checkpoint_files import is_run
+from seqkit.foundation.checkpoint_files import SAVED, is_run
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.escaping import json_text
@@ -62,41 +64,65 @@ class RunFolder:
 
     def check_writable(self) -> None:
         """Raise OutputError where no folder can be: before any work is done in vain."""
-        for place in (self.path, *self.path.parents):
-            try:
-                there = place.exists()
-            except (OSError, ValueError) as error:
-                raise OutputError(f"run_dir={self.path}: no such name can be: {error}") from error
-            if there:
-                if not place.is_dir():
-                    raise OutputError(f"run_dir={self.path}: {place} is a file, not a folder")
-                try:
-                    disk.try_folder(place)  # a system's own, as /proc, allows none
-                except OSError as error:
-                    raise OutputError(
-                        f"run_dir={self.path}: no folder can be made in {place}: "
-                        f"{disk.describe(error)}"
-                    ) from error
-                return
+        try:
+            there = next(place for place in (self.path, *self.path.parents) if place.exists())
+        except (OSError, ValueError) as error:
+            raise OutputError(f"run_dir={self.path}: no such name can be: {error}") from error
+        if not there.is_dir():
+            raise OutputError(f"run_dir={self.path}: {there} is a file, not a folder")
+        try:
+            disk.try_folder(there)  # a system's own, as /proc, allows none
+        except OSError as error:
+            raise OutputError(
+                f"run_dir={self.path}: no folder can be made in {there}: {disk.describe(error)}"
+            ) from error
 
-    def check_no_others(self) -> None:
-        """Raise OutputError where the folder is somebody's, and not a run's."""
-        own = self._timed or self.holds_run
-        others = [] if own else self.files.others
-        if others:
-            shown = ", ".join(file.name for file in others[:_SHOWN])
+    def check_new(self, config: Config) -> None:
+        """Look whether a run may begin here.
+
+        Raises OutputError where it would replace another one unasked, where the folder is
+        somebody's, and where what the run reads lies in it, perhaps by a link.
+        """
+        if self._timed:
+            return
+        if self.holds_run:
+            if not config.overwrite:
+                raise OutputError(
+                    f"run_dir={self.path} holds a run: resume=auto goes on with it, "
+                    "overwrite=true replaces it"
+                )
+        elif others := self._others():
             more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
             raise OutputError(
-                f"run_dir={self.path}: this folder holds other things ({shown}{more}): give a new "
-                f"or an empty one, such as run_dir={self.path / 'run'}"
+                f"run_dir={self.path}: this folder holds other things "
+                f"({', '.join(others[:_SHOWN])}{more}): give a new or an empty one, such as "
+                f"run_dir={self.path / 'run'}"
             )
+        own = os.path.realpath(self.path)
+        for key, path in _read_by(config):
+            if Path(os.path.realpath(path)).is_relative_to(own):
+                raise OutputError(
+                    f"{key}={path} lies in {self.path}, the run's own folder: give another one"
+                )
+
+    def _others(self) -> list[str]:
+        """What is here, if there is no run; hidden files and empty folders may be."""
+        try:
+            return sorted(
+                place.name
+                for place in self.path.iterdir()
+                if not place.name.startswith(".") and not (place.is_dir() and _is_empty(place))
+            )
+        except OSError:  # no folder, or one that whoever writes to it finds out about
+            return []
 
     def require_room(self, size: int) -> None:
         """Raise OutputError where the disk has no room for checkpoints of so many bytes in all.
 
         Those that are here already will be replaced.
         """
-        disk.require_space(self.files.checkpoints, size - self.files.checkpoint_bytes)
+        here = [file for file in map(self.files.checkpoint, SAVED) if file.exists()]
+        disk.require_space(self.files.checkpoints, size - sum(file.stat().st_size for file in here))
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
@@ -132,11 +158,8 @@ class RunFolder:
 
     def _acquire(self) -> None:
         """Own the folder, and clear half files away."""
-        try:
-            self._lock = FolderLock(self.files.lock)
-            self._lock.take()
-        except OutputError as error:
-            raise OutputError(f"run_dir={self.path}: {error}") from error
+        self._lock = FolderLock(self.files.lock)
+        self._lock.take()
         for folder in (self.path, self.files.checkpoints, self.files.samples):
             disk.clear_halves(folder.absolute())  # of a run that was killed
 
@@ -174,27 +197,21 @@ class RunFolder:
         Returns:
             How many lines in the middle of metrics.jsonl were damaged, and are left out.
         """
-        damaged = 0
-        if self.files.metrics.exists():
-            kept, lines = [], self._recorded().splitlines()
-            for number, line in enumerate(lines, 1):
-                try:
-                    if json.loads(line)["step"] <= step:
-                        kept.append(line + b"\n")
-                except (ValueError, KeyError, TypeError, RecursionError):
-                    damaged += number < len(lines)  # a kill leaves half a line at the end
-            self._write(self.files.metrics, b"".join(kept))
+        metrics, kept, damaged = self.files.metrics, [], 0
+        try:
+            lines = metrics.read_bytes().splitlines() if metrics.exists() else []
+        except OSError as error:
+            raise OutputError(f"{metrics}: cannot be read: {disk.describe(error)}") from error
+        for number, line in enumerate(lines, 1):
+            try:
+                if json.loads(line)["step"] <= step:
+                    kept.append(line + b"\n")
+            except (ValueError, KeyError, TypeError, RecursionError):
+                damaged += number < len(lines)  # a kill leaves half a line at the end
+        if lines:
+            self._write(metrics, b"".join(kept))
         disk.remove(self.files.summary)
         return damaged
-
-    def _recorded(self) -> bytes:
-        """The content of metrics.jsonl. Raises OutputError."""
-        try:
-            return self.files.metrics.read_bytes()
-        except OSError as error:
-            raise OutputError(
-                f"{self.files.metrics}: cannot be read: {disk.describe(error)}"
-            ) from error
 
     def record(self, event: str, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl. Raises as `save`."""
@@ -230,6 +247,22 @@ class RunFolder:
         self.check_own()
         best = dataclasses.replace(saved, training=None, training_tensors={})
         best.save(self.files.checkpoint("best"), self.check_own)
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether there is no file in a folder but hidden ones."""
+    return all(file.name.startswith(".") for file in folder.iterdir())
+
+
+def _read_by(config: Config) -> Iterator[tuple[str, str]]:
+    """The files on this machine that a training reads, with their keys; streams are none."""
+    for path in config.data.path:
+        far = remote.is_remote(path) and not os.path.lexists(path)
+        if not (far or pipes.is_pipe(path)):
+            yield "data.path", path
+    for key in ("prompt_file", "prompt_audio", "init_from"):
+        if path := getattr(config, key):
+            yield key, path
 
 
 def make_numbered(base: Path) -> Path:

@@ -10,7 +10,6 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 
 _PATIENCE = 0.2  # seconds for which another process may hold the lock only to look at it
-_LOOK_AGAIN = 0.01  # seconds
 
 
 class FolderLock:
@@ -32,9 +31,14 @@ class FolderLock:
             self._lock.acquire()
             self._own = self._file.stat()
         except Timeout as error:
-            raise OutputError("another training writes to this folder") from error
+            raise OutputError(
+                f"run_dir={self._file.parent}: another training writes to this folder"
+            ) from error
         except OSError as error:
-            raise OutputError(f"{self._file}: cannot be locked: {disk.describe(error)}") from error
+            raise OutputError(
+                f"run_dir={self._file.parent}: {self._file} cannot be locked: "
+                f"{disk.describe(error)}"
+            ) from error
 
     def check(self) -> None:
         """Raise OutputError if the folder is not this process's any more: moved, or replaced."""
@@ -69,4 +73,4 @@ def is_locked(file: Path) -> bool:
 
 def _lock(file: Path) -> FileLock:
     """Any thread may release it: a training's checkpoints are written in another one."""
-    return FileLock(file, timeout=_PATIENCE, poll_interval=_LOOK_AGAIN, thread_local=False)
+    return FileLock(file, timeout=_PATIENCE, poll_interval=0.01, thread_local=False)

@@ -19,7 +19,7 @@ from seqkit.runs import checkpoint, metrics
 from seqkit.runs.layout import RunFiles, find_checkpoint
 from seqkit.runs.lock import is_locked
 from seqkit.runs.metrics import Metrics
-from seqkit.runs.saved_states import settings_of
+from seqkit.runs.resume import settings_of
 
 State = Literal["running", "finished", "stopped", "pruned", "diverged", "ended"]
 """How a run stands. `pruned`: a search ended it, since other settings do better; `ended`: it is not

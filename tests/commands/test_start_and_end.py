@@ -53,7 +53,7 @@ ABSENT = [
     ("generate checkpoint=none", 4, "none: no such checkpoint"),
     ("generate checkpoint=a prompt_file=none", 3, "prompt_file=none: cannot be read: no such"),
     ("evaluate checkpoint=a data.path=none", 3, "none: cannot be read: no such file"),
-    ("score checkpoint=/dev/null", 4, "/dev/null: not a regular file, so no checkpoint"),
+    ("score checkpoint=/dev/null", 4, "/dev/null: no such checkpoint"),
     ("compress checkpoint=none out=b", 4, "none: no such checkpoint"),
     ("inspect checkpoint=.", 4, ".: no checkpoint in this folder"),
     ("compare runs=none", 2, "runs=none: no run there"),

@@ -8,7 +8,7 @@ import pytest
 
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.layout import RunFiles
-from seqkit.runs.saved_states import find_last
+from seqkit.runs.resume import find_last
 from tests.conftest import start, wait_for_steps
 
 pytestmark = pytest.mark.faults

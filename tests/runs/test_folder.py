@@ -1,5 +1,6 @@
 """A run's folder: locked, cut back on resume, and never without a whole checkpoint."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
-from tests.conftest import fill_disk
+from tests.conftest import SENTENCE, TINY, Run, fill_disk
 
 pytestmark = pytest.mark.faults
 
@@ -37,25 +38,26 @@ def test_a_folder_that_cannot_be_made_is_named_as_it_was_given() -> None:
 
 
 def test_a_folder_of_other_things_is_no_runs(tmp_path: Path) -> None:
-    place = tmp_path / "project"
-    RunFolder(place).check_no_others()  # it is not there
+    place, config = tmp_path / "project", Config()
+    RunFolder(place).check_new(config)  # it is not there
     for name in ("samples", "checkpoints", "tensorboard", ".git"):
         (place / name).mkdir(parents=True)
     (place / ".lock").touch()
-    RunFolder(place).check_no_others()  # what a start that failed left
+    RunFolder(place).check_new(config)  # what a start that failed left
     for name in "abcd":
         (place / name).touch()
     with pytest.raises(OutputError, match=r"other things \(a, b, c and 1 more\): give a new or an"):
-        RunFolder(place).check_no_others()
-    RunFolder(place, timed=True).check_no_others()  # it gets a number
+        RunFolder(place).check_new(config)
+    RunFolder(place, timed=True).check_new(config)  # it gets a number
     (place / "config.yaml").write_text("epochs: 3\n")
     with pytest.raises(OutputError, match="other things"):
-        RunFolder(place).check_no_others()  # another program's
+        RunFolder(place).check_new(config)  # another program's
     own = RunFolder(place)
     with own.claimed():
         own.make()
         own.save(checkpoint(1))
-    RunFolder(place).check_no_others()  # a run, and what its owner put beside it
+    again = dataclasses.replace(config, overwrite=True)
+    RunFolder(place).check_new(again)  # a run, and what its owner put beside it
 
 
 def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
@@ -179,3 +181,21 @@ def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
     folder.clear()
     assert {*(tmp_path / "samples").iterdir()} == {tmp_path / name for name in mine}
     assert not folder.holds_run
+
+
+def test_what_a_training_reads_is_not_replaced(run: Run, tmp_path: Path) -> None:
+    folder, text = tmp_path / "y", tmp_path / "text.txt"
+    text.write_text(SENTENCE * 40)
+    words = [*TINY, f"data.path={text}", "train.max_steps=2"]
+    assert run(*words, f"run_dir={folder}").code == 0
+    before = {file: file.read_bytes() for file in folder.rglob("*.safetensors")}
+    (tmp_path / "linked").symlink_to(folder)
+    for run_dir in (folder, tmp_path / "linked"):
+        refused = run(*words, f"run_dir={run_dir}", f"init_from={folder}", "overwrite=true")
+        assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
+        assert f"init_from={folder} lies in {run_dir}, the run's own folder" in refused.err
+    own = folder / "samples" / "own.txt"
+    own.write_text(SENTENCE * 40)
+    refused = run(*TINY, f"data.path={own}", f"run_dir={folder}", "overwrite=true")
+    assert (refused.code, f"data.path={own} lies in" in refused.err) == (6, True)
+    assert {file: file.read_bytes() for file in folder.rglob("*.safetensors")} == before

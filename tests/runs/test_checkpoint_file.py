@@ -7,7 +7,7 @@ from typing import Any
 import safetensors.torch
 import torch
 
-from seqkit.runs import tensor_file
+from seqkit.runs import checkpoint_file
 
 
 def test_the_pieces_are_what_the_library_writes() -> None:
@@ -21,20 +21,21 @@ def test_the_pieces_are_what_the_library_writes() -> None:
         "one": torch.tensor(2.5),
         "none": torch.zeros(0, 4),
     }
-    metadata = {"digest": "0" * 64, "seqkit": '{"a": "ü\\""}'}
-    header, contents = tensor_file.pieces(tensors, metadata)
-    own = header + b"".join(contents)
+    record = '{"a": "ü\\""}'
+    own = b"".join(checkpoint_file.parts(tensors, record))
+    digest = json.loads(own[8 : _begin(own)])["__metadata__"]["digest"]
+    metadata = {"digest": digest, "seqkit": record}
     read = safetensors.torch.load(own)
     assert read.keys() == tensors.keys()
     assert all(torch.equal(read[name], value) for name, value in tensors.items())
     dense = {name: value.contiguous() for name, value in tensors.items()}
     expected = safetensors.torch.save(dense, metadata)
     assert _entries(own) == _entries(expected)
-    assert len(own) - len(header) == len(expected) - _begin(expected)
-    assert len(header) % 8 == 0
+    assert len(own) - _begin(own) == len(expected) - _begin(expected)
+    assert _begin(own) % 8 == 0
     assert all(
         entry["data_offsets"][0] % tensors[name].itemsize == 0
-        for name, entry in json.loads(header[8:]).items()
+        for name, entry in json.loads(own[8 : _begin(own)]).items()
         if name != "__metadata__"
     )
 

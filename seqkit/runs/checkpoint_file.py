@@ -1,0 +1,118 @@
+"""The bytes of a checkpoint: a safetensors file whose metadata hold a record and a digest.
+
+The record is one JSON object; the digest is a sha256 over the whole file, taken with its own 64
+characters zeroed. safetensors would put a whole file together in memory and hold Python's lock
+meanwhile: a training that goes on beside it would stand still. So files are written here, in pieces
+that are hashed and written without a copy; reading tensors is left to the library.
+"""
+
+import hashlib
+import io
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import torch
+from torch import Tensor
+
+from seqkit.foundation.errors import CheckpointError
+
+_TYPES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+}
+_ALIGNMENT = 8  # bytes, of the tensors' first
+_ZEROS = b"0" * 64  # what stands in the place of the digest while it is taken
+_LARGEST = 1 << 26  # bytes of a header: a vocabulary of all characters takes a quarter
+_NOT_OURS = (
+    *(struct.error, ValueError, KeyError, TypeError, AttributeError, IndexError),
+    *(OverflowError, MemoryError, RecursionError),
+)  # what reading a header of another shape than a checkpoint's leads to
+
+
+def parts(tensors: Mapping[str, Tensor], record: str) -> list[bytes | memoryview]:
+    """A checkpoint's file in parts: its header with the digest, and the content of each tensor.
+
+    Args:
+        tensors: on the CPU; the content shares the memory of those that are contiguous.
+        record: what the file says beside its tensors, as JSON.
+    """
+    # The widest types first, so that each is aligned.
+    ordered = sorted(tensors.items(), key=lambda item: (-item[1].itemsize, item[0]))
+    entries: dict[str, object] = {"__metadata__": {"digest": _ZEROS.decode(), "seqkit": record}}
+    end = 0
+    for name, tensor in ordered:
+        begin, end = end, end + tensor.nbytes
+        entries[name] = {
+            "dtype": _TYPES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [begin, end],
+        }
+    text = json.JSONEncoder(separators=(",", ":")).encode(entries).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
+    header = struct.pack("<Q", len(text)) + text
+    contents = [tensor.detach().reshape(-1).view(torch.uint8).numpy().data for _, tensor in ordered]
+    digest = hashlib.sha256(header)
+    for content in contents:
+        digest.update(content)
+    before, after = _around_digest(header)
+    return [before, digest.hexdigest().encode(), after, *contents]
+
+
+def verified_record(path: Path, content: bytes) -> dict[str, Any]:
+    """The record of a file with this content. Raises CheckpointError: it is damaged or foreign."""
+    foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
+    try:
+        entries, length = _header(io.BytesIO(content))
+        metadata = entries["__metadata__"]
+        claimed, record = metadata["digest"], json.loads(metadata["seqkit"])
+        before, after = _around_digest(content[:length])
+    except _NOT_OURS as error:
+        raise foreign from error
+    digest = hashlib.sha256(before + _ZEROS + after)
+    digest.update(memoryview(content)[length:])
+    if digest.hexdigest() != claimed:
+        raise CheckpointError(f"{path}: the checkpoint is damaged, its digest does not match")
+    if not isinstance(record, dict):
+        raise foreign
+    return record
+
+
+def peek(path: Path) -> dict[str, Any] | None:
+    """The record of a checkpoint, if it is there and as long as it should be; else None.
+
+    Its digest is not checked, which would mean to read all of it.
+    """
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as stream:
+            entries, length = _header(stream)
+        metadata = entries.pop("__metadata__")
+        size = length + max(entry["data_offsets"][1] for entry in entries.values())
+        record = json.loads(metadata["seqkit"])
+        return record if isinstance(record, dict) and path.stat().st_size == size else None
+    except (OSError, *_NOT_OURS):
+        return None
+
+
+def _header(stream: BinaryIO) -> tuple[dict[str, Any], int]:
+    """What a file's header holds, and where the tensors begin. Raises one of _NOT_OURS."""
+    length: int = struct.unpack("<Q", stream.read(8))[0]
+    if length > _LARGEST:
+        raise ValueError(f"a header of {length} bytes")
+    entries: dict[str, Any] = json.loads(stream.read(length))
+    return entries, 8 + length
+
+
+def _around_digest(header: bytes) -> tuple[bytes, bytes]:
+    """A header before and after its digest. Raises ValueError where there is none."""
+    mark = b'"digest":"'
+    place = header.index(mark, 8) + len(mark)
+    return header[:place], header[place + len(_ZEROS) :]
