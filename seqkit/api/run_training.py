@@ -20,8 +20,7 @@ from seqkit.foundation.errors import (
 )
 from seqkit.foundation.threads import SharedCores
 from seqkit.generation.request import request_of
-from seqkit.report.observer import Report
-from seqkit.report.warnings import Warnings
+from seqkit.report.observer import Report, Warnings
 from seqkit.runs.events import (
     Diverged,
     Event,

@@ -17,7 +17,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.escaping import visible
 from seqkit.model.activations import quantity
 from seqkit.model.char_rnn import CharRNN
-from seqkit.report import template
+from seqkit.report import html
 from seqkit.report.surprise_of_text import Names, contents_of, text_of
 from seqkit.symbols import Floats
 
@@ -80,7 +80,7 @@ def search(
             for one, given in zip(followers, words, strict=True)
         ],
     }
-    write(template.render("cell_table.html", values))
+    write(html.render("cell_table.html", values))
 
 
 def _traits(part: Part, codec: Codec) -> dict[str, Floats]:

@@ -1,9 +1,16 @@
-"""What the curves of a run show, in one word: all who give advice on a run go by it."""
+"""What the curves and the last sample of a run show: all who give advice on a run go by it."""
 
+import math
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from seqkit.report.baselines import guess
-from seqkit.runs.metrics import Curve
+import numpy as np
+
+from seqkit.data.bad_files import BadFileError
+from seqkit.data.sound import Wave
+from seqkit.data.sound.reader import beginning
+from seqkit.evaluation import baseline_names
 from seqkit.runs.record import Record
 
 Diagnosis = Literal[
@@ -18,11 +25,51 @@ neither."""
 BEATEN = 0.98  # times the loss of guessing: a network that is below has learned
 _RISEN = 1.005  # times the best loss: more than a validation's noise
 _JUMPED = 1.15
-_FALLING = 0.99  # times the loss at three quarters of the run
+_FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _BY_HEART = 0.8  # of the validation loss: a training loss below is that of what is known by heart
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
+
+_HEARD = 10.0  # seconds of a sample
+_SILENT = 1 / 500  # of full scale; the bound of `generation.sound_faults`
+_FLAT = 0.25  # of a spectrum that is noise; white noise is at 1, speech below 0.1
+_FLATTER = 3.0  # times as flat as that of the data
+_WINDOW = 512  # samples
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What needs no training: nats a symbol."""
+
+    name: str
+    brief: str
+    nats: float
+
+
+def noun(record: Record) -> str:
+    """What a symbol of this run is."""
+    kind = record.text("data", "kind")
+    if not kind and record.settings:
+        kind = record.settings.data.kind
+    symbols_per_sample = record.settings.data.symbols_per_sample if record.settings else 1
+    return baseline_names.noun(kind, symbols_per_sample)
+
+
+def baselines(record: Record) -> list[Baseline]:
+    """Those that the run recorded, the weakest first."""
+    found = []
+    for key, name in baseline_names.names(noun(record)).items():
+        bits = record.number("baselines", key)
+        if bits is not None and 0 <= bits < 64:
+            found.append(Baseline(*name, bits * math.log(2)))
+    return sorted(found, key=lambda baseline: -baseline.nats)
+
+
+def guess(record: Record) -> Baseline | None:
+    """What a network has to beat to have learned anything: guessing."""
+    known = {baseline.brief: baseline for baseline in baselines(record)}
+    return known.get("by frequency", known.get("blind guess"))
 
 
 def diagnosis(record: Record) -> Diagnosis:
@@ -30,19 +77,24 @@ def diagnosis(record: Record) -> Diagnosis:
     if found := trouble(record):
         return found
     train, validation = record.metrics.train["loss"], record.metrics.validation
-    both = len(train.values) > 0 and len(validation.values) > 0
-    fell = len(validation.values) > 1 and _fell(validation)
-    far = both and train.recent < _BY_HEART * float(validation.values[-1])
-    if far and not fell and record.passes is not None and _often_enough(record):
+    losses, often = validation.values, record.passes is None or record.passes >= _PASSES
+    last = float(losses[-1]) if len(losses) else math.inf
+    fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
+    both = len(train.values) > 0 and len(losses) > 0
+    if both and not fell and train.recent < _BY_HEART * last and record.passes and often:
         return "by heart"
-    judged = validation if len(validation.values) > 2 else train
-    if (judged is train and len(train.values) < _FEW) or _warms_up(record):
+    judged = validation if len(losses) > 2 else train
+    warm = record.settings.optimizer.warmup_steps if record.settings else 0
+    if (judged is train and len(train.values) < _FEW) or record.metrics.step < 2 * warm:
         return "short"
     if fell or judged.recent < _FALLING * judged.around(0.75 * float(judged.steps[-1])):
         return "falling"
-    if both and _often_enough(record) and float(validation.values[-1]) > _GAP * train.recent:
+    if both and often and last > _GAP * train.recent:
         return "apart"
-    return "level" if _learned(record) else "unlearned"
+    weakest = guess(record)
+    if weakest and len(losses) and float(losses.min()) >= BEATEN * weakest.nats:
+        return "unlearned"
+    return "level"
 
 
 def trouble(record: Record) -> Literal["jumped", "overfitting"] | None:
@@ -52,33 +104,46 @@ def trouble(record: Record) -> Literal["jumped", "overfitting"] | None:
         return None
     place = int(validation.values.argmin())
     best, last = float(validation.values[place]), float(validation.values[-1])
-    if place == len(validation.values) - 1 or last <= _RISEN * best:
+    if last <= _RISEN * best:
         return None
     before, now = train.around(float(validation.steps[place])), train.recent
     if now > _JUMPED * before and last > _JUMPED * best:
         return "jumped"
     # Learnt by heart is only what does better than the rest, and was met more than once.
-    return "overfitting" if now < before and now < last and _often_enough(record) else None
+    often = record.passes is None or record.passes >= _PASSES
+    return "overfitting" if now < before and now < last and often else None
 
 
-def _warms_up(record: Record) -> bool:
-    """Whether it made fewer steps at the full rate than it took to get there."""
-    warm = record.settings.optimizer.warmup_steps if record.settings else 0
-    return record.metrics.step < 2 * warm
+def heard(record: Record) -> Literal["silence", "noise"] | None:
+    """What is wrong with the last sample of sound, if its data are neither silence nor noise.
+
+    None of text, and where nothing can be read.
+    """
+    last = record.final or (record.samples[-1][1] if record.samples else None)
+    wave, own = _read(last), _read(record.data)
+    if wave is None or own is None:
+        return None
+    if np.ptp(wave) / 2 < _SILENT <= np.ptp(own) / 2:
+        return "silence"
+    flatness = _flatness(wave)
+    return "noise" if flatness > _FLAT and flatness > _FLATTER * _flatness(own) else None
 
 
-def _often_enough(record: Record) -> bool:
-    """Whether the training part was read often enough to be known by heart, as far as is known."""
-    return record.passes is None or record.passes >= _PASSES
+def _read(file: Path | None) -> Wave | None:
+    """The beginning of a WAV; None if there is none, or it cannot be read."""
+    if file is None or file.suffix != ".wav":
+        return None
+    try:
+        return beginning(file, _HEARD)[0]
+    except BadFileError:
+        return None
 
 
-def _fell(validation: Curve) -> bool:
-    """Whether the last validation was better than the one before."""
-    return float(validation.values[-1]) < _FALLING * float(validation.values[-2])
-
-
-def _learned(record: Record) -> bool:
-    """Whether it does better than guessing, as far as that was measured."""
-    losses = record.metrics.validation.values
-    weakest = guess(record)
-    return weakest is None or not len(losses) or float(losses.min()) < BEATEN * weakest.nats
+def _flatness(wave: Wave) -> float:
+    """The geometric mean of the mean power spectrum over its arithmetic one: 1 for white noise."""
+    count = len(wave) // _WINDOW
+    if not count:
+        return 0.0
+    frames = wave[: count * _WINDOW].reshape(count, _WINDOW) * np.hanning(_WINDOW)
+    power = (np.abs(np.fft.rfft(frames, axis=1)) ** 2).mean(0)[1:] + 1e-12
+    return float(np.exp(np.log(power).mean()) / power.mean())

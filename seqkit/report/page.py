@@ -11,9 +11,9 @@ from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.escaping import visible, visible_line
 from seqkit.foundation.wording import decimals, duration
-from seqkit.report import charts, next_command, samples, template, verdict
-from seqkit.report.baselines import baselines, noun
+from seqkit.report import charts, html, verdict
 from seqkit.report.charts import Chart
+from seqkit.report.diagnosis import baselines, noun
 from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
 
@@ -56,15 +56,15 @@ def render(record: Record, progress: Progress = unseen) -> bytes:
         "noun": noun(record),
         "standing": _standing(record),
         "charts": [(chart.title, Markup(chart.svg)) for chart in _charts(record)],
-        "texts": samples.texts(texts),
+        "texts": html.texts(texts),
         "text_count": len(texts),
-        "sounds": samples.sounds(sounds, progress),
+        "sounds": html.sounds(sounds, progress),
         "sound_count": len(sounds),
         "facts": [(name, _short(value)) for name, value in _facts(record) if value],
-        "again": next_command.again(record),
+        "again": verdict.again(record),
         "settings": visible(record.settings_text),
     }
-    return template.render("page.html", values)
+    return html.render("page.html", values)
 
 
 def _short(text: str) -> str:

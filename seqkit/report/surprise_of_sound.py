@@ -17,7 +17,7 @@ from seqkit.evaluation.baseline_names import noun
 from seqkit.evaluation.peaks import Peaks
 from seqkit.evaluation.surprise import Stretch
 from seqkit.foundation.escaping import visible
-from seqkit.report import charts, samples, template
+from seqkit.report import charts, html
 from seqkit.report.surprise_of_text import Names, name_of
 from seqkit.runs.metrics import Curve
 from seqkit.symbols import Floats
@@ -115,11 +115,10 @@ class SurpriseOfSound:
             "chart": Markup(chart.svg),
             "title": title,
             "places": [
-                (one.when, f"{one.bits:.2f}", samples.player("", one.wave, rate))
-                for one in excerpts
+                (one.when, f"{one.bits:.2f}", html.player("", one.wave, rate)) for one in excerpts
             ],
         }
-        return template.render("surprise_of_sound.html", values)
+        return html.render("surprise_of_sound.html", values)
 
     @property
     def _earlier(self) -> float:

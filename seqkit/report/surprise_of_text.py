@@ -16,7 +16,7 @@ from seqkit.evaluation.peaks import Peak, Peaks
 from seqkit.evaluation.positions import position
 from seqkit.evaluation.surprise import Stretch
 from seqkit.foundation.escaping import visible
-from seqkit.report import template
+from seqkit.report import html
 from seqkit.symbols import Symbols
 
 BEGINNING = 20_000
@@ -130,7 +130,7 @@ class SurpriseOfText:
                 for peak in self._peaks.highest
             ],
         }
-        return template.render("surprise_of_text.html", values)
+        return html.render("surprise_of_text.html", values)
 
     def _passage(self, stretch: Stretch, begin: int, end: int) -> _Passage:
         return _Passage(np.array(self._part.symbols[begin:end]), stretch.cut(begin, end))

@@ -1,5 +1,6 @@
 """The page follows a training and costs a hundredth of its time."""
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import Config
-from seqkit.report.observer import Report
+from seqkit.report.observer import Report, Warnings
 from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.training.events import Stepped, Validated
 from tests.conftest import fill_disk
+from tests.report.conftest import Leave
+
+VALIDATED = Validated(1000, 1.0, 2.2, 2.2 / 0.6931, improved=False, best_loss=1.7)
 
 
 @pytest.fixture
@@ -97,3 +101,15 @@ def test_no_page_is_written_to_a_folder_that_was_lost(folder: RunFolder) -> None
     report(finished(folder))
     assert notices[0].startswith(f"no report: {folder.files.lock} is no longer the file")
     assert not folder.files.report.exists()
+
+
+def test_what_gets_worse_is_told_at_once_and_not_again(leave: Leave) -> None:
+    run, told = leave([2.0, 1.0], [1.8, 1.7, 2.2], finished=False), list[str]()
+    follow = Warnings(run, told.append)
+    follow(dataclasses.replace(VALIDATED, improved=True))
+    assert not told
+    follow(VALIDATED)
+    follow(dataclasses.replace(VALIDATED, step=3000))
+    follow(Finished(3000, 1.0, 1.7, Path("run")))
+    (said,) = told
+    assert said.startswith("It got worse after step 666")

@@ -1,13 +1,15 @@
 """The first sentences of a page are true of the curves."""
 
+import shlex
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from seqkit.config import Config
 from seqkit.foundation.config_file import to_yaml
-from seqkit.report.verdict import judge, warning
+from seqkit.report.verdict import again, judge, warning
 from seqkit.runs.record import State, read
 from tests.report.conftest import Leave
 
@@ -30,7 +32,7 @@ FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
         (DOWN, [1.6, 0.0024, 0.0026], "It learned", "levelled off"),  # easier than the rest
         (FLAT, [4.709, 4.261], "It has not learned", "still falling"),
         (DOWN, [], "There was no validation", "still falling"),
-        ([], [], "ended before anything was measured", "log"),
+        ([], [], "Nothing is measured yet", "too short"),
     ],
 )
 def test_a_finished_run(
@@ -137,3 +139,14 @@ def test_a_training_is_told_where_it_stands_badly(
     told = warning(read(leave(*losses, baselines=bits), state))
     assert said in told
     assert bool(said) == bool(told)
+
+
+@pytest.mark.parametrize("place", [".", "../run", "samples/.."])
+def test_another_run_is_put_beside_this_one_from_within_it(
+    place: str, leave: Leave, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = leave([3.0], [3.0])
+    monkeypatch.chdir(run)
+    (given,) = [word for word in shlex.split(again(read(Path(place)))) if "run_dir=" in word]
+    beside = Path(given.partition("=")[2]).resolve()
+    assert beside == run.with_name("run_again").resolve()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.report import heard
+from seqkit.report.diagnosis import heard
 from seqkit.report.verdict import judge
 from seqkit.runs.record import read
 from seqkit.symbols import Floats
@@ -46,13 +46,13 @@ def test_a_sample_is_compared_with_the_data(
     data: Floats, sample: Floats, fault: str | None, left: Callable[[Floats, Floats], Path]
 ) -> None:
     record = read(left(data, sample))
-    assert heard.fault(record) == fault
+    assert heard(record) == fault
     assert (f"Its last sample is {fault}" in judge(record).finding) == (fault is not None)
 
 
 def test_what_cannot_be_heard_is_no_fault(left: Callable[[Floats, Floats], Path]) -> None:
     run = left(TONE, NOISE)
     (run / "samples" / "final.wav").write_bytes(b"RIFF")
-    assert heard.fault(read(run)) is None
+    assert heard(read(run)) is None
     (run / "samples" / "final.wav").unlink()
-    assert heard.fault(read(run)) is None
+    assert heard(read(run)) is None

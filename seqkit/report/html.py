@@ -1,13 +1,15 @@
-"""Samples as a page shows them: text that can do no harm, sound with its picture."""
+"""What pages are made of: templates, text that can do no harm, sound that can be heard."""
 
 import base64
+import functools
 import io
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from seqkit.data.bad_files import BadFileError
 from seqkit.data.sound import Wave, mel, pictures, reader, resample, writer
@@ -25,6 +27,23 @@ _DECIBELS = 70  # between the brightest colour and the darkest
 _COLUMNS, _HALF = 300, 30  # of a waveform's picture
 
 _T = TypeVar("_T")
+
+
+def render(name: str, values: Mapping[str, Any]) -> bytes:
+    """The page that a template beside this file makes of these values, as UTF-8."""
+    return _environment().get_template(name).render(values).encode("utf-8", "replace")
+
+
+@functools.cache
+def _environment() -> Environment:
+    """It keeps what it compiled: a training writes its page again and again."""
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 class Text(NamedTuple):
