@@ -9,7 +9,6 @@ from seqkit.config import Config, DataConfig
 from seqkit.data import augmentation, pipes, remote, trim_silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.files import check_literal
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
 from seqkit.doctor import sound_faults, text_faults
@@ -32,7 +31,6 @@ def locate(config: Config, notice: Callable[[str], None], progress: Progress) ->
     of the cache take the place of streams, and the keys that shards were made with are filled in.
     URLs stay, so that a run goes on where the cache has no copy. Raises DataError.
     """
-    check_literal(config.data)  # while the paths are those that were given
     prompt = [] if config.prompt_file is None else [config.prompt_file]
     wanted = [*config.data.path, *prompt]  # each is read once
     files = pipes.settled(wanted, disk.cache_dir(), notice, progress)

@@ -10,9 +10,9 @@ from seqkit.commands import outputs
 from seqkit.compression.compress import compress
 from seqkit.compression.container import MARK
 from seqkit.config import Config, DataConfig
-from seqkit.data import files, folder_walk, remote
-from seqkit.data.bad_files import BadFileError
+from seqkit.data import file_search, files, remote
 from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.files import BadFileError
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
 from seqkit.foundation import device, disk
@@ -92,7 +92,7 @@ def source_of(config: Config, console: Console) -> Path:
     given = DataConfig(path=config.data.path)
     (source,) = remote.settled(given, disk.cache_dir(), console.notice, console.progress).path
     path = Path(source)
-    if folder_walk.is_folder(path):
+    if file_search.is_folder(path):
         raise ConfigError(f"data.path={path}: a folder: give one file")
     return path
 

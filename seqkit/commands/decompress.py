@@ -111,7 +111,7 @@ def _content(stream: OutputFile, codec: Codec) -> Iterator[Callable[[Any], None]
             raise OutputError(f"a WAV holds at most {writer.MOST_SAMPLES} samples")
         stream.write(writer.pcm16(frames))
 
-    stream.write(writer.header(codec.sample_rate, 0, codec.channels))
+    stream.write(writer.header(codec.sample_rate, codec.channels, 0))
     yield write_sound
     stream.seek(0)
-    stream.write(writer.header(codec.sample_rate, samples, codec.channels))
+    stream.write(writer.header(codec.sample_rate, codec.channels, samples))

@@ -6,11 +6,10 @@ from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, files
-from seqkit.data.bad_files import TEXT_HINT, BadFileError
 from seqkit.data.codecs import Quantiser
 from seqkit.data.datasets import Located
-from seqkit.data.files import Choice
-from seqkit.data.folder_walk import is_folder
+from seqkit.data.file_search import is_folder
+from seqkit.data.files import TEXT_HINT, BadFileError
 from seqkit.data.sound import reader
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
@@ -33,8 +32,7 @@ def quantiser_kind(config: DataConfig, catalogue: Catalogue) -> type[Quantiser]:
 def _check_not_text(file: Path) -> None:
     """Raise BadFileError for text."""
     begin = files.head(file)
-    text = begin and not Choice("text").against_content("", begin)
-    if text and not reader.is_sound(file):
+    if begin and files.is_text(begin, "utf-8") and not reader.is_sound(file):
         raise BadFileError(file, "cannot be read as sound: it is text", TEXT_HINT)
 
 

@@ -80,7 +80,7 @@ def load(
     trains = codec is None or grow
     findings = Findings.from_json(read_index(folder)[0].findings)
     notes += source.notes(findings, own, tables=trains)
-    left_out = len(source.search.bad.errors)
+    left_out = len(source.search.errors)
     return dataclasses.replace(
         corpus,
         skipped=corpus.skipped + (left_out if source.is_sound else 0),

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from seqkit.data.copies import Copies, asked
-from seqkit.data.files import Choice
+from seqkit.data.file_search import matches
 from seqkit.data.meter import Meter
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import counted
@@ -86,8 +86,7 @@ def copies_of(url: str, cache: Path) -> Copies:
 
 
 def _chosen(found: list[Entry], pattern: str) -> list[Entry]:
-    choice = Choice("bytes", pattern)
-    return [entry for entry in found if not (entry.name and choice.against_name(entry.name))]
+    return [entry for entry in found if not entry.name or matches(entry.name, pattern)]
 
 
 def _file_system(url: str) -> tuple[Any, str]:

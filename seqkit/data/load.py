@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, codecs, corpus_cache, datasets, file_type
-from seqkit.data.bad_files import BadFiles
+from seqkit.data import audio_corpus, codecs, corpus_cache, datasets, files
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
-from seqkit.data.files import Choice, Search, check_literal, head
+from seqkit.data.file_search import Search
 from seqkit.data.meter import Meter
 from seqkit.data.shards import opened
 from seqkit.data.shards.crew import Crew
@@ -32,7 +31,7 @@ class Found:
 
     located: the paths, or the data set.
     files: those that are read, by name.
-    search: how they were found; its choice says whether they are read as sound.
+    search: how they were found; its kind says whether they are read as sound.
     """
 
     located: Located
@@ -80,7 +79,7 @@ def load_corpus(
     found = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
     if codec is not None:
         _check_readable(found.located, codec)
-    sound = found.search.choice.kind == "audio"
+    sound = found.search.kind == "audio"
     if sound and trained is not None:
         audio_corpus.check_gain(data, trained)
     corpus = corpus_cache.load(
@@ -108,7 +107,7 @@ def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: F
 
 def search_of(data: DataConfig, kind: str) -> Search:
     """How the files of a kind (text, bytes, audio or auto) are looked for."""
-    return Search(Choice(kind, data.pattern, data.encoding), BadFiles(data.on_bad_file == "skip"))
+    return Search(kind, data.pattern, data.encoding, data.on_bad_file == "skip")
 
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
@@ -144,13 +143,12 @@ def _check_readable(located: Located, codec: Codec) -> None:
         sound = reader.is_sound(file)
         if codec.kind == "text" and sound:
             raise DataError(f"{file} is sound, and this checkpoint reads text")
-        if codec.kind == "audio" and not sound and file_type.is_text(head(file), "utf-8"):
+        if codec.kind == "audio" and not sound and files.is_text(files.head(file), "utf-8"):
             raise DataError(f"{file} is text, and this checkpoint reads sound")
 
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
-        check_literal(data)
         path, *others = map(Path, data.path)
         return Located(path, path.name or str(path), others=tuple(others))
     if data.dataset:

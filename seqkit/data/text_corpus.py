@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, file_type
-from seqkit.data.bad_files import BadFileError, BadFiles
+from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, TextCodec
 from seqkit.data.datasets import Located
-from seqkit.data.files import Search, head
-from seqkit.data.text_reading import check_encoding, check_plain, is_text
+from seqkit.data.file_search import Search
+from seqkit.data.files import BadFileError, head, is_text
+from seqkit.data.text_reading import check_encoding, check_plain
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
 
@@ -24,8 +24,8 @@ def readable(
     """
     check_encoding(config.encoding)
     files = {**found}
-    if search.choice.kind == "text":
-        files = _plain(files, config.encoding, search.bad)
+    if search.kind == "text":
+        files = _plain(files, config.encoding, search)
     full = {name: file for name, file in files.items() if file.stat().st_size}
     if not full:
         raise DataError(f"{located}: the text is empty")
@@ -34,7 +34,7 @@ def readable(
     return full
 
 
-def _plain(files: dict[str, Path], encoding: str, bad: BadFiles) -> dict[str, Path]:
+def _plain(files: dict[str, Path], encoding: str, search: Search) -> dict[str, Path]:
     """The files without those that are known to be something else than text.
 
     Raises:
@@ -47,11 +47,11 @@ def _plain(files: dict[str, Path], encoding: str, bad: BadFiles) -> dict[str, Pa
         except BadFileError as error:
             if len(files) == 1:
                 raise
-            bad.leave_out(error)
+            search.leave_out(error)
         else:
             kept[name] = file
     if not kept:
-        raise bad.errors[-1]
+        raise search.errors[-1]
     return kept
 
 
@@ -70,5 +70,5 @@ def codec_kind(config: DataConfig, files: Iterable[Path], catalogue: Catalogue) 
 def _seems_text(file: Path, encoding: str) -> bool:
     """Whether data.kind=auto takes a file for text: if it is in another encoding, that is told."""
     with contextlib.suppress(BadFileError):
-        return file_type.is_text(head(file), encoding) or is_text(file, encoding)
+        return is_text(head(file), encoding)
     return False

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, line_documents
+from seqkit.data import codecs
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import blocks
 from seqkit.data.findings import Findings, LineEnds
-from seqkit.data.text_reading import encoding_with_mark, text_blocks
+from seqkit.data.text_reading import encoding_with_mark, row_batches, text_blocks
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError
 from seqkit.symbols import Symbols, symbol_dtype
@@ -87,7 +87,7 @@ def _read(
 ) -> Iterator[tuple[list[str] | None, str | bytes]]:
     """Each piece, and before it the documents that make it; None where the file is one."""
     if config.of_rows:
-        for documents in line_documents.batches(file, config.newline, count, begin, end):
+        for documents in row_batches(file, config.newline, count, begin, end):
             yield documents, "".join(documents)
         return
     pieces: Iterator[str] | Iterator[bytes] = (

@@ -1,14 +1,17 @@
-"""Files of text, read in blocks and decoded; what is no text is named with its place."""
+"""Files of text, read in blocks and decoded; what is no text is named with its place.
+
+A file of rows holds many short documents: a line of JSON, a string, for each of them.
+"""
 
 import codecs
 import io
+import json
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import file_type
-from seqkit.data.bad_files import SOUND_HINT, BadFileError
-from seqkit.data.files import blocks, head
+from seqkit.data import files
+from seqkit.data.files import SOUND_HINT, BadFileError, blocks, head
 from seqkit.data.sound import reader
 from seqkit.foundation.errors import ConfigError
 
@@ -70,21 +73,6 @@ def text_blocks(
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
 
 
-def check_text(file: Path, encoding: str) -> None:
-    """Raise BadFileError unless the whole of a file can be read as text."""
-    for _ in text_blocks(file, encoding):
-        pass
-
-
-def is_text(file: Path, encoding: str) -> bool:
-    """Whether the whole of a file can be read as text."""
-    try:
-        check_text(file, encoding)
-    except BadFileError:
-        return False
-    return True
-
-
 def check_plain(file: Path, encoding: str) -> None:
     """Raise BadFileError for what may happen to be text, too, but is meant to be something else.
 
@@ -92,13 +80,13 @@ def check_plain(file: Path, encoding: str) -> None:
     read otherwise.
     """
     begin = head(file)
-    if file_type.container(file.name, begin):
+    if files.container(file.name, begin):
         raise BadFileError(file, "not text", _advice(file))
     if b"\0" not in begin:
         return
     if reader.is_sound(file):
         raise BadFileError(file, "sound, not text", SOUND_HINT)
-    wide = file_type.wide_encoding(begin)
+    wide = files.wide_encoding(begin)
     if wide and not codecs.lookup(encoding).name.startswith(wide):
         raise BadFileError(file, f"not {encoding}", _advice(file))
 
@@ -123,15 +111,51 @@ def table_hints(files: Collection[Path], config: DataConfig) -> list[str]:
 def _advice(file: Path) -> str:
     """What to do about a file that is not in the encoding."""
     begin = head(file)
-    if what := file_type.table(file.name, begin):
+    if what := files.table(file.name, begin):
         return f"it is {what}: give data.kind=hf data.path={file} data.column=text"
-    if what := file_type.container(file.name, begin):
+    if what := files.container(file.name, begin):
         save = "" if what.endswith("picture") else "save its text as plain text, or "
         return f"it is {what}: {save}read it as it is: data.kind=bytes"
-    if wide := file_type.wide_encoding(begin):
+    if wide := files.wide_encoding(begin):
         return f"it looks like text in {wide.upper()}: give data.encoding={wide}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
     if b"\0" in begin:
         return "it looks like no text at all: data.kind=bytes reads any file"
     return f"give its encoding, data.encoding={_ENCODINGS}, or read any file with data.kind=bytes"
+
+
+def line_of(document: str) -> bytes:
+    """The line of a row; half a surrogate pair becomes a question mark."""
+    return json.dumps(document, ensure_ascii=False).encode(errors="replace") + b"\n"
+
+
+def row_batches(
+    file: Path,
+    newline: str = "keep",
+    count: Callable[[int], None] = lambda size: None,
+    begin: int = 0,
+    end: int | None = None,
+) -> Iterator[list[str]]:
+    """The rows of a file, some megabytes at a time; with newline=lf their line ends are LF.
+
+    `begin` and `end`, in bytes, lie between two lines. `count` is told how many bytes were read,
+    each time.
+
+    Raises:
+        BadFileError: the file cannot be read, or is damaged.
+    """
+    left = b""
+    try:
+        for block in blocks(file, count, begin, end):
+            whole, ended, left = (left + block).rpartition(b"\n")
+            if not ended:
+                continue
+            rows: list[str] = json.loads(b"[" + whole.replace(b"\n", b",") + b"]")
+            if newline == "lf":
+                rows = [row.replace("\r\n", "\n").replace("\r", "\n") for row in rows]
+            yield rows
+        if left:
+            raise ValueError("the last line has no end")
+    except ValueError as error:
+        raise BadFileError(file, "damaged", "remove it, and it is fetched again") from error

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec
-from seqkit.data.files import blocks
+from seqkit.data.files import BadFileError, blocks
 from seqkit.data.load import search_of
 
 _NEARLY_EMPTY = 64  # bytes

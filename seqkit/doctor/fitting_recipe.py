@@ -7,8 +7,8 @@ from pathlib import Path
 
 from seqkit.config import DataConfig
 from seqkit.data import pipes
-from seqkit.data.bad_files import BadFileError
 from seqkit.data.datasets import Folders
+from seqkit.data.files import BadFileError
 from seqkit.data.load import find
 from seqkit.data.shards import opened
 from seqkit.data.shards.index import read_index
@@ -31,7 +31,7 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
     if folder := opened.folder_of(data):
         return _recipe_for_shards(folder)
     found = find(data, None, catalogue, folders)
-    if found.search.choice.kind != "audio":
+    if found.search.kind != "audio":
         return _FOR_TEXT
     return _FOR_LITTLE_SOUND if _seconds(found.files.values()) < _LITTLE_SOUND else _FOR_MUCH_SOUND
 

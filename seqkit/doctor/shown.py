@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seqkit.data.sound.levels import decibels
+from seqkit.doctor.levels import decibels
 from seqkit.doctor.text_faults import RETURN
 from seqkit.evaluation import baseline_names
 from seqkit.foundation.escaping import visible_line

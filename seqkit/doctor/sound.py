@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Linear, MuLaw
+from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.levels import Levels
 from seqkit.data.sound.reader import Reader
+from seqkit.doctor.levels import Levels
 
 _FULL_SCALE = 32767 / 32768  # as far as 16 bits reach
 _LEVELS = 256

@@ -6,8 +6,8 @@ import numpy as np
 
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
-from seqkit.data.sound.levels import Levels, decibels
 from seqkit.doctor.fault import Fault
+from seqkit.doctor.levels import Levels, decibels
 from seqkit.foundation.wording import duration
 
 LEAST = 10.0

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data.bad_files import BadFileError
-from seqkit.data.files import head
+from seqkit.data.files import BadFileError, head
 
 _FILES = 20  # that are looked at
 _C1 = re.compile(rb"[\x80-\x9f]")  # control characters in Latin-1

@@ -26,7 +26,7 @@ class Sound:
         """`rate` is that of the files, in hertz; 0 for the codec's."""
         self._codec = codec
         self._rate = rate or codec.sample_rate
-        self.header = writer.open_header(codec.sample_rate, codec.channels)
+        self.header = writer.header(codec.sample_rate, codec.channels)
         self.glimpse = codec.symbol_rate  # a second
 
     def length(self, length: int | None, seconds: float | None) -> int:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from seqkit.data.bad_files import BadFileError
+from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import beginning
 from seqkit.evaluation import baseline_names

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from seqkit.data.bad_files import BadFileError
-from seqkit.data.sound import Wave, mel, pictures, reader, resample, writer
+from seqkit.data.files import BadFileError
+from seqkit.data.sound import Wave, pictures, reader, resample, writer
 from seqkit.foundation import disk
 from seqkit.foundation.console import Bar, Progress, unseen
 from seqkit.foundation.escaping import visible
@@ -110,7 +110,7 @@ def _sounds(files: Sequence[tuple[str, Path]], bar: Bar) -> Iterator[Sound]:
             continue
         if rate > _HIGHEST_RATE:
             wave, rate = resample.resample(wave, rate, _HIGHEST_RATE), _HIGHEST_RATE
-        decibels = mel.log_mel(wave, rate)
+        decibels = pictures.log_mel(wave, rate)
         top = float(decibels.max()) if top is None else top
         picture = _data_url("image/png", _picture(decibels, top))
         yield player(title, wave, rate)._replace(spectrogram=picture)
@@ -135,7 +135,7 @@ def _spread(items: Sequence[_T], most: int) -> list[_T]:
     return [items[place] for place in places]
 
 
-def _picture(decibels: mel.Decibels, top: float) -> bytes:
+def _picture(decibels: pictures.Decibels, top: float) -> bytes:
     """A mel spectrogram (M, frames) as a PNG of as many pixels."""
     from matplotlib.image import imsave
 

@@ -69,7 +69,6 @@ ABSENT = [
         "/dev/zero: cannot be read: it is no file",
     ),
     ("recipe=shakespeare data.path=none", 3, "none: cannot be read: no such file"),
-    ("recipe=shakespeare data.path=a,a", 3, "for several, give data.path=a data.path=a"),
     ("recipe=shakespeare init_from=none", 4, "none: no such checkpoint"),
     ("recipe=my_sound prompt_audio=none", 3, "none: cannot be read: no such file"),
 ]

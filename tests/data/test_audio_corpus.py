@@ -234,7 +234,7 @@ def test_the_kind_is_told_by_the_content(tmp_path: Path, folder: Path) -> None:
     def kind(path: Path) -> str:
         search = search_of(DataConfig(), "auto")
         search.named([path])
-        return search.choice.kind
+        return search.kind
 
     assert [kind(tmp_path / name) for name in ("a.data", "b.wav", "c.txt")] == [
         "audio", "audio", "text",

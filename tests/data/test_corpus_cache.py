@@ -10,8 +10,8 @@ import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import files, text_encoder, text_reading
-from seqkit.data.bad_files import BadFileError
 from seqkit.data.corpus import Corpus
+from seqkit.data.files import BadFileError
 from seqkit.data.load import load_corpus
 from seqkit.foundation.plugins import Catalogue
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import huggingface, line_documents, remote
+from seqkit.data import huggingface, remote, text_reading
 from seqkit.data.load import load_corpus
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
@@ -34,7 +34,7 @@ def fetch(
 
 
 def documents(file: Path) -> list[str]:
-    return [one for some in line_documents.batches(file) for one in some]
+    return [one for some in text_reading.row_batches(file) for one in some]
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -140,38 +140,6 @@ def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
         load([text, tmp_path / "none"])
 
 
-def test_paths_in_one_are_several(text: Path, sound: Path) -> None:
-    with pytest.raises(DataError, match=rf"for several, give data.path={text} data.path={sound}$"):
-        load(Path(f"{text}, {sound}"))
-    both = text.with_name("a, b.txt")
-    both.write_text(WORDS)
-    assert load(both).name == "a, b.txt"  # a name with a comma is one
-    with pytest.raises(DataError, match="cannot be read: no such file"):
-        load(Path(f"{text},none"))
-
-
-def test_a_glob_is_a_pattern_of_a_folder(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = text.parent
-    for glob, pattern in (("*.txt", "'*.txt'"), ("s?ng.*", "'s?ng.*'"), ("*/a.txt", "'*/a.txt'")):
-        with pytest.raises(DataError, match="no such file: give ") as refused:
-            load(folder / glob)
-        assert str(refused.value).endswith(f"data.path={folder} data.pattern={pattern}")
-    with pytest.raises(DataError, match="no such file: give ") as refused:
-        load(folder / "*.csv", kind="hf")
-    assert str(refused.value).endswith(f"data.path={folder}")  # rows take no pattern
-    (folder / "a, b").mkdir()
-    with pytest.raises(DataError, match=r"/a, b' data\.pattern='\*\.txt'$"):
-        load(folder / "a, b" / "*.txt")
-    (folder / "a [1].txt").write_text(WORDS)
-    assert load(folder / "a [1].txt").name == "a [1].txt"
-    for none in (folder / "none" / "*.txt", folder / "*.txt,*.md"):
-        with pytest.raises(DataError, match=r"cannot be read: no such file or directory$"):
-            load(none)
-    monkeypatch.chdir(folder)
-    with pytest.raises(DataError, match=r"give data\.path=\. data\.pattern='\*\.txt'$"):
-        load(Path("*.txt"))
-
-
 def test_a_name_counts_what_is_read(text: Path, sound: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     assert load([text, text, tmp_path / "empty.txt"]).name == "song.txt"

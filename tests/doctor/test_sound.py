@@ -9,8 +9,8 @@ import soundfile
 from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
-from seqkit.data.sound.levels import Levels
 from seqkit.doctor import sound, sound_faults
+from seqkit.doctor.levels import Levels
 from seqkit.foundation.plugins import Catalogue
 
 RATE = 8000

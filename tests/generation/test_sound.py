@@ -121,11 +121,7 @@ def test_files_have_the_rate_that_is_asked_for(suffix: str, tmp_path: Path) -> N
     assert np.corrcoef(made[2000:-2000], again[2000:-2000])[0, 1] > 0.99
 
 
-def test_what_cannot_be_written_at_a_rate_is_refused_with_one_that_can() -> None:
-    with pytest.raises(ConfigError, match=r"MP3 does not take 2000 Hz.*sample\.rate=8000"):
-        SOUND.check_files([Path("a.mp3")])
-    with pytest.raises(ConfigError, match=r"MP3 does not take 96000 Hz.*sample\.rate=48000"):
-        medium_of(CODEC, rate=96000).check_files([Path("a.mp3")])
+def test_what_cannot_be_written_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"written as \.wav, \.flac, \.ogg, \.mp3, \.aiff, \.aif"):
         SOUND.check_files([Path("a.m4a")])
     with pytest.raises(ConfigError, match="a stream has the model's 2000 Hz"):

@@ -61,10 +61,8 @@ def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:
     kind = find(name, catalogue)
     try:
         return kind.from_spec(spec)
-    except ValueError:
-        raise
-    except Exception as error:  # of a plug-in
-        raise ValueError(f"codec {name}: {type(error).__name__}: {error}") from error
+    except Exception as error:
+        raise ValueError(f"codec {name}: {of_plugin(error)}") from error
 
 
 def spec_of(codec: Codec) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class Quantiser(ABC):
         check_type("levels", levels, int)
         check_type("sample_rate", sample_rate, int)
         check_type("gain", gain, float)
+        check_type("channels", channels, int)
+        check_type("symbols_per_sample", symbols_per_sample, int)
         if not 2 <= levels <= MOST_LEVELS:
             raise ValueError(f"a quantiser has 2 to {MOST_LEVELS} levels, not {levels}")
         if not 1 <= sample_rate <= HIGHEST_RATE:
@@ -85,14 +87,9 @@ class Quantiser(ABC):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Rebuild one from `to_spec()`. Raises ValueError."""
-        levels, rate, gain = spec.get("levels"), spec.get("sample_rate"), spec.get("gain")
-        if not (isinstance(levels, int) and isinstance(rate, int) and isinstance(gain, float)):
-            raise ValueError("a spec of a quantiser has levels, a sample_rate and a gain")
-        channels, digits = spec.get("channels", 1), spec.get("symbols_per_sample", 1)
-        if not (isinstance(channels, int) and isinstance(digits, int)):
-            raise ValueError("a spec of a quantiser has whole channels and symbols_per_sample")
-        return cls.of(levels, rate, gain, channels, digits)
+        """Rebuild one from `to_spec()`. Raises any exception for another spec."""
+        frame = spec.get("channels", 1), spec.get("symbols_per_sample", 1)
+        return cls.of(spec["levels"], spec["sample_rate"], spec["gain"], *frame)
 
     @classmethod
     def of(

@@ -10,10 +10,9 @@ import numpy as np
 
 from seqkit.config import HIGHEST_RATE, DataConfig
 from seqkit.data import audio_corpus, codecs, text_corpus
-from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
 from seqkit.data.codecs.characters import counts_of
-from seqkit.data.files import blocks
+from seqkit.data.files import BadFileError, blocks
 from seqkit.data.shards.crew import Crew, Watch
 from seqkit.data.shards.plan import Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source

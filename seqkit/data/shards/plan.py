@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from seqkit.config import DataConfig
-from seqkit.data.bad_files import BadFileError
+from seqkit.data.files import BadFileError
 from seqkit.foundation.errors import DataError
 
 SHARD = 1 << 26

@@ -87,7 +87,7 @@ def prepare(
         index, codec = write_shards(
             source, Fit(**begun["fit"]), out, begun["suffix"], crew, catalogue
         )
-        left_out = len(source.search.bad.errors)
+        left_out = len(source.search.errors)
         notes = source.notes(Findings.from_json(index.findings), codec)
         index = dataclasses.replace(
             index,

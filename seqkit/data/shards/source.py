@@ -10,13 +10,11 @@ from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import audio_corpus, codecs, pipes, text_corpus
-from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec
 from seqkit.data.datasets import Located
-from seqkit.data.file_type import HEAD
-from seqkit.data.files import Search, blocks
+from seqkit.data.file_search import Search, is_folder
+from seqkit.data.files import HEAD, BadFileError, blocks
 from seqkit.data.findings import Findings
-from seqkit.data.folder_walk import is_folder
 from seqkit.data.shards.plan import stamp_of
 from seqkit.data.stamps import stamp
 from seqkit.data.text_reading import table_hints
@@ -52,7 +50,7 @@ class Source:
         Raises:
             DataError: none is left, a file is of another kind, or a part has no file.
         """
-        if search.choice.kind == "audio":
+        if search.kind == "audio":
             audio_corpus.check_files(located)
         else:
             files = text_corpus.readable(config, located, files, search)
@@ -73,7 +71,7 @@ class Source:
     @property
     def is_sound(self) -> bool:
         """Whether they are read as sound."""
-        return self.search.choice.kind == "audio"
+        return self.search.kind == "audio"
 
     @cached_property
     def documents(self) -> dict[str, Path]:
@@ -115,7 +113,7 @@ class Source:
         if codec.kind == "bytes" and (self.config.kind, self.config.codec) == ("auto", "auto"):
             notes.append("not text: read as bytes, as with data.kind=bytes")
         of_folder = not self.is_sound and any(map(is_folder, self.located.paths))
-        if of_folder or search.left_out or search.bad.errors:
+        if of_folder or search.left_out or search.errors:
             taken = len(self.files)
             notes.append(search.note(taken if self.is_sound else taken - len(findings.unreadable)))
         return notes

@@ -12,8 +12,8 @@ import numpy as np
 
 from seqkit.config import DataConfig
 from seqkit.data import checked_json, codecs, symbol_files
-from seqkit.data.bad_files import BadFileError
 from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.files import BadFileError
 from seqkit.data.findings import Findings
 from seqkit.data.shards import starts
 from seqkit.data.shards.crew import Crew, Watch

@@ -1,15 +1,20 @@
-"""Pictures of sound: the waveform above its mel spectrogram."""
+"""Pictures of sound: the waveform above its mel spectrogram, and what they are drawn from."""
 
 import io
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from seqkit.data.sound import Wave, mel
+from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import read_whole
 from seqkit.foundation import disk
 from seqkit.foundation.escaping import visible_line
+
+Decibels = npt.NDArray[np.float64]
+"""A spectrogram (M, frames)."""
 
 _DECIBELS = 70  # between the brightest colour and the darkest
 _POINTS = 4000  # of a waveform
@@ -40,7 +45,7 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
     axes = figure.subplots(
         2, len(waves), squeeze=False, sharex="col", sharey="row", height_ratios=(1, 2)
     )
-    spectrograms = [mel.log_mel(wave, sample_rate) for wave in waves.values()]
+    spectrograms = [log_mel(wave, sample_rate) for wave in waves.values()]
     top = max(float(values.max()) for values in spectrograms)
     for column, (name, wave) in enumerate(waves.items()):
         seconds = wave.size / sample_rate
@@ -59,7 +64,7 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
             cmap="magma",
         )
         ticks = np.linspace(0, len(spectrograms[column]), 5)
-        hertz = mel.to_hertz(ticks / len(spectrograms[column]), sample_rate)
+        hertz = to_hertz(ticks / len(spectrograms[column]), sample_rate)
         below.set_yticks(ticks, [f"{value:.0f}" for value in hertz])
         below.set_xlabel("seconds")
     axes[0][0].set_ylabel("amplitude")
@@ -78,3 +83,34 @@ def envelope(wave: Wave, most: int) -> tuple[Wave, Wave]:
     count = min(wave.size, most)
     begins = np.arange(count) * wave.size // max(count, 1)
     return np.minimum.reduceat(wave, begins), np.maximum.reduceat(wave, begins)
+
+
+def to_hertz(share: npt.NDArray[np.float64], sample_rate: int) -> npt.NDArray[np.float64]:
+    """Hertz (n,) at shares (n,), 0 to 1, of the mel scale from 0 to half the sample rate.
+
+    mel = 2595 log10(1 + f / 700) (O'Shaughnessy, 1987).
+    """
+    top = np.log10(1 + sample_rate / 2 / 700)
+    hertz: npt.NDArray[np.float64] = 700 * (10 ** (share * top) - 1)
+    return hertz
+
+
+def log_mel(wave: Wave, sample_rate: int) -> Decibels:
+    """The mel spectrogram (M, frames) of a wave (N,), in decibels.
+
+    Frames are 30 to 60 ms long and overlap by three quarters; M is an eighth of their samples.
+    """
+    size = 1 << max(6, math.ceil(math.log2(sample_rate * 0.03)))
+    count = size // 8
+    padded = np.pad(wave.astype(np.float64), size // 2)
+    frames = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 4]
+    power = np.abs(np.fft.rfft(frames * np.hanning(size))) ** 2
+    edges = to_hertz(np.linspace(0, 1, count + 2), sample_rate)[:, None]
+    hertz = np.fft.rfftfreq(size, 1 / sample_rate)
+    # The lowest triangles would fall between two lines of the spectrum.
+    width = np.maximum(np.diff(edges, axis=0), sample_rate / size)
+    rising = (hertz - edges[1:-1]) / width[:-1] + 1
+    falling = (edges[1:-1] - hertz) / width[1:] + 1
+    filters = np.maximum(np.minimum(rising, falling), 0)
+    decibels: Decibels = 10 * np.log10(filters @ power.T + 1e-10)
+    return decibels

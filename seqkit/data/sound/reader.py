@@ -1,6 +1,7 @@
 """Files of sound, read in blocks and checked."""
 
 import codecs
+import itertools
 import os
 import stat
 import struct
@@ -11,8 +12,8 @@ from typing import IO
 import numpy as np
 import soundfile
 
-from seqkit.data import file_type
-from seqkit.data.bad_files import TEXT_HINT, BadFileError
+from seqkit.data import files
+from seqkit.data.files import TEXT_HINT, BadFileError
 from seqkit.data.sound import Frames, Wave
 
 SUFFIXES = frozenset(
@@ -82,44 +83,36 @@ class Reader:
                 f"give it its true sample rate; {-(-rate // _MOST_GROWTH)} Hz is the least",
             )
 
-    def blocks(self, channel: str = "mix", most: int = FRAMES) -> Iterator[Wave]:
-        """The samples of one channel, or the mean of all, in blocks (n,).
+    def frames_of(
+        self, channels: int = 1, channel: str = "mix", most: int = FRAMES
+    ) -> Iterator[Frames]:
+        """Blocks (n, C) of so many channels, n at `most`.
 
         Args:
-            channel: its number from 0, or mix.
+            channels: C, 1 or 2; into both of stereo goes the one of a mono file.
+            channel: which one is read where C is 1: its number from 0, or mix, the mean of all.
             most: frames in a block.
 
         Raises:
-            BadFileError: no such channel, a sample that is not finite, or fewer samples than the
-                header promises.
-        """
-        self.require_channel(channel)
-        weights = np.full(self.channels, 1 / self.channels, np.float32)
-        for block in self.all_channels(None if channel == "mix" else int(channel), most):
-            yield block @ weights if channel == "mix" else block[:, 0].copy()
-
-    def frames_of(
-        self, channels: int, channel: str = "mix", most: int = FRAMES
-    ) -> Iterator[Frames]:
-        """Blocks (n, C) of so many channels, n at `most`: what `blocks` reads, or stereo.
-
-        Raises:
-            BadFileError: as in `blocks`, or more channels than are asked for in stereo.
+            BadFileError: no such channel, or more channels than are asked for in stereo; and as
+                `all_channels`.
         """
         if channels == 1:
-            yield from (wave[:, None] for wave in self.blocks(channel, most))
-            return
-        if self.channels > channels:
-            raise BadFileError(
-                self.path,
-                f"data.channels={channels}: it has {self.channels} channels: mix it down, or "
-                "leave the key out",
-            )
-        for frames in self.all_channels(most=most):
-            yield np.repeat(frames, channels // self.channels, axis=1)
+            self.require_channel(channel)
+        elif self.channels > channels:
+            told = f"data.channels={channels}: it has {self.channels} channels"
+            raise BadFileError(self.path, f"{told}: mix it down, or leave the key out")
+        weights = np.full(self.channels, 1 / self.channels, np.float32)
+        for frames in self.all_channels(most):
+            if channels > 1:
+                yield np.repeat(frames, channels // self.channels, axis=1)
+            elif channel == "mix":
+                yield (frames @ weights)[:, None]
+            else:
+                yield frames[:, int(channel), None]
 
-    def all_channels(self, only: int | None = None, most: int = FRAMES) -> Iterator[Frames]:
-        """The samples of every channel in blocks (n, C), or of only one, (n, 1), n at `most`.
+    def all_channels(self, most: int = FRAMES) -> Iterator[Frames]:
+        """The samples of every channel in blocks (n, C), n at `most`.
 
         Raises:
             BadFileError: a sample that is not finite, or fewer samples than the header promises.
@@ -133,8 +126,6 @@ class Reader:
                     raise BadFileError(self.path, f"damaged after {read} samples") from error
                 if not len(frames):
                     break
-                if only is not None:
-                    frames = frames[:, only, None]
                 finite = np.isfinite(frames)
                 if not finite.all():
                     index, place = map(int, np.argwhere(~finite)[0])
@@ -150,14 +141,24 @@ class Reader:
             )
 
 
+def read_whole(path: Path) -> tuple[Wave, int]:
+    """A whole file, mixed to mono, and its sample rate. Raises BadFileError."""
+    reader = Reader(path)
+    return np.concatenate([*reader.frames_of()])[:, 0], reader.sample_rate
+
+
+def beginning(file: Path, seconds: float) -> tuple[Wave, int]:
+    """The first seconds (N,) of a file, and its sample rate. Raises BadFileError."""
+    sound = Reader(file)
+    most = int(seconds * sound.sample_rate)
+    blocks = itertools.islice(sound.frames_of(), -(-most // FRAMES))
+    return np.concatenate([*blocks])[:most, 0], sound.sample_rate
+
+
 def _no_sound(path: Path, error: soundfile.SoundFileError) -> BadFileError:
-    """Why a file cannot be opened as sound."""
-    try:
-        with path.open("rb") as stream:
-            begin = stream.read(file_type.HEAD)
-    except OSError as unread:
-        return BadFileError.of(path, unread)
-    if begin and file_type.is_text(begin, "utf-8"):
+    """Why a file cannot be opened as sound. Raises BadFileError, for one that cannot be read."""
+    begin = files.head(path)
+    if begin and files.is_text(begin, "utf-8"):
         return BadFileError(path, "cannot be read as sound: it is text", TEXT_HINT)
     reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
     return BadFileError(path, f"cannot be read as sound: {reason if begin else 'it is empty'}")
@@ -165,50 +166,22 @@ def _no_sound(path: Path, error: soundfile.SoundFileError) -> BadFileError:
 
 def _check_length(path: Path, stream: IO[bytes]) -> None:
     """Refuse a WAV whose end is missing; libsndfile would read it as if whole."""
-    head = stream.read(12)
-    if head[:4] not in (b"RIFF", b"RIFX", b"RF64") or head[8:] != b"WAVE":
+    form = stream.read(12)
+    if (form[:4], form[8:]) != (b"RIFF", b"WAVE"):
         return
-    size = stream.seek(0, 2)
+    size = stream.seek(0, os.SEEK_END)
     stream.seek(12)
-    order, long_length = ">" if head[:4] == b"RIFX" else "<", None
     while len(chunk := stream.read(8)) == 8:
-        name, length = chunk[:4], struct.unpack(f"{order}I", chunk[4:])[0]
-        place = stream.tell()
-        if name == b"ds64":
-            fields = stream.read(16)
-            if len(fields) == 16:
-                long_length = struct.unpack("<Q", fields[8:])[0]
-        if name == b"data":
-            there = size - place
-            if long_length is not None and length == 0xFFFFFFFF:
-                length = long_length
-            elif length in _OPEN_SIZES or length > _OPEN_SIZES_FROM:
-                return
-            if length == 0:
-                raise BadFileError(
-                    path, f"its header says that it holds no sound (data size 0, {there} follow)"
-                )
-            if length > there:
-                told = f"the header promises {length} bytes of sound, {there} are there"
-                raise BadFileError(path, f"truncated: {told}")
-            return
-        stream.seek(place + length + length % 2)
+        name, length = struct.unpack("<4sI", chunk)
+        if name != b"data":
+            stream.seek(length + length % 2, os.SEEK_CUR)
+            continue
+        there = size - stream.tell()
+        if length == 0:
+            told = f"its header says that it holds no sound (data size 0, {there} follow)"
+            raise BadFileError(path, told)
+        if length > there and length not in _OPEN_SIZES and length < _OPEN_SIZES_FROM:
+            told = f"the header promises {length} bytes of sound, {there} are there"
+            raise BadFileError(path, f"truncated: {told}")
+        return
     raise BadFileError(path, "truncated: it has no data chunk")
-
-
-def read_whole(path: Path) -> tuple[Wave, int]:
-    """A whole file, mixed to mono, and its sample rate. Raises BadFileError."""
-    reader = Reader(path)
-    return np.concatenate(list(reader.blocks())), reader.sample_rate
-
-
-def beginning(file: Path, seconds: float) -> tuple[Wave, int]:
-    """The first seconds (N,) of a file, and its sample rate. Raises BadFileError, OSError."""
-    sound = Reader(file)
-    most, blocks, length = int(seconds * sound.sample_rate), list[Wave](), 0
-    for block in sound.blocks():
-        blocks.append(block)
-        length += len(block)
-        if length >= most:
-            break
-    return np.concatenate(blocks)[:most], sound.sample_rate

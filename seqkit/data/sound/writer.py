@@ -26,8 +26,8 @@ MOST_SAMPLES = (2**32 - 64) // 2
 """Samples of 16 bits that a WAV can hold, those of all channels counted."""
 
 _FRAMES = 1 << 13  # given to an encoder at a time: libvorbis puts them on its stack
-_OGG_RATE = 192_000  # the highest sample rate that libvorbis takes, in hertz
-_MP3_RATES = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)
+_OGG_RATE = 192_000  # hertz; with more, libvorbis ends the process
+_HEADER = 44  # bytes of a WAV's
 _UNKNOWN = 0xFFFFFFFF  # the size in the header of a WAV that goes on until the stream ends
 
 
@@ -60,17 +60,11 @@ def create(
     if problem := refusal(path, sample_rate):
         raise OutputError(f"cannot write {path}: {problem}")
     kind = _Wav if path.suffix.lower() == ".wav" else _Encoded
-    if overwrite and _has_content(path):
-        with (
-            disk.atomic_write(path) as stream,
-            contextlib.closing(kind(stream, path, sample_rate, channels)) as output,
-        ):
-            yield output
-        return
-    growing, begun = disk.create(path, overwrite), False
+    replaces, begun = overwrite and _has_content(path), False
+    new_file = disk.atomic_write(path) if replaces else disk.create(path, overwrite)
     try:
         with (
-            growing as stream,
+            new_file as stream,
             contextlib.closing(kind(stream, path, sample_rate, channels)) as output,
         ):
             try:
@@ -78,7 +72,7 @@ def create(
             finally:
                 begun = output.begun
     except BaseException as error:
-        if not begun or isinstance(error, OutputError):
+        if not replaces and (not begun or isinstance(error, OutputError)):
             disk.remove(path)
         raise
 
@@ -90,9 +84,6 @@ def refusal(path: Path, sample_rate: int) -> str | None:
         return f"sound is written as {', '.join(WRITTEN)}"
     if suffix == ".ogg" and sample_rate > _OGG_RATE:
         return f"OGG takes at most {_OGG_RATE} Hz: write a WAV, or give sample.rate=48000"
-    if suffix == ".mp3" and sample_rate not in _MP3_RATES:
-        nearest = min(_MP3_RATES, key=lambda rate: (rate < sample_rate, abs(rate - sample_rate)))
-        return f"MP3 does not take {sample_rate} Hz: write a WAV, or give sample.rate={nearest}"
     return None
 
 
@@ -104,28 +95,21 @@ def pcm16(samples: Frames | Floats) -> bytes:
 def whole_wav(wave: Wave | Floats, sample_rate: int) -> bytes:
     """A mono 16-bit WAV of samples (N,)."""
     data = pcm16(wave)
-    length = len(open_header(sample_rate))
-    return _header(sample_rate, length - 8 + len(data), len(data)) + data
+    return header(sample_rate, samples=len(data) // 2) + data
 
 
-def open_header(sample_rate: int, channels: int = 1) -> bytes:
-    """The header of a 16-bit WAV that goes on until the stream ends."""
-    return _header(sample_rate, _UNKNOWN, _UNKNOWN, channels)
+def header(sample_rate: int, channels: int = 1, samples: int | None = None) -> bytes:
+    """The header of a 16-bit WAV of so many samples, those of all channels counted.
 
-
-def header(sample_rate: int, samples: int, channels: int = 1) -> bytes:
-    """The header of a 16-bit WAV of so many samples, those of all channels counted."""
-    size = 2 * samples
-    riff_size = len(open_header(sample_rate)) - 8 + size
-    return _header(sample_rate, riff_size, size, channels)
-
-
-def _header(sample_rate: int, riff_size: int, data_size: int, channels: int = 1) -> bytes:
-    size = 2 * channels  # bytes of a frame
-    rates = sample_rate, size * sample_rate
-    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, channels, *rates, size, 16)
-    riff = struct.pack("<4sI4s", b"RIFF", riff_size, b"WAVE")
-    return riff + form + struct.pack("<4sI", b"data", data_size)
+    Without a number the WAV goes on until the stream ends.
+    """
+    frame = 2 * channels  # bytes
+    form = struct.pack("<HHIIHH", 1, channels, sample_rate, frame * sample_rate, frame, 16)
+    size, whole = _UNKNOWN, _UNKNOWN
+    if samples is not None:
+        size, whole = 2 * samples, _HEADER - 8 + 2 * samples
+    riff = struct.pack("<4sI4s4sI", b"RIFF", whole, b"WAVE", b"fmt ", len(form))
+    return riff + form + struct.pack("<4sI", b"data", size)
 
 
 def _has_content(path: Path) -> bool:
@@ -149,12 +133,11 @@ class _Wav:
         size = self._size + len(data)
         if size > 2 * MOST_SAMPLES:
             raise OutputError(f"{self._path}: a WAV holds at most {MOST_SAMPLES} samples")
-        length = len(open_header(self._sample_rate))
         # Samples first, then the header that promises them: whenever this ends, it is true.
-        self._stream.seek(length + self._size)
+        self._stream.seek(_HEADER + self._size)
         self._stream.write(data)
         self._stream.seek(0)
-        self._stream.write(header(self._sample_rate, size // 2, self._channels))
+        self._stream.write(header(self._sample_rate, self._channels, size // 2))
         self._stream.flush()
         self._size = size
         self.begun = size > 0

@@ -13,8 +13,7 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data.bad_files import BadFiles
-from seqkit.data.files import Choice, Search
+from seqkit.data.file_search import Search
 from seqkit.data.shards.index import read_index
 from seqkit.data.shards.prepare import prepare
 from seqkit.foundation.console import Bar, unseen
@@ -154,8 +153,8 @@ def test_a_preparation_goes_on_and_checks_what_stands(
         "prepare.json",
     ]
     with pytest.raises(DataError, match="shards that are not finished: the command that prepares"):
-        [*Search(Choice("text"), BadFiles(skip=False)).files([folder])]
-    search = Search(Choice("text"), BadFiles(skip=False))
+        [*Search("text").files([folder])]
+    search = Search("text")
     assert folder not in {file.parent for _, file in search.files([folder.parent])}
     assert search.left_out["holding shards"] == 1
     before = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.bin")}

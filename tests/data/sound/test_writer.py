@@ -45,9 +45,13 @@ def test_a_long_wave_goes_to_ogg_in_pieces(tmp_path: Path) -> None:
     wave, _ = reader.read_whole(tmp_path / "long.ogg")
     assert wave.size == long.size
     assert np.abs(wave - long).max() < 0.05
-    high = writer.create(tmp_path / "high.ogg", 384_000)
-    with pytest.raises(OutputError, match="192000 Hz"), high:
-        pass
+    for name, rate, said in (
+        ("high.ogg", 384_000, "192000 Hz"),
+        ("a.mp3", 4000, "sample rates of"),
+    ):
+        with pytest.raises(OutputError, match=said), writer.create(tmp_path / name, rate):
+            pass
+        assert not (tmp_path / name).exists()
 
 
 def test_the_header_is_the_standard_one(tmp_path: Path) -> None:

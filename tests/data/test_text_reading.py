@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.data import files, line_documents
-from seqkit.data.bad_files import BadFileError
+from seqkit.data import files, text_reading
+from seqkit.data.files import BadFileError
 
 DOCUMENTS = ["one\nand\ttwo", 'a "quoted" one\r\n', "☃ \u2028 \x1e \0", "\U0001f600" * 3]
 
 
 def written(folder: Path) -> Path:
     file = folder / "rows"
-    file.write_bytes(b"".join(map(line_documents.line_of, DOCUMENTS)))
+    file.write_bytes(b"".join(map(text_reading.line_of, DOCUMENTS)))
     return file
 
 
@@ -22,27 +22,27 @@ def test_documents_come_back_as_they_were(
 ) -> None:
     monkeypatch.setattr(files, "_BLOCK", block)
     file, read = written(tmp_path), list[int]()
-    found = [one for some in line_documents.batches(file, count=read.append) for one in some]
+    found = [one for some in text_reading.row_batches(file, count=read.append) for one in some]
     assert found == DOCUMENTS
     assert sum(read) == file.stat().st_size
 
 
 def test_half_a_surrogate_pair_stays_no_trap(tmp_path: Path) -> None:
     file = tmp_path / "rows"
-    file.write_bytes(line_documents.line_of("a\ud800b"))
-    assert [*line_documents.batches(file)] == [["a?b"]]
+    file.write_bytes(text_reading.line_of("a\ud800b"))
+    assert [*text_reading.row_batches(file)] == [["a?b"]]
 
 
 def test_line_ends_become_lf(tmp_path: Path) -> None:
-    (found,) = line_documents.batches(written(tmp_path), "lf")
+    (found,) = text_reading.row_batches(written(tmp_path), "lf")
     assert found[1] == 'a "quoted" one\n'
 
 
 def test_some_lines_are_read_alone(tmp_path: Path) -> None:
     file = written(tmp_path)
-    begin = len(line_documents.line_of(DOCUMENTS[0]))
-    end = begin + len(line_documents.line_of(DOCUMENTS[1]))
-    assert [*line_documents.batches(file, begin=begin, end=end)] == [DOCUMENTS[1:2]]
+    begin = len(text_reading.line_of(DOCUMENTS[0]))
+    end = begin + len(text_reading.line_of(DOCUMENTS[1]))
+    assert [*text_reading.row_batches(file, begin=begin, end=end)] == [DOCUMENTS[1:2]]
 
 
 @pytest.mark.parametrize("damaged", [b'"cut sho', b'"a"\nnothing\n', b'"a"\n{"b": \n'])
@@ -50,4 +50,4 @@ def test_a_damaged_file_is_refused(damaged: bytes, tmp_path: Path) -> None:
     file = tmp_path / "rows"
     file.write_bytes(damaged)
     with pytest.raises(BadFileError, match="damaged: remove it"):
-        list(line_documents.batches(file))
+        list(text_reading.row_batches(file))

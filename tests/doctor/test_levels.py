@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqkit.data.sound.levels import Levels, decibels
+from seqkit.doctor.levels import Levels, decibels
 from seqkit.symbols import Floats
 
 RATE = 8000

@@ -1,0 +1,296 @@
+"""Which files are read: those that are named, and what is chosen in folders.
+
+Nothing is left out in silence: what was taken is counted, and what was not by its reason.
+"""
+
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from seqkit.data import files
+from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
+from seqkit.data.shards.index import are_unfinished, is_shards
+from seqkit.data.sound import reader
+from seqkit.foundation.checkpoint_files import is_run
+from seqkit.foundation.errors import DataError
+
+_LOCK = ".lock"  # a sweep's folder has it before all else, and keeps it
+_OF_SWEEPS = re.compile(r"\d+\.log|search\.jsonl(\.lock.*)?")
+_TABLES = "Parquet or Arrow"
+_HINTS = {  # where nothing is taken, by the reason for which files are left out
+    _TABLES: "data.kind=hf data.column=NAME learns from a column of these",
+    "not sound": TEXT_HINT,
+    "sound": SOUND_HINT,
+}
+_WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
+Entry = tuple[int, Path, str]
+"""The number of a path of data, from 1, a file at or below it, and its place behind all links."""
+
+
+@dataclass
+class Search:
+    """The files of some paths, and what is left out on the way.
+
+    kind: what is taken of folders: audio goes by the name; text by the content, but for files
+        named .txt; bytes takes all; auto is one of the first two, as `named` finds.
+    pattern: `data.pattern`, which chooses instead.
+    encoding: of text.
+    skip: whether files and folders that cannot be read are left out.
+    errors: why those cannot be read.
+    left_out: how many other files, by the reason.
+    """
+
+    kind: str
+    pattern: str = ""
+    encoding: str = "utf-8"
+    skip: bool = False
+    errors: list[BadFileError] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def files(self, paths: Sequence[Path]) -> Iterator[tuple[int, Path]]:
+        """Each file once, with its path's number (from 1), in no order within a path.
+
+        Raises:
+            DataError: a path, or without `skip` a file below it, cannot be read.
+        """
+        return self._chosen(paths, self._all(paths))
+
+    def named(self, paths: Sequence[Path]) -> dict[str, Path]:
+        """The files in the order of the paths, and of their names; each by a name of its own.
+
+        The name is the path within the folder, with / between folders; of several paths, it comes
+        after the path's number, as in 2/chapter.txt. The kind auto is settled.
+
+        Raises:
+            DataError: there are none, and as `files` does.
+        """
+        found = [*self._all(paths)]
+        if self.kind == "auto":
+            self.kind = self._kind_of(paths, found)
+        named = {}
+        for number, file in sorted(self._chosen(paths, found)):
+            name = _name_in(paths[number - 1], file) or file.name
+            named[f"{number}/{name}" if len(paths) > 1 else name] = file
+        if not named:
+            shown = " and ".join(map(str, paths))
+            hint = next((hint for reason, hint in _HINTS.items() if self.left_out[reason]), "")
+            why = "; ".join(filter(None, [self._left_out(), self._unreadable(), hint]))
+            what = _WORDS[self.kind]
+            raise DataError(f"{shown}: the folder holds no {what}{why and ': '}{why}")
+        return named
+
+    def note(self, taken: int) -> str:
+        """What was taken and left, in one line."""
+        what = _WORDS[self.kind] if taken == 1 else _WORDS[self.kind].replace("file", "files")
+        told = [f"{taken} {what} taken", self._left_out()]
+        if self.errors:
+            told.append(f"{len(self.errors)} cannot be read: {self._unreadable()}")
+        return "; ".join(filter(None, told))
+
+    def leave_out(self, error: BadFileError) -> None:
+        """Leave a file out that cannot be read. Raises DataError where this is not asked for."""
+        if not self.skip:
+            raise error.refusal(hint=True) from error
+        self.errors.append(error)
+
+    def _left_out(self) -> str:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
+        return f"{self.left_out.total()} left out: {reasons}" if reasons else ""
+
+    def _unreadable(self) -> str:
+        each = ((one.file, one.reason.removeprefix("cannot be read: ")) for one in self.errors)
+        return "; ".join(f"{file} ({reason})" for file, reason in each)
+
+    def _all(self, paths: Sequence[Path]) -> Iterator[Entry]:
+        """Everything at the paths, and below those that are folders."""
+        for number, path in enumerate(paths, 1):
+            if not is_folder(path):
+                yield number, path, os.path.realpath(path)
+                continue
+            if is_run(path):
+                told = f"doctor run_dir={path} says how it went"
+                raise DataError(f"{path}: what a training left, no data: {told}")
+            if are_unfinished(path):
+                told = "the command that prepares them goes on with them"
+                raise DataError(f"{path}: shards that are not finished: {told}")
+            for file, real in self._below(path):
+                yield number, file, real
+
+    def _below(self, folder: Path) -> Iterator[tuple[Path, str]]:
+        """All files below a folder, but for what seqkit made and what is hidden.
+
+        With each comes the place of the file itself. Links come last, but for those to folders
+        that lead back: up, or to what was read already.
+        """
+        top, seen = os.path.realpath(folder), set[str]()
+        waiting, links, linked = [folder], list[Path](), list[Path]()
+        while waiting or links:
+            place = waiting.pop() if waiting else links.pop(0)
+            real = os.path.realpath(place)
+            if real in seen or (place != folder and Path(top).is_relative_to(real)):
+                self.left_out["linked in a circle or twice"] += 1
+                continue
+            seen.add(real)
+            try:
+                with os.scandir(place) as found:
+                    entries = sorted(found, key=lambda entry: entry.name)
+            except OSError as error:
+                self.leave_out(BadFileError.of(place, error))
+                continue
+            of_sweep = any(entry.name == _LOCK for entry in entries)
+            for entry in entries:
+                path, inside = place / entry.name, _leads_to_folder(entry)
+                if reason := _not_data(path, inside, of_sweep):
+                    self.left_out[reason] += 1
+                elif entry.is_symlink():
+                    (links if inside else linked).append(path)
+                elif inside:
+                    waiting.append(path)
+                else:
+                    yield path, f"{real}{os.sep}{entry.name}"
+        yield from ((path, os.path.realpath(path)) for path in linked)
+
+    def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
+        """Whether data.kind=auto takes the paths for sound or for text.
+
+        A file that is named or opens as sound is sound, and a folder in which at least half of the
+        files are named so.
+
+        Raises:
+            DataError: one path is sound, and another one is not.
+        """
+        sound = list[bool]()
+        for number, path in enumerate(paths, 1):
+            names = [_name_in(path, file) for one, file, _ in found if one == number]
+            names = [name for name in names if name and matches(name, self.pattern)]
+            count = sum(map(is_named_as_sound, names))
+            sound.append(0 < count >= len(names) - count if path.is_dir() else _is_sound(path))
+        if any(sound) and not all(sound):
+            one, other = paths[sound.index(True)], paths[sound.index(False)]
+            raise DataError(f"{one} is sound and {other} is not: a model learns from one of them")
+        return "audio" if all(sound) else "text"
+
+    def _chosen(self, paths: Sequence[Path], found: Iterable[Entry]) -> Iterator[tuple[int, Path]]:
+        """The files that are taken, each once."""
+        seen = set[str]()
+        for number, file, real in found:
+            name = _name_in(paths[number - 1], file)
+            if name and not self._takes(file, name):
+                continue
+            if real in seen:
+                self.left_out["given twice"] += 1
+                continue
+            seen.add(real)
+            yield number, file
+
+    def _takes(self, file: Path, name: str) -> bool:
+        """Whether a file in a folder is taken."""
+        try:
+            reason = self._fault(file, name)
+        except OSError as error:
+            self.leave_out(BadFileError.of(file, error))
+            return False
+        except BadFileError as error:
+            self.leave_out(error)
+            return False
+        if reason:
+            self.left_out[reason] += 1
+        return not reason
+
+    def _fault(self, file: Path, name: str) -> str:
+        """Why a file is left out for its name or what it is; empty if it is not.
+
+        Raises:
+            OSError, BadFileError: it cannot be read.
+        """
+        if self.pattern and not matches(name, self.pattern):
+            return f"not {self.pattern}"
+        if self.kind == "audio" and not self.pattern and not is_named_as_sound(name):
+            return "not sound"
+        try:
+            status = file.stat()
+        except OSError as error:
+            if file.is_symlink() and not isinstance(error, PermissionError):
+                return "linked to nothing"
+            raise
+        if not stat.S_ISREG(status.st_mode):  # not to be opened: it might never end
+            return "neither file nor folder"
+        if not status.st_size and self.kind != "audio":
+            return "empty"
+        if self.kind != "text" or self.pattern or name.lower().endswith(".txt"):
+            file.open("rb").close()
+            return ""
+        begin = files.head(file)
+        if files.table(name, begin):
+            return _TABLES
+        if files.is_text(begin, self.encoding):  # in another encoding, too: refused when read
+            return ""
+        return "sound" if is_named_as_sound(name) else "not text"
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name, a path with / between folders, is one of `data.pattern`; all are of none.
+
+    The case of letters does not matter.
+    """
+    name, last = name.lower(), name.lower().rpartition("/")[2]
+    globs = [glob.strip().lower() for glob in pattern.split(",")]
+    globs += [glob.replace("**/", "") for glob in globs]  # ** stands for no folder, too
+    found = (fnmatchcase(name if "/" in glob else last, glob) for glob in globs)
+    return not pattern or any(found)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder, and not a file.
+
+    Raises:
+        DataError: it is neither, or cannot be opened.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            path.open("rb").close()
+        elif not stat.S_ISDIR(mode):
+            raise DataError(f"{path} is neither a file nor a folder")
+        return stat.S_ISDIR(mode)
+    except OSError as error:
+        raise BadFileError.of(path, error) from error
+
+
+def is_named_as_sound(name: str) -> bool:
+    """Whether a file's name ends as those of sound do."""
+    return Path(name).suffix.lower() in reader.SUFFIXES
+
+
+def _is_sound(file: Path) -> bool:
+    """Whether a file is named or opens as sound."""
+    is_text = file.suffix.lower() == ".txt"
+    return is_named_as_sound(file.name) or (not is_text and reader.is_sound(file))
+
+
+def _name_in(path: Path, file: Path) -> str:
+    """A file's path within a folder, with / between folders; empty for the path itself."""
+    return "" if file == path else file.relative_to(path).as_posix()
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # whoever opens it finds out why
+        return False
+
+
+def _not_data(path: Path, is_folder: bool, of_sweep: bool) -> str:
+    """Why what is in a folder is passed over, whatever is looked for; empty if it is not."""
+    if path.name.startswith("."):
+        return "hidden"
+    if not is_folder:
+        return "written by a sweep" if of_sweep and _OF_SWEEPS.fullmatch(path.name) else ""
+    if is_run(path):
+        return "holding a run"
+    return "holding shards" if is_shards(path) or are_unfinished(path) else ""

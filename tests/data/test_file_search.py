@@ -1,0 +1,268 @@
+"""What is read of a folder, what is left out, and that neither happens in silence."""
+
+import contextlib
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seqkit.commands import multirun
+from seqkit.compose import compose
+from seqkit.config import Config
+from seqkit.data.file_search import Search
+from seqkit.foundation.config_file import to_yaml
+from seqkit.foundation.errors import DataError
+from seqkit.sweeps.jobs import SEARCH, Job
+
+pytestmark = pytest.mark.faults
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+
+
+def search(
+    kind: str = "text", pattern: str = "", encoding: str = "utf-8", skip: bool = False
+) -> Search:
+    return Search(kind, pattern, encoding, skip)
+
+
+def fill(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A source tree as it lies on a disk."""
+    return fill(
+        tmp_path / "tree",
+        {
+            "Makefile": b"all:\n",
+            "src/main.c": b"int main;\n",
+            "src/main.h": b"int main;\n",
+            "src/main.o": b"\x7fELF\2\1\1\0",
+            "src/deep/Other.C": b"int other;\n",
+            "UP.TXT": b"a NUL \0 in a file that is named as text\n",
+            "logo.png": PNG,
+            "packed.gz": b"\x1f\x8b\x08\x08\xff\x0e",
+            "empty.c": b"",
+            ".git/HEAD": b"ref: refs/heads/main\n",
+            "._main.c": b"from a Mac\n",
+            ".hidden.txt": b"hidden\n",
+        },
+    )
+
+
+def test_text_is_known_by_its_content(tree: Path) -> None:
+    found = search()
+    named = found.named([tree])
+    assert [*named] == ["Makefile", "UP.TXT", "src/deep/Other.C", "src/main.c", "src/main.h"]
+    assert found.note(5) == "5 files of text taken; 7 left out: 3 hidden, 1 empty, 3 not text"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*.c,*.h", ["src/deep/Other.C", "src/main.c", "src/main.h"]),
+        (" *.C , make*", ["Makefile", "src/deep/Other.C", "src/main.c"]),
+        ("src/main.*", ["src/main.c", "src/main.h", "src/main.o"]),
+        ("*.png", ["logo.png"]),  # whatever is in it
+    ],
+)
+def test_a_pattern_chooses(pattern: str, names: list[str], tree: Path) -> None:
+    found = search(pattern=pattern)
+    assert [*found.named([tree])] == names
+    assert f"not {pattern}" in found.note(len(names))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("src/**/*.c", ["src/deep/Other.C", "src/main.c"]),
+        ("**/*.h", ["src/main.h"]),
+        ("**/Makefile", ["Makefile"]),
+    ],
+)
+def test_two_stars_stand_for_any_number_of_folders(
+    pattern: str, names: list[str], tree: Path
+) -> None:
+    assert list(search(pattern=pattern).named([tree])) == names
+
+
+def test_runs_are_no_data(tree: Path) -> None:
+    config = to_yaml(Config()).encode()
+    saved = b'\0\0{"__metadata__":{"seqkit":"'
+    fill(tree / "runs" / "a", {"config.yaml": config, "checkpoints/last.safetensors": saved})
+    fill(tree / "runs", {"notes.txt": b"mine"})
+    chosen = search()
+    assert "runs/notes.txt" in (names := list(chosen.named([tree])))
+    assert not [name for name in names if name.startswith("runs/a")]
+    assert chosen.left_out["holding a run"] == 1
+
+
+def test_a_run_whose_config_is_lost_is_no_data(tree: Path) -> None:
+    saved = b'\0\0{"__metadata__":{"seqkit":"'
+    fill(tree / "runs" / "a", {"checkpoints/last.safetensors": saved, "log": b"step 1"})
+    fill(tree / "runs" / "b", {"checkpoints/best.safetensors": b"{}", "story.txt": b"mine"})
+    names = list(search().named([tree]))
+    assert "runs/a/log" not in names
+    assert "runs/b/story.txt" in names
+
+
+def test_a_folder_like_a_run_of_another_program_is_data(tree: Path) -> None:
+    own = {"config.yaml": b"title: My blog\n", "checkpoints/epoch.txt": b"3", "story.txt": b"once"}
+    fill(tree / "app", own)
+    chosen = search()
+    names = list(chosen.named([tree]))
+    assert {f"app/{name}" for name in own} <= {*names}
+    assert "holding a run" not in chosen.left_out
+    assert sorted(search().named([tree / "app"])) == sorted(own)
+
+
+@pytest.mark.parametrize("kind", ["text", "bytes"])
+def test_what_a_sweep_writes_beside_its_runs_is_no_data(kind: str, tmp_path: Path) -> None:
+    job = Job.at(tmp_path / "s" / "12", compose(["recipe=shakespeare"], []), [], "-")
+    lock = f"{SEARCH}.lock"  # Optuna's, which gets another name before it goes
+    written = [job.log.name, SEARCH, lock, f"{lock}0a-1b.rename"]
+    fill(tmp_path / "mine", dict.fromkeys([*written, "a.txt"], b"mine"))
+    fill(tmp_path / "s", dict.fromkeys([*written, "a.txt", "a.log"], b"mine"))
+    with multirun._claimed(tmp_path / "s"):  # before there is a run
+        found = search(kind)
+        names = [*found.named([tmp_path])]
+    assert names == sorted(
+        [*(f"mine/{name}" for name in [*written, "a.txt"]), "s/a.log", "s/a.txt"]
+    )
+    assert found.left_out["written by a sweep"] == len(written)
+    assert [*search(kind).named([tmp_path])] == names  # once it has ended, too
+
+
+def test_nothing_to_read_says_why(tree: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"tree: the folder holds no file of text: 12 .* not x"):
+        search(pattern="x").named([tree])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"empty: the folder holds no file of text$"):
+        search().named([tmp_path / "empty"])
+    with pytest.raises(DataError, match=r"no file of sound: .* not sound"):
+        search("audio").named([tree])
+
+
+def test_a_folder_of_tables_is_told_how_they_are_read(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.parquet": b"PAR1\0\1PAR1", "b.arrow": b"\xff\xff\xff\xff\0"})
+    told = "2 left out: 2 Parquet or Arrow; data.kind=hf data.column=NAME learns from a column"
+    with pytest.raises(DataError, match=told):
+        search().named([tmp_path])
+
+
+def test_other_encodings_are_no_reason_to_be_left_out(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.c": "grün".encode("latin-1"), "b.c": "grün".encode("utf-16")})
+    assert [*search().named([tmp_path])] == ["a.c", "b.c"]  # refused when they are read
+    assert [*search(encoding="utf-16").named([tmp_path])] == ["a.c", "b.c"]
+
+
+def test_sound_goes_by_its_name_and_bytes_by_nothing(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.WAV": b"", "b.flac": b"x", "c.md": b"x", "._a.wav": b"x", "d": b""})
+    found = search("audio")
+    assert [*found.named([tmp_path])] == ["a.WAV", "b.flac"]
+    assert found.note(2) == "2 files of sound taken; 3 left out: 1 hidden, 2 not sound"
+    found = search("bytes")
+    assert [*found.named([tmp_path])] == ["b.flac", "c.md"]
+    assert found.note(2) == "2 files taken; 3 left out: 1 hidden, 2 empty"
+
+
+def test_links_are_followed_once(tmp_path: Path) -> None:
+    tree = fill(tmp_path / "tree", {"b/c.txt": b"c", "z/y.txt": b"y"})
+    fill(tmp_path / "other", {"o.txt": b"o"})
+    for link, target in {
+        "a": "b", "b/up": "..", "b/over": "../..", "o": "../other", "f.txt": "b/c.txt",
+    }.items():  # fmt: skip
+        (tree / link).symlink_to(target)
+    found = search()
+    assert [*found.named([tree])] == ["b/c.txt", "o/o.txt", "z/y.txt"]
+    assert found.left_out == {"linked in a circle or twice": 3, "given twice": 1}
+    assert [*search().named([tree / "a"])] == ["c.txt"]
+
+
+def test_links_to_nothing_are_left_out(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.txt": b"a", "a.wav": b"\0"})
+    for ending in ("txt", "wav"):
+        (tmp_path / f"gone.{ending}").symlink_to("nowhere")
+        (tmp_path / f"round.{ending}").symlink_to(f"round.{ending}")
+        (tmp_path / f"in_a_file.{ending}").symlink_to("a.txt/nowhere")
+    for kind, count in (("text", 6), ("audio", 3)):
+        found = search(kind)
+        assert len(found.named([tmp_path])) == 1
+        assert found.left_out["linked to nothing"] == count
+    with pytest.raises(DataError, match=r"gone\.txt: cannot be read: no such file"):
+        search().named([tmp_path / "gone.txt"])
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.txt": b"a"})
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "device.txt").symlink_to("/dev/zero")
+    with contextlib.chdir(tmp_path), socket.socket(socket.AF_UNIX) as opened:
+        opened.bind("socket.txt")
+    found = search()
+    assert [*found.named([tmp_path])] == ["a.txt"]
+    assert found.left_out == {"neither file nor folder": 3}
+    for name in ("pipe.txt", "device.txt", "socket.txt"):
+        with pytest.raises(DataError, match=f"{name} is neither a file nor a folder"):
+            search().named([tmp_path / name])
+
+
+def test_a_file_is_read_once(tmp_path: Path) -> None:
+    fill(tmp_path, {"a/x.txt": b"x", "a/y.txt": b"y", "b/x.txt": b"other"})
+    (tmp_path / "link").symlink_to("a")
+    found = search()
+    named = found.named([tmp_path / name for name in ("a/y.txt", "a", "b", "link", "b/../a/x.txt")])
+    assert [*named] == ["1/y.txt", "2/x.txt", "3/x.txt"]
+    assert found.note(3) == "3 files of text taken; 4 left out: 4 given twice"
+
+
+@pytest.mark.parametrize("name", ["a,b", "a\nb", "a=b", ".dots", " a ", "-", "caf\udce9", "[x]*"])
+def test_awkward_names_are_names(name: str, tmp_path: Path) -> None:
+    fill(tmp_path, {f"{name}/{name}.txt": b"x"})
+    folder = tmp_path / name
+    if name.startswith("."):
+        with pytest.raises(DataError, match="1 hidden"):
+            search().named([folder])
+    else:
+        assert [*search().named([folder])] == [f"{name}.txt"]
+    assert [*search().named([folder / f"{name}.txt"])] == [f"{name}.txt"]
+
+
+@contextlib.contextmanager
+def ordinary_user() -> Iterator[None]:
+    """Be somebody whom permissions bind: the super-user may read everything."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize("locked", ["b.txt", "deep"])
+def test_what_cannot_be_read_is_named_or_left_out_by_name(locked: str) -> None:
+    with tempfile.TemporaryDirectory() as place:  # that of pytest is closed to others
+        folder = fill(Path(place), {"a.txt": b"a", "b.txt": b"b", "deep/c.txt": b"c"})
+        folder.chmod(0o755)
+        (folder / locked).chmod(0)
+        with ordinary_user():
+            with pytest.raises(DataError) as caught:
+                search().named([folder])
+            found = search(skip=True)
+            taken = [*found.named([folder])]
+        if locked == "deep":
+            (folder / locked).chmod(0o755)  # to be removed
+    assert taken == [x for x in ("a.txt", "b.txt", "deep/c.txt") if not x.startswith(locked)]
+    reason = "permission denied"
+    hint = "data.on_bad_file=skip leaves such files out"
+    assert str(caught.value) == f"{folder / locked}: cannot be read: {reason}; {hint}"
+    assert f"; 1 cannot be read: {folder / locked} ({reason})" in found.note(len(taken))
