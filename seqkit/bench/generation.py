@@ -8,6 +8,7 @@ onnxruntime_bare        ONNX Runtime's step alone: one call a step, nothing draw
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -19,9 +20,7 @@ from seqkit.config import Config
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.engine import Engine
-from seqkit.generation.engines.cuda_graph import CudaGraphEngine
-from seqkit.generation.engines.fused import FusedEngine
-from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.engines.choose import build_engine
 from seqkit.generation.sampling import sampling_of
 from seqkit.kernels.timing import Build
 from seqkit.model import cells
@@ -29,6 +28,25 @@ from seqkit.model.char_rnn import CharRNN
 
 SHAPES = ("generate_text", "generate_audio")
 
+_ENGINES = {
+    "cuda": {
+        "torch": ("torch", "fp32"),
+        "cuda_graph": ("cuda_graph", "fp32"),
+        "cuda_graph_fp16": ("cuda_graph", "fp16"),
+        "fused": ("fused", "fp16"),
+    },
+    "cpu": {
+        "torch": ("torch", "fp32"),
+        "onnx_fp32": ("onnx", "fp32"),
+        "onnx_int8": ("onnx", "int8"),
+    },
+}
+"""The rows of engines on each kind of device, each with the engine and its precision."""
+
+_BARE = (
+    ("onnxruntime_bare", "onnx_fp32", False),
+    ("onnxruntime_bare_int8", "onnx_int8", True),
+)
 _MANY = 1024  # steps in one call of an engine, unless length says otherwise
 _FEW = 64  # at most, where Python makes every step
 
@@ -42,47 +60,22 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
         notice: told what is left out.
     """
     settings, streams = config.model, config.streams
-    generator = torch.Generator().manual_seed(config.fixed_seed)
-    model = CharRNN(settings, generator).to(device)
-    size = settings.vocabulary_size
-    engines: dict[str, Callable[[], Engine]] = {"torch": lambda: TorchEngine(model, size)}
-    bare: dict[str, Row] = {}
+    model = CharRNN(settings, torch.Generator().manual_seed(config.fixed_seed)).to(device)
     many = config.length or _MANY
     few = min(many, _FEW)
-    if device.type == "cuda":
-        engines |= {
-            "cuda_graph": lambda: CudaGraphEngine(model, size, streams, "fp32"),
-            "cuda_graph_fp16": lambda: CudaGraphEngine(model, size, streams, "fp16"),
-            "fused": lambda: FusedEngine(model, size, streams),
-        }
-    else:
+    found = {"plain": Row(partial(_plain, config, few, device), few * streams)}
+    for name, (engine, precision) in _ENGINES[device.type].items():
         try:
-            from seqkit.generation.engines.onnx import OnnxEngine
-        except ImportError:
-            notice("no rows of ONNX Runtime: pip install 'seqkit[onnx]'")
-        else:
-            engines |= {
-                "onnx_fp32": lambda: OnnxEngine(model, size, "fp32"),
-                "onnx_int8": lambda: OnnxEngine(model, size, "int8"),
-            }
-            bare = {
-                "onnxruntime_bare": Row(
-                    lambda: _bare(config, model, few, int8=False), few * streams
-                ),
-                "onnxruntime_bare_int8": Row(
-                    lambda: _bare(config, model, few, int8=True), few * streams
-                ),
-            }
-    found = {"plain": Row(lambda: _plain(config, few, device), few * streams)}
-    for name, make in engines.items():
-        try:
-            engine = make()
+            made = build_engine(engine, precision, model, settings.vocabulary_size, streams)
         except (ConfigError, DeviceError) as error:
             notice(f"no row {name}: {error}")
             continue
         steps = few if name == "torch" else many
-        found[name] = Row(_builder(config, steps, engine, model), steps * streams)
-    return found | bare
+        found[name] = Row(_builder(config, steps, made, model), steps * streams)
+    for name, like, int8 in _BARE:
+        if like in found:
+            found[name] = Row(partial(_bare, config, model, few, int8), few * streams)
+    return found
 
 
 def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Build:
@@ -128,8 +121,7 @@ def _bare(config: Config, model: CharRNN, steps: int, int8: bool) -> Callable[[]
     from seqkit.generation.engines.onnx import one_step, open_session
     from seqkit.generation.engines.onnx_graph import OnnxStep
 
-    size = config.model.vocabulary_size
-    session = open_session(one_step(OnnxStep(model, size, int8)))
+    session = open_session(one_step(OnnxStep(model, config.model.vocabulary_size, int8)))
     state = model.zero_state(config.streams)
     feeds = {"symbols": np.zeros(config.streams, np.int64)}
     names = [value.name for value in session.get_inputs()]

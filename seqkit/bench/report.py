@@ -101,9 +101,17 @@ def _circumstances(config: Config, chosen: torch.device) -> dict[str, Any]:
 def _rows(rows: Mapping[str, Row], timings: Mapping[str, Timing]) -> list[dict[str, Any]]:
     measured = []
     for name, timing in timings.items():
-        variant = rows[name].variant
-        row = timing.row(name, rows[name].symbols)
-        measured.append(row | {"variant": variant} if variant else row)
+        median = timing.quantile(0.5)
+        found = {
+            "name": name,
+            "median_ms": median,
+            "p10_ms": timing.quantile(0.1),
+            "p90_ms": timing.quantile(0.9),
+            "calls": len(timing.milliseconds),
+            "symbols_per_second": rows[name].symbols / median * 1000,
+            "peak_bytes": timing.peak_bytes,
+        }
+        measured.append(found | ({"variant": rows[name].variant} if rows[name].variant else {}))
     return measured
 
 

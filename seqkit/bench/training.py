@@ -20,7 +20,6 @@ from seqkit.bench.rows import Row, random_symbols, window
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.foundation import memory
 from seqkit.foundation.device import DTYPES
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, interleave
@@ -28,15 +27,12 @@ from seqkit.model import fused
 from seqkit.model.cells import GATES
 from seqkit.model.char_rnn import CharRNN, count_layer_weights
 from seqkit.model.execution import Execution
-from seqkit.model.loss import cross_entropy
-from seqkit.model.network import State
+from seqkit.model.network import State, cross_entropy
 from seqkit.model.persistent.layer import persistent_layer
-from seqkit.training import footprint
 from seqkit.training.kernel_choice import choose_execution, supported
 from seqkit.training.trainer import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
-_TRAININGS = 4  # rows that keep weights, gradients and moments: two of seqkit's, two of `plain`
 
 
 def rows(
@@ -65,7 +61,7 @@ def rows(
         by_cudnn = choose(_model(config, plain, device))
     unrolled = dataclasses.replace(config.model, backend="unrolled")
     slow = Execution("unrolled", precisions[0], execution.lanes)
-    record = partial(recorded, device=device, notice=notice)
+    record = partial(_recorded, device=device)
     built: dict[str, Build] = {
         "seqkit": partial(_trainer, config, config.model, device, execution, notice),
         "seqkit_forward_backward": partial(record, partial(_network, config, device, execution)),
@@ -77,18 +73,6 @@ def rows(
         built["bare_persistent"] = partial(record, partial(_bare, config, device, persistent))
     symbols = config.train.batch_size * config.train.sequence_length
     return {name: Row(build, symbols) for name, build in built.items()}, execution
-
-
-def require_memory(config: Config, device: torch.device, precision: str) -> None:
-    """Refuse a shape whose rows, which are all there at a time, cannot fit.
-
-    Raises:
-        DeviceError: with what would fit.
-    """
-    shape = footprint.shape_of(config, config.model, config.train.batch_size, precision, device)
-    free, needed = memory.free_bytes(device), shape.step + (_TRAININGS - 1) * shape.kept
-    smaller = partial(footprint.advice, shape, free, new=True)
-    memory.require(needed, free, f"shape={config.shape}", smaller, device)
 
 
 def operations(config: Config, row: str) -> float:
@@ -172,20 +156,10 @@ def _network(config: Config, device: torch.device, execution: Execution) -> Call
     return step
 
 
-def recorded(
-    build: Build, device: torch.device, notice: Callable[[str], None]
-) -> Callable[[], object]:
-    """What `build` makes, on a GPU as a CUDA graph; with a notice where it cannot be recorded."""
+def _recorded(build: Build, device: torch.device) -> Callable[[], object]:
+    """What `build` makes, on a GPU as a CUDA graph."""
     step = build()
-    if device.type != "cuda":
-        return step
-    try:
-        return Recording(step, device)
-    except torch.OutOfMemoryError:
-        raise
-    except RuntimeError as error:
-        notice(f"no CUDA graph of forward and backward, which are launched one by one: {error}")
-        return step
+    return Recording(step, device) if device.type == "cuda" else step
 
 
 def _bare(config: Config, device: torch.device, execution: Execution) -> Callable[[], object]:

@@ -46,7 +46,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             console.notice("building each row; on a CPU this takes a minute")
             device.set_deterministic(config.train.deterministic)
             precisions = device.candidate_precisions(config.train.precision, chosen)
-            training.require_memory(config, chosen, precisions[0])
             rows, execution = training.rows(config, chosen, precisions, notice)
             rows |= plain.rows(config, chosen, console.progress)
             timings = _time(rows, chosen, console)

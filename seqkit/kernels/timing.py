@@ -5,7 +5,6 @@ import itertools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
@@ -29,18 +28,6 @@ class Timing:
     def quantile(self, share: float) -> float:
         """The milliseconds below which this share of the calls stays; 0.5 gives the median."""
         return float(np.quantile(self.milliseconds, share))
-
-    def row(self, name: str, symbols: int) -> dict[str, Any]:
-        """A row of `bench`: `symbols` is how many each call handles."""
-        return {
-            "name": name,
-            "median_ms": self.quantile(0.5),
-            "p10_ms": self.quantile(0.1),
-            "p90_ms": self.quantile(0.9),
-            "calls": len(self.milliseconds),
-            "symbols_per_second": symbols / self.quantile(0.5) * 1000,
-            "peak_bytes": self.peak_bytes,
-        }
 
 
 def interleave(

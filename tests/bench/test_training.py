@@ -43,17 +43,3 @@ def test_parts_are_recorded(config: Config, tmp_path: Path) -> None:
     for name in ("seqkit_forward_backward", "bare"):
         assert kinds[name] == "Recording"
     assert not notes
-
-
-@pytest.mark.gpu
-def test_what_cannot_be_recorded_is_launched_with_a_note() -> None:
-    notes: list[str] = []
-    device = torch.device("cuda", 0)
-    values = torch.ones(3, device=device)
-
-    def step() -> float:
-        return values.sum().item()  # waits for the GPU, which a recording cannot
-
-    assert training.recorded(lambda: step, device, notes.append) is step
-    assert "launched one by one" in notes[0]
-    assert step() == 3

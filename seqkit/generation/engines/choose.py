@@ -46,12 +46,12 @@ def choose_engine(
     names, precision = _candidates(request, model.head.weight.device)
     for tried, following in itertools.pairwise(names):
         try:
-            return _build(tried, precision, model, size, request.streams)
+            return build_engine(tried, precision, model, size, request.streams)
         except (ConfigError, DeviceError) as error:
             if tried == "onnx" and isinstance(error, ConfigError) and request.length < _LONG:
                 continue  # it is not installed, and would save no more than seconds
             notice(f"generating with sample.engine={following}: {error}")
-    engine = _build(names[-1], precision, model, size, request.streams)
+    engine = build_engine(names[-1], precision, model, size, request.streams)
     if request.precision == "auto" and precision != "fp32":
         notice(f"the {request.engine} engine computes in {precision}")
     return engine
@@ -105,7 +105,8 @@ def _check(name: str, config: ModelConfig, size: int, streams: int, device: torc
             _import_onnx()
 
 
-def _build(name: str, precision: str, model: CharRNN, size: int, streams: int) -> Engine:
+def build_engine(name: str, precision: str, model: CharRNN, size: int, streams: int) -> Engine:
+    """The engine of this name. Raises ConfigError or DeviceError where it cannot run."""
     match name:
         case "fused":
             return FusedEngine(model, size, streams)
