@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from seqkit.data.corpus import Corpus, Part
     from seqkit.data.lanes import Lanes, Window
     from seqkit.model.char_rnn import CharRNN
-    from seqkit.model.loss import cross_entropy
-    from seqkit.model.network import State
+    from seqkit.model.network import State, cross_entropy
     from seqkit.runs import events
 
 __version__ = "0.2.0"
@@ -74,8 +73,7 @@ _HOMES = {
     "seqkit.api.symbol_reader": ("ModelState",),
     "seqkit.api.train": ("Run", "train"),
     "seqkit.model.char_rnn": ("CharRNN",),
-    "seqkit.model.loss": ("cross_entropy",),
-    "seqkit.model.network": ("State",),
+    "seqkit.model.network": ("State", "cross_entropy"),
     "seqkit.runs": ("events",),
 }
 

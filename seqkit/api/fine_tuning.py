@@ -11,7 +11,7 @@ from seqkit.config import Config, DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec, TextCodec
 from seqkit.foundation.plugins import Catalogue
-from seqkit.model import growth_tracker
+from seqkit.model.char_rnn import with_vocabulary
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.layout import find_checkpoint
@@ -60,7 +60,7 @@ def grown(origin: Checkpoint, codec: Codec, seed: int, notice: Callable[[str], N
         f"{len(new)} {'character is' if len(new) == 1 else 'characters are'} new: {shown}{more}; "
         f"the vocabulary grows from {old.size} to {codec.size}"
     )
-    network = growth_tracker.with_vocabulary(
+    network = with_vocabulary(
         origin.build(torch.device("cpu")),
         torch.from_numpy(numbers),
         codec.size,

@@ -15,7 +15,6 @@ from seqkit.evaluation import dynamic, scoring
 from seqkit.evaluation.scoring import Chunk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
-from seqkit.model.activations import activations
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Symbols
@@ -83,7 +82,7 @@ class SymbolReader:
         layers, _ = self._shape
 
         def row(chunk: Chunk) -> Tensor:
-            found = [activations(network, chunk.trace, own, slice(None)) for own in range(layers)]
+            found = [network.activations(chunk.trace, own, slice(None)) for own in range(layers)]
             return torch.stack(found, 1)[:, :, 0]
 
         rows, _ = self._rows(symbols, self.begin(None), row)

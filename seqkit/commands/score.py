@@ -23,7 +23,7 @@ from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
-from seqkit.model.activations import quantity
+from seqkit.model.cells import quantity
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report.surprise_of_sound import SurpriseOfSound
 from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of

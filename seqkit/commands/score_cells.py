@@ -15,7 +15,7 @@ from seqkit.foundation.command_line import command_line
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.escaping import visible
-from seqkit.model.activations import quantity
+from seqkit.model.cells import quantity
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import html
 from seqkit.report.surprise_of_text import Names, contents_of, text_of

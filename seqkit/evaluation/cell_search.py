@@ -10,7 +10,6 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Chunk
 from seqkit.evaluation.surprise import Cell
-from seqkit.model.activations import activations
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Floats
 
@@ -75,7 +74,7 @@ class _Sums:
         counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
         traits = self._traits[torch.from_numpy(chunk.places[chunk.counted])]
         for layer in range(len(self._cells)):  # one at a time, for the memory
-            values = activations(self._network, chunk.trace, layer, slice(None))[counted]
+            values = self._network.activations(chunk.trace, layer, slice(None))[counted]
             values = values.cpu().double()  # (n, H)
             self._cells[layer] += values.sum(0)
             self._squares[layer] += values.square().sum(0)

@@ -22,8 +22,7 @@ from seqkit.evaluation import protocols
 from seqkit.evaluation.score import Score, Tally
 from seqkit.foundation.threads import SharedCores
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.loss import cross_entropy
-from seqkit.model.network import State
+from seqkit.model.network import State, cross_entropy
 from seqkit.symbols import IGNORED, Floats, Integers
 
 COPIES = 6

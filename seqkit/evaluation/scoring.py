@@ -23,8 +23,7 @@ from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.foundation.threads import SharedCores
 from seqkit.model.char_rnn import CharRNN, count_parameters
-from seqkit.model.loss import cross_entropy
-from seqkit.model.network import State, Trace
+from seqkit.model.network import State, Trace, cross_entropy
 from seqkit.symbols import IGNORED, Floats, Integers
 
 CHUNK = 4096

@@ -13,7 +13,6 @@ import torch
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, streaming
 from seqkit.evaluation.scoring import CHUNK, Chunk
-from seqkit.model.activations import activations
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import Network, State
 from seqkit.symbols import Floats, Integers, symbol_dtype
@@ -161,7 +160,7 @@ class _Found:
             self._chances[places] = chances.cpu().numpy()
         if cell := self._wanted.cell:
             own = slice(cell.index, cell.index + 1)
-            values = activations(self._network, chunk.trace, cell.layer, own)[..., 0]
+            values = self._network.activations(chunk.trace, cell.layer, own)[..., 0]
             self._activations[places] = values[counted].cpu().numpy()
         self._counted += len(places)
         self._watch(self._begin + min(self._counted, len(self._nats)))

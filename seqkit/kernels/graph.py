@@ -1,10 +1,12 @@
-"""CUDA graphs: record what a function launches once, replay it as often as needed."""
+"""CUDA graphs: what a function launches, recorded once and replayed; also on two streams."""
 
 import functools
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
+from torch import Tensor
 
 
 class Recording:
@@ -53,3 +55,31 @@ def _recorder(device: torch.device) -> torch.cuda.Stream:
     What is recorded on it goes before what is beside it.
     """
     return torch.cuda.Stream(device, priority=-1)  # type: ignore[no-untyped-call]
+
+
+class Beside:
+    """A second stream, for work that nothing waits for for a while; a graph can replay both.
+
+    It gives way to the recorded one.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._stream = torch.cuda.Stream(device, priority=0)  # type: ignore[no-untyped-call]
+        self._kept: list[Tensor | None] = []
+
+    @contextmanager
+    def running(self, *used: Tensor | None) -> Iterator[None]:
+        """Queue what the block launches beside the current stream, after all that is there so far.
+
+        `used`: the tensors of the current stream that it reads. What it makes may be used after
+        `join`.
+        """
+        self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
+        self._kept += used  # their memory must not be handed out again before `join`
+        with torch.cuda.stream(self._stream):
+            yield
+
+    def join(self) -> None:
+        """Let the current stream wait for all that runs beside it."""
+        torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
+        self._kept.clear()

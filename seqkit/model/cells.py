@@ -43,6 +43,11 @@ class Outputs(NamedTuple):
     c: Tensor
 
 
+def quantity(cell: str) -> str:
+    """What `Network.activations` gives of a kind of cell."""
+    return "tanh(c)" if cell == "lstm" else "h"
+
+
 def make_layer(
     cell: str, input_size: int, hidden_size: int, num_layers: int = 1, dropout: float = 0.0
 ) -> nn.RNNBase:

@@ -8,7 +8,7 @@ so negative that the gates i, f and o are shut: that zeroes h and c and stops ev
 other cells have no such gates, so their calls are cut at separators.
 
 oneDNN 3.12 (PyTorch 2.14) differentiates LSTM layers of 1024 units wrongly in bf16 on processors
-with AMX: nothing of the gradients of x and h is right. Where that is found, they run in steps.
+with AMX: nothing of the gradients of x and h is right. Where that is found, they run in fp32.
 """
 
 import functools
@@ -18,9 +18,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.model.cells import LayerWeights, Outputs, cell_step
-from seqkit.model.padding import BF16_INPUT, CUDNN_INPUT, round_up
+from seqkit.model.cells import LayerWeights, Outputs
 
+TENSOR_CORE = 8
+"""Tensor cores want the sides of a matrix in multiples of this: lanes, hidden units, logits."""
+
+_CUDNN_INPUT = 128  # cuDNN's fastest LSTM kernels want inputs whose width is a multiple of this
+_BF16_INPUT = 32  # processors multiply bfloat16 in rows of so many, which is 64 bytes
 _SHUT = -10_000.0  # the sigmoid of this and of anything near it is zero in every float format
 _WRONG = 0.1  # relative error of a gradient; bf16 itself makes 0.004
 
@@ -62,7 +66,9 @@ def fused_stack(
             if torch.is_grad_enabled() and has_wrong_gradients(
                 cell, h.shape[-1], x.device, x.dtype
             ):
-                return _in_steps(weights, x, h, c)
+                wide = [LayerWeights(*(part.float() for part in layer)) for layer in weights]
+                found = fused_stack(cell, wide, x.float(), h.float(), c.float())
+                return Outputs(*(values.to(x.dtype) for values in found))
             return Outputs(*torch.lstm(x, (h, c), flat, *settings))
         case "gru":
             y, h = torch.gru(x, h, flat, *settings)
@@ -100,27 +106,6 @@ def _is_wrong_in_bf16(hidden: int) -> bool:
     )
 
 
-def _in_steps(weights: Sequence[LayerWeights], x: Tensor, h: Tensor, c: Tensor) -> Outputs:
-    """LSTM layers as a fused call computes them: products in the dtype of x, the rest in fp32."""
-    last_h, last_c = [], []
-    for layer, own_h, own_c in zip(weights, h, c.float(), strict=True):
-        out = _layer_in_steps(layer, x, own_h, own_c)
-        x = out.y
-        last_h.append(out.h)
-        last_c.append(out.c)
-    return Outputs(x, torch.stack(last_h), torch.stack(last_c).to(c.dtype))
-
-
-def _layer_in_steps(weights: LayerWeights, x: Tensor, h: Tensor, c: Tensor) -> Outputs:
-    y = []
-    for wx in F.linear(x, weights.w, weights.b).float():
-        uh = F.linear(h, weights.u, weights.d).float()
-        h, c = cell_step("lstm", wx, uh, h, c, cell_clip=0.0)
-        h = h.to(x.dtype)
-        y.append(h)
-    return Outputs(torch.stack(y), h, c)
-
-
 def packed_width(width: int, separators: bool, like: Tensor) -> int:
     """The columns of a packed w for `width` input channels, and one for separators if need be.
 
@@ -128,8 +113,8 @@ def packed_width(width: int, separators: bool, like: Tensor) -> int:
     """
     width += separators
     if like.is_cuda:
-        return round_up(width, CUDNN_INPUT)
-    return round_up(width, BF16_INPUT) if like.dtype == torch.bfloat16 else width
+        return round_up(width, _CUDNN_INPUT)
+    return round_up(width, _BF16_INPUT) if like.dtype == torch.bfloat16 else width
 
 
 def pack(layers: Sequence[LayerWeights], cell: str, separators: bool) -> list[LayerWeights]:
@@ -188,3 +173,13 @@ def _in_pieces(
         y += [out.y[:-1], h[None]]
         begin = end
     return Outputs(torch.cat(y), h, c)
+
+
+def round_up(size: int, tile: int) -> int:
+    """The smallest multiple of `tile` that is not below `size`."""
+    return size + -size % tile
+
+
+def without_padding(padded: Tensor, like: Tensor) -> Tensor:
+    """A view of the leading rows and columns of `padded`, in the shape of `like`."""
+    return padded[tuple(slice(size) for size in like.shape)]

@@ -7,13 +7,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
-from seqkit.kernels.side_stream import Beside
+from seqkit.kernels.graph import Beside
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
-from seqkit.model.padding import TENSOR_CORE
 from seqkit.model.persistent.layer import persistent_layer
+from seqkit.symbols import IGNORED
 
 _NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
+_SMALLEST = 1e-30  # a gate that is shut further than that lets no float through
 _FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
 
 
@@ -131,9 +132,6 @@ class Network(NamedTuple):
         Returns:
             Logits (T, B, V) of the symbol after each input, and the state after the last step. A
             packed head rounds V up; what is beyond V has no probability.
-
-        Raises:
-            ValueError: a tensor has another shape, dtype or device than expected.
         """
         trace = self.traced(symbols, state, masks, resets, input_mask)
         return trace.logits, trace.after
@@ -147,13 +145,14 @@ class Network(NamedTuple):
         input_mask: Tensor | None = None,
     ) -> Trace:
         """Run T steps as a call does, and keep every layer's outputs; of a stack only the top's."""
-        self._check(symbols, state, masks, resets)
         dtype = self.head_weight.dtype
         x = self.inputs(symbols, resets)
         if input_mask is not None:
             x = x * input_mask
         h, c = state.h.to(dtype), state.c.to(dtype)
         if self.kernel == "stacked":
+            if masks is not None or resets is not None or self.config.skip_connections:
+                raise ValueError("one call of the stack takes neither masks nor resets nor skips")
             x, h, c = fused.fused_stack(self.config.cell, self.layers, x, h, c)
             outputs = [x]
         else:
@@ -177,6 +176,27 @@ class Network(NamedTuple):
         x = x.scatter_(-1, symbols[..., None], 1)
         # For few symbols a product has a faster gradient than a look-up, and needs no atomics.
         return x if self.embedding is None else x @ self.embedding
+
+    def activations(self, trace: Trace, layer: int, cells: slice) -> Tensor:
+        """What some cells of a layer hold after each input, (T, B, n), n of its H.
+
+        Of an LSTM that is tanh(c), of the other cells, which have no c, it is h. A fused call gives
+        every h, but only the last c. So tanh(c) is found from h_t = sigmoid(o_t) * tanh(c_t), where
+        the output gate o_t takes a product with a quarter of the layer's weights, or with one row
+        of them for a single cell.
+        """
+        y = trace.outputs[layer]
+        if self.config.cell != "lstm":
+            return y[..., cells]
+        weights = self.layers[layer]
+        x = trace.outputs[layer - 1] if layer else self.inputs(trace.inputs)
+        x = F.pad(x, (0, weights.w.shape[1] - x.shape[-1]))
+        last = torch.cat([trace.before.h[layer][None].to(y.dtype), y[:-1]])
+        first, end, _ = cells.indices(y.shape[-1])
+        rows = slice(3 * y.shape[-1] + first, 3 * y.shape[-1] + end)  # of i, f, g, o
+        w, u, b, d = (part[rows] for part in weights)
+        gate = (x @ w.T + b + last @ u.T + d).sigmoid()
+        return (y[..., cells] / gate.clamp(min=_SMALLEST)).clamp(-1, 1)
 
     def _layer_by_layer(
         self, x: Tensor, h: Tensor, c: Tensor, masks: Tensor | None, resets: Tensor | None
@@ -204,32 +224,21 @@ class Network(NamedTuple):
             last_c.append(out.c)
         return seen, torch.stack(last_h), torch.stack(last_c)
 
-    def _check(
-        self, symbols: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
-    ) -> None:
-        """Raise ValueError with the shape and device that were expected, and those given."""
-        if symbols.dim() != 2 or not symbols.numel():
-            raise ValueError(f"symbols: expected (T, B), both at least 1, got {_place(symbols)}")
-        if self.kernel == "stacked" and (masks is not None or resets is not None):
-            raise ValueError("one call of the whole stack takes neither masks nor resets")
-        if self.kernel == "stacked" and self.config.skip_connections:
-            raise ValueError("one call of the whole stack gives the top layer's outputs alone")
-        device = self.head_weight.device
-        layers = torch.Size((self.config.num_layers, symbols.shape[1], self.config.hidden_size))
-        wanted = {"symbols": (symbols, symbols.shape), "resets": (resets, symbols.shape)}
-        wanted |= {"state h": (state.h, layers), "state c": (state.c, layers)}
-        for name, (values, shape) in (wanted | {"masks": (masks, layers)}).items():
-            if values is not None and (values.shape != shape or values.device != device):
-                expected = f"{tuple(shape)} on {device}"
-                raise ValueError(f"{name}: expected {expected}, got {_place(values)}")
-
 
 def _padded(values: Tensor, side: int, filling: float = 0.0) -> Tensor:
     """A matrix or vector whose side of this number is whole tiles long; itself where it is."""
-    missing = -values.shape[side] % TENSOR_CORE
+    missing = -values.shape[side] % fused.TENSOR_CORE
     sides = [0, 0] * (values.dim() - 1 - side) + [0, missing]
     return F.pad(values, sides, value=filling) if missing else values
 
 
-def _place(values: Tensor) -> str:
-    return f"{tuple(values.shape)} on {values.device}"
+def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
+    """The nats of targets (T, B) under logits (T, B, V), in fp32: mean, sum or (none) each, (T, B).
+
+    Targets that are `IGNORED` do not count.
+    """
+    shares = torch.log_softmax(logits.flatten(0, -2), -1, dtype=torch.float32)
+    nats = F.nll_loss(shares, targets.flatten(), reduction="none")
+    if reduction == "none":
+        return nats.view(targets.shape)
+    return nats.sum() if reduction == "sum" else nats.sum() / (targets != IGNORED).sum()

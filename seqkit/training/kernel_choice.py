@@ -18,8 +18,8 @@ from seqkit.model.execution import (
     plainest_kernel,
     usable_kernels,
 )
-from seqkit.model.loss import cross_entropy
-from seqkit.model.padding import TENSOR_CORE, nearest, round_up
+from seqkit.model.fused import TENSOR_CORE, round_up
+from seqkit.model.network import cross_entropy
 from seqkit.model.persistent import launch
 
 _STACKED_FROM = 48  # lanes; at 128 one call for all layers takes half the time in fp16
@@ -130,7 +130,7 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
     if _on_gpu(model) and hidden % TENSOR_CORE and config.backend != "unrolled":
         found.append(
             f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of "
-            f"{TENSOR_CORE}; the nearest is {nearest(hidden, TENSOR_CORE)}"
+            f"{TENSOR_CORE}"
         )
     expected = _on_gpu(model) and config.backend == "auto" and has_persistent_shape(config)
     if expected and (reason := _refusal(model)):
@@ -139,7 +139,7 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
     if not own and fused.has_wrong_gradients(config.cell, hidden, device, execution.dtype):
         found.append(
             f"this PyTorch computes wrong gradients for layers of {hidden} units in bf16 on this "
-            "processor: they run step by step, which is right and slower"
+            "processor: they run in fp32, which is right and slower"
         )
     return found
 

@@ -10,12 +10,10 @@ from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes
 from seqkit.data.prefetch import Prefetcher
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.kernels.graph import Recording
-from seqkit.kernels.side_stream import Beside
+from seqkit.kernels.graph import Beside, Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.model.loss import cross_entropy
-from seqkit.model.network import State
+from seqkit.model.network import State, cross_entropy
 from seqkit.model.persistent import launch
 from seqkit.training.dropout_masks import Noise
 from seqkit.training.optimizer import Updater

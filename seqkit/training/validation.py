@@ -10,7 +10,7 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.loss import cross_entropy
+from seqkit.model.network import cross_entropy
 
 _TEMPERATURES = [n / 20 for n in range(16, 41)]
 """From 0.8 to 2: strong dropout, and many epochs over little data, call for more than 1."""

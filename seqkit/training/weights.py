@@ -12,7 +12,7 @@ from seqkit.kernels.gather import Gather
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.model.padding import round_up, without_padding
+from seqkit.model.fused import round_up, without_padding
 from seqkit.training.average import WeightAverage
 
 _ALIGNMENT = 512  # bytes; what PyTorch's GPU allocator gives tensors of their own

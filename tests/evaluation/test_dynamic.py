@@ -9,7 +9,7 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation import dynamic, streaming
 from seqkit.evaluation.dynamic import Learner
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.loss import cross_entropy
+from seqkit.model.network import cross_entropy
 from seqkit.symbols import IGNORED
 
 V, START = 6, 2

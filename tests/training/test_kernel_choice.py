@@ -10,7 +10,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.model.padding import round_up
+from seqkit.model.fused import round_up
 from seqkit.model.persistent import launch
 from seqkit.training import kernel_choice
 from seqkit.training.kernel_choice import advice, choose_execution, supported
@@ -91,7 +91,7 @@ def test_a_width_that_misses_the_fast_kernels_is_named() -> None:
     def said(hidden: int) -> list[str]:
         return advice(setting("cuda", hidden)[0], Execution("layerwise", "fp16", 32))
 
-    assert said(500)[0].endswith("the nearest is 504")
+    assert said(500)[0].endswith("take multiples of 8")
     assert said(512) == []
 
 

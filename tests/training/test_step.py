@@ -6,8 +6,7 @@ import torch
 from seqkit.config import OptimizerConfig
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.model.loss import cross_entropy
-from seqkit.model.network import State
+from seqkit.model.network import State, cross_entropy
 from seqkit.training.step import TrainingStep
 from tests.training.stepping import GPU, B, step, trained
 

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from seqkit.kernels.side_stream import Beside
+from seqkit.kernels.graph import Beside
 from seqkit.model.cells import LayerWeights, Outputs
-from seqkit.model.padding import TENSOR_CORE
+from seqkit.model.fused import TENSOR_CORE
 from seqkit.model.persistent import launch
 
 

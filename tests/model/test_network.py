@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.model.activations import activations, quantity
+from seqkit.model.cells import quantity
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 
@@ -34,8 +34,8 @@ def test_every_cell_of_every_layer(cell: str, given: str, skip: bool) -> None:
             _, state = network(symbols[t : t + 1], state)
             expected = state.c.tanh() if cell == "lstm" else state.h
             for layer in range(L):
-                found = activations(network, trace, layer, slice(None))
+                found = network.activations(trace, layer, slice(None))
                 assert torch.allclose(found[t], expected[layer], atol=1e-5)
-                one = activations(network, trace, layer, slice(2, 3))
+                one = network.activations(trace, layer, slice(2, 3))
                 assert torch.allclose(one[t], expected[layer, :, 2:3], atol=1e-5)
     assert quantity(cell) == ("tanh(c)" if cell == "lstm" else "h")
