@@ -15,8 +15,7 @@ from torch import Tensor
 from seqkit.config import ModelConfig
 from seqkit.data.datasets.toy_sentence import SENTENCE
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.loss import cross_entropy
-from seqkit.model.network import State
+from seqkit.model.network import State, cross_entropy
 
 SUSPECTS = {
     "none": "nothing: w -= lr dw, state carried, y read, lr 0.5",
