@@ -43,7 +43,7 @@ def open_file(path: Path, mode: str) -> IO[bytes]:
 
     What is added to ("ab") is the file itself, never what a link leads to.
     """
-    itself = getattr(os, "O_NOFOLLOW", 0) if mode == "ab" else 0
+    itself = os.O_NOFOLLOW if mode == "ab" else 0
     return open(path, mode, opener=lambda name, flags: os.open(name, flags | itself, 0o666))
 
 
@@ -56,56 +56,51 @@ class OutputFile:
         self._path = path
 
     def write(self, content: bytes | memoryview) -> int:
-        """Append bytes: how many. Raises OutputError."""
+        """Append bytes: how many."""
         with _failures(self._path):
             return self._stream.write(content)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place in the file. Raises OutputError."""
+        """Go to a place in the file."""
         with _failures(self._path):
             return self._stream.seek(offset, whence)
 
     def tell(self) -> int:
-        """The place in the file. Raises OutputError."""
+        """The place in the file."""
         with _failures(self._path):
             return self._stream.tell()
 
     def truncate(self) -> None:
-        """End the file at this place. Raises OutputError."""
+        """End the file at this place."""
         with _failures(self._path):
             self._stream.truncate()
 
     def flush(self) -> None:
-        """Hand on what is buffered. Raises OutputError."""
+        """Hand on what is buffered."""
         with _failures(self._path):
             self._stream.flush()
 
     def sync(self) -> None:
-        """Wait until everything is on the disk. Raises OutputError."""
+        """Wait until everything is on the disk."""
         with _failures(self._path):
             self._stream.flush()
             os.fsync(self._stream.fileno())
 
-    def renew(self) -> None:
-        """Give the file the time stamp of now. Raises OutputError."""
-        with _failures(self._path):
-            os.utime(self._stream.fileno() if os.name == "posix" else self._path)
-
     def fileno(self) -> int:
-        """The operating system's number. Raises OutputError."""
+        """The operating system's number."""
         with _failures(self._path):
             return self._stream.fileno()
-
-    def close(self) -> None:
-        """Close the file. Raises OutputError."""
-        with _failures(self._path):
-            self._stream.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        with _failures(self._path):
+            self._stream.close()
 
 
 @contextlib.contextmanager
@@ -125,45 +120,37 @@ def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[
     with scratch(path, size) as (stream, temporary):
         yield stream
         stream.sync()
-        if os.name != "posix":  # where an open file keeps its name
-            stream.close()
+        if not overwrite and path.exists():
+            raise exists_error(path)
         with _failures(path):
-            if overwrite:
-                temporary.replace(path)
-            else:
-                _rename_to_new(temporary, path)
-            _sync_folder(path.parent)
+            temporary.replace(path)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)  # makes the new name durable
+            finally:
+                os.close(folder)
 
 
 @contextlib.contextmanager
 def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
     """A new file beside `path`, and its name, for as long as the block lasts.
 
-    It is removed when the block ends; after a kill, by the next process that writes there.
-
-    Args:
-        path: what the file is for, told when it cannot be written; folders above it are made.
-        size: as in `atomic_write`.
-
-    Raises:
-        OutputError: it cannot be written.
+    It is removed when the block ends; after a kill, by the next process that writes there. Raises
+    OutputError. `path` and `size` are as in `atomic_write`.
     """
     with _failures(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        clear_halves(path.parent.absolute())
+    clear_halves(path.parent.absolute())
     if size:
         require_space(path, size)
-
     with contextlib.ExitStack() as stack:
         held = False
         while not held:
             temporary = temporary_files.name_for(path)
             stack.callback(_unlink, temporary)  # also if a signal comes while it is made
             with _failures(path):
-                stream = OutputFile(open_file(temporary, "xb"), path)
-            stack.enter_context(stream)
-            with _failures(path):
-                held = temporary_files.hold(stream.fileno())
+                stream = stack.enter_context(OutputFile(open_file(temporary, "xb"), path))
+                held = stack.enter_context(temporary_files.held(temporary))
         yield stream, temporary
 
 
@@ -198,16 +185,14 @@ def reopen(path: Path) -> OutputFile:
 
 def reserve(paths: Sequence[Path]) -> bool:
     """Make empty files, if none of the names is taken; whether that is so. Raises OutputError."""
-    made: list[Path] = []
-    for path in paths:
+    for count, path in enumerate(paths):
         with _failures(path):
             try:
                 open_file(path, "xb").close()
             except FileExistsError:
-                for other in made:
-                    remove(other)
+                for made in paths[:count]:
+                    remove(made)
                 return False
-        made.append(path)
     return True
 
 
@@ -284,10 +269,9 @@ def require_space(path: Path, size: int) -> None:
 
     Raises OutputError.
     """
+    places = (path.absolute(), *path.absolute().parents)
     try:
-        places = (path.absolute(), *path.absolute().parents)
-        folder = next(place for place in places if place.is_dir())
-        total, _, free = shutil.disk_usage(folder)
+        total, _, free = shutil.disk_usage(next(place for place in places if place.is_dir()))
     except OSError:
         return  # whoever writes there is told why
     if total and free < size:  # some file systems do not tell
@@ -324,27 +308,6 @@ def _failures(path: Path) -> Iterator[None]:
         raise OutputError(f"cannot write {path}: {describe(error)}{hint}") from error
 
 
-def _rename_to_new(source: Path, target: Path) -> None:
-    """Give a file another name, which nothing has yet; its old one may remain, too."""
-    try:
-        os.link(source, target)  # unlike a rename, it replaces nothing
-    except FileExistsError as error:
-        raise exists_error(target) from error
-    except OSError:  # a file system without hard links
-        create(target).close()
-        source.replace(target)
-
-
 def exists_error(path: Path) -> OutputError:
     """What is raised for a file that must not be replaced unasked."""
     return OutputError(f"{path} exists: give another out, or overwrite=true")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, where folders can be opened (POSIX)."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

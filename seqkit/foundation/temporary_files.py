@@ -7,6 +7,7 @@ tells, has to be a day old as well.
 """
 
 import contextlib
+import fcntl
 import os
 import platform
 import secrets
@@ -29,72 +30,44 @@ def name_for(path: Path) -> Path:
     return path.with_name(f".{name}.{_host()}{secrets.token_hex(_RANDOM // 2)}.half.tmp")
 
 
-def hold(handle: int) -> bool:
-    """Hold an open file or folder until it is closed.
+@contextlib.contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Hold a new file or folder while the block fills it.
 
     False: another process took it for a dead one's in the moment before, and it is gone. Raises
     OSError.
     """
-    if os.name != "posix":
-        return True
-    return _lock(handle) is not False and os.fstat(handle).st_nlink > 0
-
-
-@contextlib.contextmanager
-def folder_held(folder: Path) -> Iterator[bool]:
-    """Hold a new folder while the block fills it. False: as in `hold`. Raises OSError."""
-    if os.name != "posix":
-        yield True
-        return
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        handle = -1
-    if handle < 0:
-        yield False
-        return
-    try:
-        yield hold(handle)
-    finally:
-        os.close(handle)
+    with _opened(path) as (handle, locked):
+        yield locked is not False and os.fstat(handle).st_nlink > 0
 
 
 def dead(folder: Path) -> Iterator[Path]:
     """Files and folders in a folder that nobody holds any more, each held while it is handed on."""
-    if os.name != "posix":
-        return
-    with contextlib.suppress(OSError):
-        for path in folder.glob(PATTERN):
-            with contextlib.suppress(OSError):
-                handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-                try:
-                    if _is_dead(path, handle):
-                        yield path
-                finally:
-                    os.close(handle)
+    for path in folder.glob(PATTERN):
+        with contextlib.suppress(OSError), _opened(path) as (handle, locked):
+            here = locked and path.name.split(".")[-3].startswith(_host())
+            old = time.time() > os.fstat(handle).st_mtime + _LEASE
+            if here or (old and locked is not False):
+                yield path
 
 
-def _is_dead(path: Path, handle: int) -> bool:
-    """Whether no process holds an open file or folder. Raises OSError."""
-    locked = _lock(handle)
-    if locked and path.name.split(".")[-3].startswith(_host()):
-        return True
-    return locked is not False and time.time() > os.fstat(handle).st_mtime + _LEASE
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[tuple[int, bool | None]]:
+    """A handle, and whether it was locked: False if another has the lock, None without locks."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    locked: bool | None = True
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            locked = False
+        except OSError:
+            locked = None
+        yield handle, locked
+    finally:
+        os.close(handle)
 
 
 def _host() -> str:
     """A few digits that tell this host from most others."""
     return f"{zlib.crc32(platform.node().encode()) & 0xFFFF:0{_HOST}x}"
-
-
-def _lock(handle: int) -> bool | None:
-    """Lock an open file; False if another process has, None where there are no locks."""
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True

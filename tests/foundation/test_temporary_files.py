@@ -96,7 +96,7 @@ def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
     for folder in (half, held):
         folder.mkdir()
         (folder / "a.wav").touch()
-    with temporary_files.folder_held(held) as is_held:
+    with temporary_files.held(held) as is_held:
         assert is_held
         disk.clear_halves(tmp_path)
     assert [*tmp_path.iterdir()] == [held]
@@ -105,15 +105,15 @@ def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
 def test_a_file_that_is_removed_before_it_is_held_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hold, removed = temporary_files.hold, list[Path]()
+    hold, removed = fcntl.flock, list[Path]()
 
-    def late(handle: int) -> bool:
+    def late(handle: int, how: int) -> None:
         if not removed:
             removed.extend(tmp_path.glob(temporary_files.PATTERN))
             removed[0].unlink()
-        return hold(handle)
+        hold(handle, how)
 
-    monkeypatch.setattr(temporary_files, "hold", late)
+    monkeypatch.setattr(fcntl, "flock", late)
     with disk.atomic_write(tmp_path / "a.txt") as stream:
         stream.write(b"whole")
     assert (tmp_path / "a.txt").read_bytes() == b"whole"
