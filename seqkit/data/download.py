@@ -141,7 +141,8 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     aside = temporary_files.name_for(target)
     disk.make_folder(aside, new=True)
     try:
-        with temporary_files.held(aside):
+        with temporary_files.opened(aside) as handle:
+            temporary_files.hold(handle)
             for name, content in files.items():
                 with disk.create(aside / name) as stream:
                     stream.write(content)

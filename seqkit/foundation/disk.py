@@ -150,7 +150,7 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
             stack.callback(_unlink, temporary)  # also if a signal comes while it is made
             with _failures(path):
                 stream = stack.enter_context(OutputFile(open_file(temporary, "xb"), path))
-                held = stack.enter_context(temporary_files.held(temporary))
+                held = temporary_files.hold(stream.fileno())
         yield stream, temporary
 
 

@@ -30,42 +30,45 @@ def name_for(path: Path) -> Path:
     return path.with_name(f".{name}.{_host()}{secrets.token_hex(_RANDOM // 2)}.half.tmp")
 
 
-@contextlib.contextmanager
-def held(path: Path) -> Iterator[bool]:
-    """Hold a new file or folder while the block fills it.
+def hold(handle: int) -> bool:
+    """Hold an open file or folder until it is closed.
 
     False: another process took it for a dead one's in the moment before, and it is gone. Raises
     OSError.
     """
-    with _opened(path) as (handle, locked):
-        yield locked is not False and os.fstat(handle).st_nlink > 0
+    return _lock(handle) is not False and os.fstat(handle).st_nlink > 0
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """A handle by which a folder, or what may be one, can be held in the block. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def dead(folder: Path) -> Iterator[Path]:
     """Files and folders in a folder that nobody holds any more, each held while it is handed on."""
     for path in folder.glob(PATTERN):
-        with contextlib.suppress(OSError), _opened(path) as (handle, locked):
+        with contextlib.suppress(OSError), opened(path) as handle:
+            locked = _lock(handle)
             here = locked and path.name.split(".")[-3].startswith(_host())
             old = time.time() > os.fstat(handle).st_mtime + _LEASE
             if here or (old and locked is not False):
                 yield path
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[tuple[int, bool | None]]:
-    """A handle, and whether it was locked: False if another has the lock, None without locks."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    locked: bool | None = True
+def _lock(handle: int) -> bool | None:
+    """Lock an open file; False if another process has, None where there are no locks."""
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            locked = False
-        except OSError:
-            locked = None
-        yield handle, locked
-    finally:
-        os.close(handle)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def _host() -> str:

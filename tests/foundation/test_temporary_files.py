@@ -96,8 +96,8 @@ def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
     for folder in (half, held):
         folder.mkdir()
         (folder / "a.wav").touch()
-    with temporary_files.held(held) as is_held:
-        assert is_held
+    with temporary_files.opened(held) as handle:
+        assert temporary_files.hold(handle)
         disk.clear_halves(tmp_path)
     assert [*tmp_path.iterdir()] == [held]
 

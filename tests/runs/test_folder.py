@@ -115,9 +115,8 @@ def test_what_others_are_writing_beside_a_run_stays(tmp_path: Path) -> None:
     left.touch()
     disk.clear_halves.cache_clear()
     with disk.create(sample) as stream:
-        stream.flush()
-        with temporary_files.held(sample) as held, RunFolder(tmp_path).claimed():
-            assert held
+        assert temporary_files.hold(stream.fileno())
+        with RunFolder(tmp_path).claimed():
             assert sample.exists()
     assert not left.exists()
 
