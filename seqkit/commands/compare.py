@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from seqkit.commands import outputs, tables
+from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.escaping import json_text, visible_line
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.wording import columns_of, decimals, duration
+from seqkit.foundation.wording import aligned, columns_of, decimals, duration
 from seqkit.runs import curves
 from seqkit.runs.layout import find_runs
 from seqkit.runs.record import DATA_KEYS, Record, read
@@ -185,7 +185,7 @@ def _table(group: Sequence[Record], columns: int | None) -> list[str]:
     names = [visible_line(str(record.path)) for record in group]
     rows = [("run", *headings)]
     rows += [(name, *row) for name, row in zip(names, cells, strict=True)]
-    table = tables.aligned(rows)
+    table = aligned(rows)
     if columns is None or max(map(columns_of, table)) <= columns:
         return table
     lines = []

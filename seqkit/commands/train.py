@@ -17,7 +17,7 @@ from seqkit.foundation.errors import NOT_BEGUN, InterruptedRunError, SeqkitError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
-from seqkit.sweeps.pruning import Pruning
+from seqkit.sweeps.study import Pruning
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

@@ -1,11 +1,11 @@
 """The command lines of a sweep's trainings, and the ranges that a search draws from."""
 
+import itertools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from hydra.errors import HydraException
 
@@ -90,28 +90,17 @@ def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
     Raises:
         ConfigError: an argument that cannot be read, or one that only a search can take.
     """
-    arguments, modules = take_modules(arguments)
-    overrides, free = separate(arguments)
-    kept = [f"{key}={value}" for key, value in free if key != REPEATED]
-    kept += [f"plugins={module}" for module in modules]
-    repeated = [[f"{key}={value}"] for key, value in free if key == REPEATED]
-    parsed = parse(overrides, loader(Catalogue(modules), config_dirs))
-    for override in parsed:
+    overrides, kept, paths = _read(arguments, config_dirs)
+    choices = []
+    for override in overrides:
         if override.is_interval_sweep():
             raise ConfigError(
                 f"{override.input_line}: an interval needs search=optuna; without it give "
                 "values, such as 0.001,0.003"
             )
-    before = random.getstate()
-    random.seed(0)  # shuffle(…) gives the same order again, when the sweep goes on
-    try:
-        batches = BasicSweeper.split_arguments(parsed, None)
-    except HydraException as error:
-        raise ConfigError(explain(error)) from error
-    finally:
-        random.setstate(before)
-    runs = [run for batch in batches for run in batch]
-    return [[*run, *kept, *path] for run in runs for path in repeated or [[]]]
+        choices.append([f"{override.get_key_element()}={value}" for value in _values(override)])
+    choices += [[word] for word in kept]
+    return [[*run] for run in itertools.product(*choices, *([paths] if paths else []))]
 
 
 def space(arguments: list[str], config_dirs: list[Path]) -> Space:
@@ -120,11 +109,10 @@ def space(arguments: list[str], config_dirs: list[Path]) -> Space:
     Raises:
         ConfigError: an argument that cannot be read, or a range without values.
     """
-    arguments, modules = take_modules(arguments)
-    overrides, free = separate(arguments)
+    overrides, kept, paths = _read(arguments, config_dirs)
     fixed: dict[str, str] = {}
     domains: dict[str, Domain] = {}
-    for override in parse(overrides, loader(Catalogue(modules), config_dirs)):
+    for override in overrides:
         key = override.get_key_element()
         fixed.pop(key, None)
         domains.pop(key, None)  # the last value counts
@@ -132,48 +120,59 @@ def space(arguments: list[str], config_dirs: list[Path]) -> Space:
             domains[key] = _domain(override)
         else:
             fixed[key] = f"{key}={override.get_value_element_as_str()}"
-    kept = [f"{key}={value}" for key, value in free] + [f"plugins={name}" for name in modules]
-    return Space([*fixed.values(), *kept], domains)
+    return Space([*fixed.values(), *kept, *paths], domains)
+
+
+def _read(
+    arguments: list[str], config_dirs: list[Path]
+) -> tuple[list[Override], list[str], list[str]]:
+    """Hydra's overrides, other words, and those of `data.path`. Raises ConfigError."""
+    arguments, modules = take_modules(arguments)
+    overrides, free = separate(arguments)
+    kept = [f"{key}={value}" for key, value in free if key != REPEATED]
+    kept += [f"plugins={module}" for module in modules]
+    paths = [f"{key}={value}" for key, value in free if key == REPEATED]
+    return parse(overrides, loader(Catalogue(modules), config_dirs)), kept, paths
+
+
+def _values(override: Override) -> list[str]:
+    """All values that an override stands for, in their order. Raises ConfigError without any."""
+    if not override.is_sweep_override():
+        return [override.get_value_element_as_str()]
+    before = random.getstate()
+    random.seed(0)  # shuffle(…) gives the same order again, when the sweep goes on
+    try:
+        values = [*override.sweep_string_iterator()]
+    except HydraException as error:
+        raise ConfigError(f"{override.input_line}: {explain(error)}") from error
+    finally:
+        random.setstate(before)
+    if not values:
+        raise ConfigError(f"{override.input_line}: there is no value in it")
+    return values
 
 
 def _domain(override: Override) -> Domain:
     """The values that an override stands for. Raises ConfigError where there are none."""
-    given, value = override.input_line, override.value()
-    tags: set[str] = getattr(value, "tags", set())
+    value = override.value()
     if isinstance(value, IntervalSweep):
-        low, high = value.start, value.end
-        if low is None or high is None or not low < high:
-            raise ConfigError(f"{given}: give the smaller number first, as in interval(1e-4,1e-2)")
-        log = _LOG in tags
-        if log and low <= 0:
-            raise ConfigError(f"{given}: a logarithmic interval has to begin above 0")
+        low, high, log = value.start, value.end, _LOG in value.tags
+        if low is None or high is None or not low < high or (log and low <= 0):
+            raise ConfigError(
+                f"{override.input_line}: give the smaller number first, and with log one above 0, "
+                "as in interval(1e-4,1e-2)"
+            )
         if _takes_integers(override.key_or_group) and low == int(low) and high == int(high):
             low, high = int(low), int(high)
-        tags = tags - {_LOG}
-        domain: Domain = Span(low, high, log=log)
-    else:
-        try:
-            values = tuple(override.sweep_string_iterator())
-        except HydraException as error:
-            raise ConfigError(f"{given}: {explain(error)}") from error
-        if not values:
-            raise ConfigError(f"{given}: there is no value in it")
-        domain = Choices(values)
-        if isinstance(value, RangeSweep) and len(values) > 1:
-            numbers = [float(f"{float(number):.12g}") for number in values]  # 0.9, not 0.899999…
-            domain = _steps(sorted(numbers), abs(float(value.step)))
-    if tags:
-        raise ConfigError(
-            f"{given}: the one tag is log, of an interval: tag(log,interval(1e-4,1e-2))"
-        )
-    return domain
-
-
-def _steps(values: Sequence[float], step: float) -> Span:
-    """The numbers of a range, in order; integers where all of them are whole."""
-    if all(number == int(number) for number in (*values, step)):
-        return Span(int(values[0]), int(values[-1]), int(step))
-    return Span(values[0], values[-1], step)
+        return Span(low, high, log=log)
+    values = _values(override)
+    if isinstance(value, RangeSweep) and len(values) > 1:
+        numbers = sorted(float(f"{float(number):.12g}") for number in values)  # 0.9, not 0.899999…
+        step = abs(float(value.step))
+        if all(number == int(number) for number in (*numbers, step)):
+            return Span(int(numbers[0]), int(numbers[-1]), int(step))
+        return Span(numbers[0], numbers[-1], step)
+    return Choices(tuple(values))
 
 
 def _takes_integers(key: str) -> bool:

@@ -12,7 +12,7 @@ class LauncherConfig:
     kind: str = option(
         "serial",
         "--multirun: one job after the other (serial), several at once on this machine "
-        "(local), or jobs of a Slurm cluster (slurm; needs seqkit[slurm])",
+        "(local), or jobs of a Slurm cluster (slurm)",
         choices=("serial", "local", "slurm"),
     )
     partition: str | None = option(None, "slurm: the partition; by default the cluster's own")

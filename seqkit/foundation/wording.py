@@ -1,6 +1,7 @@
 """Numbers, durations, counts and sizes as people read them."""
 
 import unicodedata
+from collections.abc import Sequence
 from unicodedata import east_asian_width
 
 _HUGE = 1e6  # beyond it decimals tell nothing
@@ -20,6 +21,17 @@ def columns_of(text: str) -> int:
     """How many columns of a terminal a text takes: two for each wide character of East Asia."""
     widths = ((unicodedata.combining(c) == 0) * (1 + (east_asian_width(c) in "WF")) for c in text)
     return sum(widths)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows with as many cells each as lines, every column as wide as its widest cell."""
+    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell + " " * (width - columns_of(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def duration(seconds: float) -> str:

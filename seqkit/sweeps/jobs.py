@@ -8,21 +8,11 @@ from pathlib import Path
 from typing import Protocol
 
 from seqkit.compose import Composed
-from seqkit.foundation.errors import InterruptedRunError, StoppedError
 from seqkit.runs import resume
 from seqkit.runs.layout import RunFiles
 
-STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
-"""Exit codes of a training that was asked to stop."""
-
 SEARCH = "search.jsonl"
 """The study of a search, in the sweep's folder."""
-
-TRIAL = "SEQKIT_TRIAL"
-"""The variable that tells a job's process the number of its trial in a search."""
-
-PRUNES = "SEQKIT_PRUNES"
-"""The variable that is there if the search may end the job early."""
 
 
 @dataclass
@@ -60,19 +50,12 @@ class Job:
         """What its process writes: notices, failures and the closing sample."""
         return self.files.path.with_name(f"{self.name}.log")
 
-    def summary(self) -> bytes | None:
-        """The content of its run's summary.json; None without one."""
-        try:
-            return self.files.summary.read_bytes()
-        except OSError:
-            return None
-
     @property
     def is_finished(self) -> bool:
         """Whether its run came to its end with these very settings; if in doubt, train decides."""
         try:
-            settings = json.loads(self.summary() or b"")["settings"]
-        except (ValueError, KeyError, TypeError, RecursionError):
+            settings = json.loads(self.files.summary.read_bytes())["settings"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return False
         return resume.is_same(self.composed.config, settings)
 
@@ -100,12 +83,8 @@ class Grid:
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.jobs = jobs
+        self.total = len(jobs)
         self._waiting = iter(jobs)
-
-    @property
-    def total(self) -> int:
-        """How many there are."""
-        return len(self.jobs)
 
     def next(self) -> Job | None:
         """The next in order; None after the last."""

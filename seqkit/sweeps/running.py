@@ -1,34 +1,22 @@
 """Run the jobs of a sweep, as many at once as there are places, and say what comes of each."""
 
 import contextlib
-import json
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from seqkit.foundation.console import Bar, Console
-from seqkit.foundation.errors import SeqkitError
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import InterruptedRunError, SeqkitError, StoppedError
 from seqkit.foundation.wording import counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
-from seqkit.sweeps.jobs import STOPPED, Job, Source
-from seqkit.sweeps.local import Ended, Launcher, Running
+from seqkit.sweeps.jobs import Job, Source
+from seqkit.sweeps.launcher import Ended, Launcher, Running
 
-_LOOK = 0.1  # seconds between two looks at the jobs
-_READ = 1.0  # seconds between two looks at their metrics
-_TAIL = 2048  # bytes of metrics in which the last line is looked for
 FINISHED = "finished"
 PRUNED = "pruned"
-
-
-@dataclass
-class _Going:
-    """A job in its place. `running` is None while another process trains in its folder."""
-
-    job: Job
-    running: Running | None
-    summary: bytes | None
+_LOOK = 0.1  # seconds between two looks at the jobs
+_STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
 
 
 class Sweep:
@@ -46,11 +34,10 @@ class Sweep:
         self._launcher = launcher
         self._console = console
         self._asked = asked_to_stop
-        self._going: dict[int, _Going] = {}
+        # By place; a job without a process waits for another one, which trains in its folder.
+        self._going: dict[int, tuple[Job, Running | None]] = {}
         self._done = sum(job.outcome != "not started" for job in source.jobs)
         self._stopping: signal.Signals | None = None
-        self._read = 0.0
-        self._readings: list[str] = []
 
     def run(self) -> None:
         """Run all of them, or as many as come before a signal.
@@ -60,78 +47,77 @@ class Sweep:
         """
         with self._console.progress("jobs", self._source.total, self._done) as bar:
             try:
-                self._loop(bar)
+                while self._advance():
+                    bar.update(self._done)
+                    time.sleep(_LOOK)
             finally:
-                self._end_all()
+                if self._going:
+                    self._stop(self._stopping or signal.SIGTERM)
+                while self._going:
+                    with contextlib.suppress(SeqkitError):  # the first failure is what is told
+                        self._look()
+                    time.sleep(_LOOK)
 
-    def _loop(self, bar: Bar) -> None:
-        while True:
-            if self._stopping is None and (asked := self._asked()) is not None:
-                going = counted(len(self._going), "job")
-                self._console.notice(f"{asked.name}: {going} asked to save and end")
-                self._stop(asked)
-            more = self._stopping is None and self._fill()
-            if not self._going and not more:
-                return
-            self._look()
-            self._show(bar)
-            time.sleep(_LOOK)
-
-    def _end_all(self) -> None:
-        """Ask the jobs that are still going to end, and wait for them."""
-        if self._going:
-            self._stop(self._stopping or signal.SIGTERM)
-        while self._going:
-            with contextlib.suppress(SeqkitError):  # the first failure is the one that is told
-                self._look()
-            time.sleep(_LOOK)
-
-    def _fill(self) -> bool:
-        """Give the free places a job each; whether there may be more."""
+    def _advance(self) -> bool:
+        """See which jobs ended, and fill the free places; whether any is going."""
+        if self._stopping is None and (asked := self._asked()) is not None:
+            going = counted(len(self._going), "job")
+            self._console.notice(f"{asked.name}: {going} asked to save and end")
+            self._stop(asked)
+        self._look()
         for slot in range(self._launcher.slots):
-            while slot not in self._going:
+            while self._stopping is None and slot not in self._going:
                 if (job := self._source.next()) is None:
-                    return False
+                    break
                 self._begin(slot, job)
-        return True
+        return bool(self._going)
 
     def _begin(self, slot: int, job: Job) -> None:
         """Start a job, unless it has ended, or another process trains in its folder."""
         if job.is_finished:
-            self._close(job, "finished before", 0)
+            self._close(job, f"{FINISHED} before", 0)
             return
-        going = _Going(job, None, job.summary())
+        running = None
         if RunFolder(job.files.path).is_claimed:  # by a job of a sweep that was killed
             self._say(job, "another process trains in its folder: it is waited for")
         else:
-            going.running = self._launcher.start(job, slot)
+            running = self._launcher.start(job, slot)
             self._say(job, f"begins: {job.own}" if job.own else "begins")
         job.outcome = "still going"
-        self._going[slot] = going
+        self._going[slot] = job, running
 
     def _look(self) -> None:
-        for slot, going in [*self._going.items()]:
-            if going.running is None:
-                if self._stopping is not None:
-                    self._close(self._going.pop(slot).job, "stopped", 0)
-                elif not RunFolder(going.job.files.path).is_claimed:
-                    self._begin(slot, self._going.pop(slot).job)
-            elif (ended := going.running.poll()) is not None:
-                self._close(self._going.pop(slot).job, *self._outcome(going, ended))
+        for slot, (job, running) in [*self._going.items()]:
+            ended = running and running.poll()
+            if running is None and self._stopping is not None:
+                ended = Ended(StoppedError.exit_code)
+            if ended:
+                del self._going[slot]
+                if self._ended_by_the_clock(ended):
+                    self._say(job, "its time is over: it is queued again")
+                    self._begin(slot, job)
+                else:
+                    self._close(job, *self._outcome(job, ended))
+            elif running is None and not RunFolder(job.files.path).is_claimed:
+                del self._going[slot]
+                self._begin(slot, job)
 
-    def _outcome(self, going: _Going, ended: Ended) -> tuple[str, int]:
+    def _ended_by_the_clock(self, ended: Ended) -> bool:
+        """Whether Slurm, and nobody else, asked a job to end."""
+        stopped = ended.code == StoppedError.exit_code
+        return stopped and bool(self._launcher.queue) and self._stopping is None
+
+    def _outcome(self, job: Job, ended: Ended) -> tuple[str, int]:
         """How a job ended, in words, and the exit code of a failure."""
-        summary = going.job.summary()
         if not ended.code:
-            if summary is None and record.read(going.job.files.path).state == PRUNED:
-                return PRUNED, 0
-            return "finished before" if summary == going.summary else FINISHED, 0
-        if self._stopping is not None or ended.code in STOPPED:
-            if summary not in (None, going.summary):  # only its sample is missing
-                return FINISHED, 0
-            return "stopped", 0 if self._stopping is not None else ended.code
-        said = ended.said or f"see {going.job.log}"
-        self._console.failure(f"[{going.job.name}] failed: {said}")
+            pruned = record.read(job.files.path).state == PRUNED
+            return PRUNED if pruned else FINISHED, 0
+        if self._stopping is not None:
+            return "stopped", 0
+        if ended.code in _STOPPED:
+            return "stopped", ended.code
+        said = ended.said or f"see {job.log}"
+        self._console.failure(f"[{job.name}] failed: {said}")
         return f"failed, exit code {ended.code}", ended.code
 
     def _close(self, job: Job, outcome: str, code: int) -> None:
@@ -148,25 +134,6 @@ class Sweep:
 
     def _stop(self, number: signal.Signals) -> None:
         self._stopping = number
-        for going in self._going.values():
-            if going.running is not None:
-                going.running.stop(number)
-
-    def _show(self, bar: Bar) -> None:
-        """How many are done, and where each of the others stands."""
-        if time.monotonic() - self._read > _READ:
-            self._read = time.monotonic()
-            self._readings = [_standing(going.job) for _, going in sorted(self._going.items())]
-        bar.update(self._done, *self._readings)
-
-
-def _standing(job: Job) -> str:
-    """The last step that a job has reported, and its loss."""
-    try:
-        with job.files.metrics.open("rb") as file:
-            file.seek(max(0, job.files.metrics.stat().st_size - _TAIL))
-            last = [line for line in file.read().split(b"\n")[:-1] if b'"train"' in line][-1]
-        found = json.loads(last)
-        return f"[{job.name}] step {found['step']} loss {found['loss']:.3f}"
-    except (OSError, ValueError, LookupError, TypeError):
-        return f"[{job.name}] …"
+        for _, running in self._going.values():
+            if running is not None:
+                running.stop(number)

@@ -16,7 +16,6 @@ import seqkit
 from seqkit.commands import multirun
 from seqkit.commands.sweep_plan import planned
 from seqkit.foundation.errors import ConfigError
-from seqkit.sweeps.local import Local
 from tests.conftest import SENTENCE, TINY, Run, environment, saved, wait_for_steps
 from tests.warm_python import module_path, python
 
@@ -221,15 +220,14 @@ _SEARCH = ("recipe=shakespeare", "search=optuna")
     ("words", "said"),
     [
         ([*TINY, "launcher=local", "seed=1,2"], "how many jobs at once? give gpus=N"),
-        ([*TINY, "launcher=local", "jobs=2", "gpus=2"], "give one of them"),
+        ([*TINY, "launcher=local", "jobs=2", "gpus=2"], "give gpus=N (a GPU each) or jobs=N"),
         ([*TINY, "launcher=locl", "jobs=2"], "did you mean local?"),
-        ([*TINY, "launcher=local,slurm", "jobs=2"], "launcher: a sweep takes one value of it"),
+        ([*TINY, "launcher=local,slurm", "jobs=2"], "launcher=local,slurm: give one value"),
         ([*TINY, "launcher=local", "gpus=1"], "device=cpu: gpus= gives each job a GPU"),
         ([*TINY, "jobs=2"], "jobs=2: give launcher=local"),
         ([*TINY, "launcher=local", "jobs=2", "model.num_layer=1,2"], "mean model.num_layers?"),
         ([*TINY, "launcher=local", "jobs=2", "model.dropout=0.1,7"], "at most 0.95"),
         ([*TINY, "launcher=slurm", "jobs=2"], "no Slurm on this machine"),
-        ([*TINY, "search.trials=3", "seed=1,2"], "search.trials: a key of search=optuna"),
         ([*TINY, "optimizer.lr=interval(1e-4,1)"], "an interval needs search=optuna"),
         ([*_SEARCH], "search=optuna: no key to search"),
         ([*_SEARCH, "optimizer.lr=interval(1,1e-4)"], "give the smaller number first"),
@@ -240,7 +238,10 @@ _SEARCH = ("recipe=shakespeare", "search=optuna")
         (["run_dir=s", "resume=auto", "seed=1,2"], "no recipe: a sweep needs one"),
         ([*TINY, "data.path=-", "seed=1,2"], "data.path=-: a sweep reads it several times"),
         (["recipe=shakespeare,my_sound", _SEARCH[1]], "recipe=my_sound: losses on other data"),
-        ([*_SEARCH, "seed=1,2", "data.path=a", "data.path=b"], "give a file or folder"),
+        (
+            [*_SEARCH, "seed=1,2", "data.path=a", "data.split=[0.9,0,0.1]"],
+            "needs a validation part",
+        ),
     ],
 )
 def test_all_is_checked_before_the_first_job(
@@ -277,6 +278,5 @@ def test_cores_are_shared_out_unless_the_user_says_otherwise(
     monkeypatch.delenv("OMP_NUM_THREADS")
     if told:
         monkeypatch.setenv("OMP_NUM_THREADS", told)
-    launcher = multirun._launcher(planned(["recipe=shakespeare", "launcher=local", *keys], []), [])
-    assert isinstance(launcher, Local)
-    assert launcher.threads == threads
+    plan = planned(["recipe=shakespeare", "launcher=local", *keys], [])
+    assert multirun._launcher(plan, []).threads == threads

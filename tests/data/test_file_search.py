@@ -130,9 +130,10 @@ def test_what_a_sweep_writes_beside_its_runs_is_no_data(kind: str, tmp_path: Pat
     written = [job.log.name, SEARCH, lock, f"{lock}0a-1b.rename"]
     fill(tmp_path / "mine", dict.fromkeys([*written, "a.txt"], b"mine"))
     fill(tmp_path / "s", dict.fromkeys([*written, "a.txt", "a.log"], b"mine"))
-    with multirun._claimed(tmp_path / "s"):  # before there is a run
-        found = search(kind)
-        names = [*found.named([tmp_path])]
+    claim = multirun._claim(tmp_path / "s")  # before there is a run
+    found = search(kind)
+    names = [*found.named([tmp_path])]
+    claim.release()
     assert names == sorted(
         [*(f"mine/{name}" for name in [*written, "a.txt"]), "s/a.log", "s/a.txt"]
     )

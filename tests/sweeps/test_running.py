@@ -1,6 +1,5 @@
 """A sweep waits for its jobs, whatever happens to the sweep itself."""
 
-import signal
 import sys
 from pathlib import Path
 
@@ -9,9 +8,9 @@ import pytest
 from seqkit.compose import compose
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import OutputError
-from seqkit.sweeps import local
+from seqkit.sweeps import launcher
 from seqkit.sweeps.jobs import Grid, Job
-from seqkit.sweeps.local import Ended, Local
+from seqkit.sweeps.launcher import Launcher
 from seqkit.sweeps.running import Sweep
 
 FIRST = "import pathlib, time\nwhile not pathlib.Path(r'{}').exists(): time.sleep(0.01)"
@@ -40,44 +39,14 @@ def test_jobs_are_waited_for_though_their_outcomes_cannot_be_kept(
     programs = [FIRST.format(tmp_path / "ready_2")]
     programs += [OTHERS.format(folder=tmp_path, number=number) for number in (1, 2)]
     monkeypatch.setattr(
-        local, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
+        launcher, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
     )
     composed = compose(["recipe=shakespeare"], [])
     jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(3)]
-    sweep = Sweep(FullDisk(jobs), Local(3, []), Console(quiet=True), lambda: None)
+    sweep = Sweep(FullDisk(jobs), Launcher(3), Console(quiet=True), lambda: None)
     with pytest.raises(OutputError, match="the outcome of 0"):
         sweep.run()
     assert (tmp_path / "saved_2").exists()
-
-
-class Stubborn:
-    """Jobs that do not end, while someone presses Ctrl-C at every look at them."""
-
-    slots = 1
-
-    def start(self, job: Job, slot: int) -> "Stubborn":
-        return self
-
-    def poll(self) -> Ended | None:
-        raise KeyboardInterrupt
-
-    def stop(self, number: signal.Signals) -> None:
-        pass
-
-
-class Failing:
-    """Jobs that fail at once."""
-
-    slots = 1
-
-    def start(self, job: Job, slot: int) -> "Failing":
-        return self
-
-    def poll(self) -> Ended:
-        return Ended(7, "the loss is nan")
-
-    def stop(self, number: signal.Signals) -> None:
-        pass
 
 
 def test_a_job_that_ends_in_a_traceback_ends_no_other(
@@ -85,9 +54,9 @@ def test_a_job_that_ends_in_a_traceback_ends_no_other(
 ) -> None:
     programs = ["raise RuntimeError('CUDA error')", "pass"]
     monkeypatch.setattr(
-        local, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
+        launcher, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
     )
     composed = compose(["recipe=shakespeare"], [])
     jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
-    Sweep(Grid(jobs), Local(1, []), Console(quiet=True), lambda: None).run()
+    Sweep(Grid(jobs), Launcher(1), Console(quiet=True), lambda: None).run()
     assert [job.code for job in jobs] == [1, 0]

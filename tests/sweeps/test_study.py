@@ -9,8 +9,9 @@ import pytest
 from seqkit import compose
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.sweeps import study
-from seqkit.sweeps.jobs import Job
-from seqkit.sweeps.study import Search
+from seqkit.sweeps.jobs import SEARCH, Job
+from seqkit.sweeps.study import TRIAL, Pruning, Search
+from seqkit.training.events import Validated
 
 RATES = "optimizer.lr=tag(log,interval(1e-4,1e-1))"
 WORDS = ["recipe=shakespeare", RATES, "model.num_layers=1,2,3"]
@@ -149,17 +150,35 @@ def test_a_run_without_validation_ends_the_search(tmp_path: Path) -> None:
         one.tell(job)
 
 
-@pytest.mark.parametrize("kind", ["old", "new"])
-def test_a_lock_that_a_killed_process_left_is_not_waited_for(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_lock_that_a_killed_process_left_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert search(Path("sweep"), trials=2).next()
     lock = tmp_path / "sweep" / "search.jsonl.lock"
     lock.touch()
-    if kind == "old":
-        os.utime(lock, (0, 0))
-    if kind == "new":
-        monkeypatch.setattr(study, "_LOCKED", 3)
+    monkeypatch.setattr(study, "_LOCKED", 3)
     assert search(Path("sweep"), trials=2).next()
     assert not os.path.lexists(lock)
+
+
+@pytest.mark.parametrize("prune", [True, False])
+def test_trials_know_whether_they_may_be_ended(tmp_path: Path, prune: bool) -> None:
+    job = search(tmp_path, prune=prune).next()
+    assert job
+    assert job.environment == ({TRIAL: "0"} if prune else {})
+
+
+def test_a_study_that_is_gone_is_told_once_and_ends_no_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    search(tmp_path)
+    monkeypatch.setenv(TRIAL, "0")
+    trial = Pruning(tmp_path / "0", told.append)
+    (tmp_path / SEARCH).write_text("{")
+    for step in (1, 2):
+        trial(Validated(step, 1.0, 2.0, 3.0, improved=True, best_loss=2.0))
+    assert not trial.due
+    (said,) = told
+    assert said.startswith("the search hears nothing of this run: ")

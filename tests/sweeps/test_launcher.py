@@ -1,0 +1,142 @@
+"""Jobs as processes: their share of the machine, and how they end."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from seqkit.commands import multirun
+from seqkit.commands.sweep_plan import planned
+from seqkit.compose import compose
+from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.sweeps import launcher
+from seqkit.sweeps.jobs import Job
+from seqkit.sweeps.launcher import Ended, Launcher, Running
+
+
+def job(folder: Path, program: str, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """A job whose process runs this program in place of a training."""
+    monkeypatch.setattr(launcher, "command", lambda job, options: [sys.executable, "-c", program])
+    return Job.at(folder / "0", compose(["recipe=shakespeare"], []), [], "-")
+
+
+def wait(running: Running) -> Ended:
+    while (ended := running.poll()) is None:
+        time.sleep(0.01)
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("starts", "said"),
+    [
+        (Launcher(4, threads=3), "3 None"),
+        (Launcher(2, gpus=["GPU-a", "7"], threads=4), "4 7"),
+        (Launcher(1), "1 None"),
+    ],
+)
+def test_a_job_has_its_threads_and_its_gpu(
+    starts: Launcher, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    program = "import os; print(*map(os.environ.get, ('OMP_NUM_THREADS', 'CUDA_VISIBLE_DEVICES')))"
+    one = job(tmp_path, program, monkeypatch)
+    assert wait(starts.start(one, starts.slots - 1)) == Ended(0)
+    assert one.log.read_text() == f"{said}\n"
+
+
+def test_a_failure_tells_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import sys; print('seqkit: error: too late'); sys.exit(3)"
+    one = job(tmp_path, program, monkeypatch)
+    one.log.write_text("seqkit: error: of an earlier start\n")
+    assert wait(Launcher(1).start(one, 0)) == Ended(3, "too late")
+    silent = job(tmp_path, "import sys; sys.exit(4)", monkeypatch)
+    assert wait(Launcher(1).start(silent, 0)) == Ended(4)
+
+
+def test_a_process_that_is_killed_says_by_what(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", monkeypatch)
+    killed = wait(Launcher(1).start(one, 0))
+    assert (killed.code, "killed by SIGKILL" in killed.said) == (5, True)
+
+
+def test_a_signal_is_passed_on_and_reaches_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = "import os, time; print(os.getpid() == os.getpgid(0), flush=True); time.sleep(600)"
+    one = job(tmp_path, program, monkeypatch)
+    running = Launcher(1).start(one, 0)
+    while one.log.read_text() != "True\n":
+        time.sleep(0.01)
+    running.stop(signal.SIGTERM)
+    assert "SIGTERM" in wait(running).said
+
+
+@pytest.mark.parametrize(
+    ("count", "visible", "present", "names"),
+    [(2, None, 4, ["0", "1"]), (2, "5, 3,1", 3, ["5", "3"]), (1, "GPU-8f2", 1, ["GPU-8f2"])],
+)
+def test_gpus_are_those_that_the_user_leaves_visible(
+    count: int, visible: str | None, present: int, names: list[str]
+) -> None:
+    assert launcher.gpus(count, visible, present) == names
+
+
+def test_more_gpus_than_there_are_are_refused() -> None:
+    with pytest.raises(DeviceError, match="gpus=4: this machine has 2 GPUs: give fewer"):
+        launcher.gpus(4, None, 2)
+    with pytest.raises(DeviceError, match="has 1 GPU with CUDA_VISIBLE_DEVICES=3"):
+        launcher.gpus(2, "3", 1)
+
+
+_SRUN = """#!/bin/sh
+echo "$@" >> {asked}
+while [ "${{1#--}}" != "$1" ]; do shift; done
+exec "$@"
+"""
+_BY_THE_CLOCK = """
+import pathlib, sys
+print("an allocation" if "SLURM_JOB_ID" in __import__("os").environ else "none", flush=True)
+before = pathlib.Path(r"{}")
+if not before.exists():
+    before.touch()
+    sys.exit(75)
+"""
+
+
+def test_slurm_is_asked_for_what_the_keys_say_and_a_job_that_its_clock_ends_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "srun").write_text(_SRUN.format(asked=tmp_path / "asked"))
+    (tmp_path / "bin" / "srun").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")  # that of the sweep itself
+    program = _BY_THE_CLOCK.format(tmp_path / "before")
+    monkeypatch.setattr(launcher, "command", lambda job, options: [sys.executable, "-c", program])
+    keys = ("partition=big", "account=lab", "minutes=240", "cpus=8", "memory_gb=32")
+    words = ["recipe=shakespeare", "launcher=slurm", "jobs=2", f"run_dir={tmp_path / 's'}"]
+    words += [f"launcher.{key}" for key in keys]
+    assert multirun.run(planned(words, []), words) == 0
+    assert "[0] its time is over: it is queued again" in capsys.readouterr().err
+    assert (tmp_path / "s" / "0.log").read_text() == "none\n" * 2
+    lines = (tmp_path / "asked").read_text().splitlines()
+    asked = [line for line in lines if line.startswith("--")]
+    assert len(asked) == 2
+    for option in (
+        *("partition=big", "account=lab", "time=240", "cpus-per-task=8", "mem=32G"),
+        *("signal=TERM@90", "ntasks=1"),
+    ):
+        assert f"--{option} " in asked[0]
+    assert "gpus" not in asked[0]
+    gpu = multirun._launcher(planned([*words[:2], "gpus=2"], []), [])
+    assert (gpu.slots, "--gpus-per-node=1" in gpu.queue) == (2, True)
+    assert gpu.options == ["device=cuda"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match="no Slurm on this machine"):
+        multirun._launcher(planned(words, []), [])
