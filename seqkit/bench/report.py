@@ -37,13 +37,11 @@ def training_result(
     rows: Mapping[str, Row],
     execution: Execution,
     timings: Mapping[str, Timing],
-    peak: float,
 ) -> dict[str, Any]:
-    """The times of a training shape; `peak`: operations a second of a large matrix product."""
+    """The times of a training shape."""
     measured = _rows(rows, timings)
     for row in measured:
-        rate = training.operations(config, row["name"]) / row["median_ms"] * 1000
-        row |= {"tflops": rate / 1e12, "share_of_matrix_peak": rate / peak}
+        row["tflops"] = training.operations(config, row["name"]) / row["median_ms"] / 1e9
     medians = {row["name"]: row["median_ms"] for row in measured}
     return {
         **_circumstances(config, chosen),
@@ -51,7 +49,6 @@ def training_result(
         "kernels": str(execution),
         "batch_size": config.train.batch_size,
         "sequence_length": config.train.sequence_length,
-        "matrix_peak_tflops": peak / 1e12,
         "rows": measured,
         "ratios": _ratios(medians, _TRAINING_RATIOS),
         "published": published(config),

@@ -20,9 +20,8 @@ from seqkit.bench.rows import Row, random_symbols, window
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.foundation.device import DTYPES
 from seqkit.kernels.graph import Recording
-from seqkit.kernels.timing import Build, interleave
+from seqkit.kernels.timing import Build
 from seqkit.model import fused
 from seqkit.model.cells import GATES
 from seqkit.model.char_rnn import CharRNN, count_layer_weights
@@ -88,14 +87,6 @@ def operations(config: Config, row: str) -> float:
     if not alone:
         count += 6 * model.vocabulary_size * model.hidden_size
     return float(count) * config.train.batch_size * config.train.sequence_length
-
-
-def matrix_peak(device: torch.device, precision: str) -> float:
-    """Operations a second of a large matrix product, measured."""
-    size = 8192 if device.type == "cuda" else 2048
-    a, b = (torch.randn(size, size, device=device, dtype=DTYPES[precision]) for _ in range(2))
-    timing = interleave({"product": lambda: lambda: a @ b}, device, rounds=1)["product"]
-    return 2.0 * size**3 / timing.quantile(0.5) * 1000
 
 
 def _warm_cublas(device: torch.device) -> None:

@@ -49,14 +49,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             rows, execution = training.rows(config, chosen, precisions, notice)
             rows |= plain.rows(config, chosen, console.progress)
             timings = _time(rows, chosen, console)
-            peak = training.matrix_peak(chosen, execution.precision)
             result = report.training_result(
                 config=config,
                 chosen=chosen,
                 rows=rows,
                 execution=execution,
                 timings=timings,
-                peak=peak,
             )
     result |= {"notes": notes, "versions": device.versions()}
     text = json.dumps(result) if config.json else report.table(result)

@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,103 +14,6 @@ from seqkit.model.persistent import tiles
 from seqkit.model.persistent.tiles import Tiling
 
 _PATIENCE = 1 << 32  # clock cycles that a block waits for another, about 2 s
-
-
-class Kept(NamedTuple):
-    """What the forward pass keeps for the backward pass.
-
-    Attributes:
-        tiling: of both passes.
-        h: (T + 1, B, H): h before the first step, and after every step.
-        gates, cells: of every step, in an order that only the kernels know.
-    """
-
-    tiling: Tiling
-    h: Tensor
-    gates: Tensor
-    cells: Tensor
-
-
-class Gradients(NamedTuple):
-    """What the backward pass finds.
-
-    Attributes:
-        gates: (T, B, 4H), of what goes into the gates.
-        bias: (4H,), of each of the two biases, in fp32.
-        h, c: (B, H), of the state before the first step.
-    """
-
-    gates: Tensor
-    bias: Tensor
-    h: Tensor
-    c: Tensor
-
-
-def forward(
-    inputs: Tensor,
-    symbols: Tensor | None,
-    resets: Tensor | None,
-    state: tuple[Tensor, Tensor],
-    weights: tuple[Tensor, Tensor, Tensor],
-    failed: Tensor,
-) -> tuple[Tensor, Kept]:
-    """All T steps of a layer; everything is fp16 and contiguous.
-
-    Args:
-        inputs: w x, (T, B, 4H); or with `symbols` the rows that these select, (V, 4H).
-        symbols: (T, B), int64.
-        resets: (T, B), bool.
-        state: h and c, (B, H).
-        weights: u (4H, H), b and d (4H,).
-        failed: see `check`.
-
-    Returns:
-        c after the last step, (B, H), and what the backward pass needs; h is in it.
-    """
-    h0, c0 = state
-    steps = len(inputs) if symbols is None else len(symbols)
-    lanes, hidden = h0.shape
-    tiling = tiles.tiling(lanes, clusters_at_once(h0.device, hidden))
-    h, cells = h0.new_empty(steps + 1, lanes, hidden), steps * tiling.tiles * tiling.lanes * hidden
-    kept = Kept(
-        tiling,
-        h,
-        gates=h0.new_empty(4 * cells),
-        cells=h0.new_empty(cells + tiling.tiles * tiling.lanes * hidden),
-    )
-    c_last = torch.empty_like(h0)
-    u, b, d = weights
-    arguments: dict[str, Value] = {"inputs": inputs, "symbols": symbols, "resets": resets}
-    arguments |= {"u": u, "b": b, "d": d, "h0": h0, "c0": c0}
-    arguments |= {"y": h, "c_last": c_last, "gates": kept.gates, "cells": kept.cells}
-    arguments |= {"error": failed, "steps": steps, "lanes": lanes, "tiles": tiling.tiles}
-    _launch("forward", arguments, h0.device, hidden, tiling)
-    return c_last, kept
-
-
-def backward(
-    kept: Kept,
-    u: Tensor,
-    dy: Tensor,
-    dh_last: Tensor | None,
-    dc_last: Tensor | None,
-    failed: Tensor,
-) -> Gradients:
-    """All T steps backwards; everything is fp16 and contiguous.
-
-    `dy` (T, B, H), `dh_last` and `dc_last` (B, H) are the gradients of the layer's results.
-    `failed`: see `check`.
-    """
-    steps, lanes, hidden = dy.shape
-    dgates = dy.new_empty(steps, lanes, 4 * hidden)
-    dh0, dc0 = torch.empty_like(dy[0]), torch.empty_like(dy[0])
-    dbias = dy.new_empty(kept.tiling.tiles, 4 * hidden, dtype=torch.float32)
-    arguments: dict[str, Value] = {"u": u, "gates": kept.gates, "cells": kept.cells, "dy": dy}
-    arguments |= {"dh_last": dh_last, "dc_last": dc_last, "dgates": dgates, "dh0": dh0, "dc0": dc0}
-    arguments |= {"dbias": dbias, "error": failed}
-    arguments |= {"steps": steps, "lanes": lanes, "tiles": kept.tiling.tiles}
-    _launch("backward", arguments, dy.device, hidden, kept.tiling)
-    return Gradients(dgates, dbias.sum(0), dh0, dc0)
 
 
 @functools.cache
@@ -184,9 +86,10 @@ def _shared(name: str, hidden: int, tile: int) -> int:
     return count(hidden, tile)
 
 
-def _launch(
+def launch(
     name: str, arguments: Mapping[str, Value], device: torch.device, hidden: int, tiling: Tiling
 ) -> None:
+    """Queue one of the kernels, forward or backward, over all T steps of a layer of this width."""
     cluster = tiles.blocks(hidden)
     _kernel(name, device, hidden, tiling.lanes).launch(
         arguments,

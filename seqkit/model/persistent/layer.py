@@ -8,10 +8,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+from seqkit.kernels.arguments import Value
 from seqkit.kernels.graph import Beside
 from seqkit.model.cells import LayerWeights, Outputs
 from seqkit.model.fused import TENSOR_CORE
-from seqkit.model.persistent import launch
+from seqkit.model.persistent import launch, tiles
 
 
 def persistent_layer(
@@ -64,30 +65,47 @@ class _Layer(torch.autograd.Function):
         # A row of w.T is what a symbol adds to the gates: no product is needed.
         inputs = F.linear(x, w) if symbols is None else w.T.contiguous()
         flags = None if resets is None else resets.contiguous()
-        state = h.contiguous(), c.contiguous()
-        c_last, kept = launch.forward(inputs, symbols, flags, state, (u, b, d), failed)
-        ctx.save_for_backward(x, w, u, kept.h, kept.gates, kept.cells)
-        ctx.tiling, ctx.failed, ctx.beside = kept.tiling, failed, beside
+        h0, c0 = h.contiguous(), c.contiguous()
+        steps, (lanes, hidden) = len(x), h0.shape
+        tiling = tiles.tiling(lanes, launch.clusters_at_once(h0.device, hidden))
+        places = tiling.tiles * tiling.lanes * hidden
+        y, c_last = h0.new_empty(steps + 1, lanes, hidden), torch.empty_like(h0)
+        # In an order that only the kernels know.
+        gates, cells = h0.new_empty(4 * steps * places), h0.new_empty((steps + 1) * places)
+        arguments: dict[str, Value] = {"inputs": inputs, "symbols": symbols, "resets": flags}
+        arguments |= {"u": u, "b": b, "d": d, "h0": h0, "c0": c0}
+        arguments |= {"y": y, "c_last": c_last, "gates": gates, "cells": cells}
+        arguments |= {"error": failed, "steps": steps, "lanes": lanes, "tiles": tiling.tiles}
+        launch.launch("forward", arguments, h0.device, hidden, tiling)
+        ctx.save_for_backward(x, w, u, y, gates, cells)
+        ctx.tiling, ctx.failed, ctx.beside = tiling, failed, beside
         ctx.set_materialize_grads(False)
         # Copied, because a state that is carried on must not keep the outputs of all steps alive.
-        return kept.h[1:], kept.h[-1].clone(), c_last
+        return y[1:], y[-1].clone(), c_last
 
     @staticmethod
     @once_differentiable
     def backward(
         ctx: Any, dy: Tensor | None, dh: Tensor | None, dc: Tensor | None
     ) -> tuple[Tensor | None, ...]:
-        x, w, u, hidden, gates, cells = ctx.saved_tensors
-        kept = launch.Kept(ctx.tiling, hidden, gates, cells)
-        dy = torch.zeros_like(hidden[1:]) if dy is None else dy.contiguous()
-        last_h, last_c = (None if value is None else value.contiguous() for value in (dh, dc))
-        found = launch.backward(kept, u, dy, last_h, last_c, ctx.failed)
-        dx = found.gates @ w if ctx.needs_input_grad[0] else None
-        bias = found.bias.to(w.dtype)
-        used = found.gates, hidden, x
+        x, w, u, y, gates, cells = ctx.saved_tensors
+        dy = torch.zeros_like(y[1:]) if dy is None else dy.contiguous()
+        dh_last, dc_last = (None if value is None else value.contiguous() for value in (dh, dc))
+        steps, lanes, hidden = dy.shape
+        dgates = dy.new_empty(steps, lanes, 4 * hidden)
+        dh0, dc0 = torch.empty_like(dy[0]), torch.empty_like(dy[0])
+        dbias = dy.new_empty(ctx.tiling.tiles, 4 * hidden, dtype=torch.float32)
+        arguments: dict[str, Value] = {"u": u, "gates": gates, "cells": cells, "dy": dy}
+        arguments |= {"dh_last": dh_last, "dc_last": dc_last, "dgates": dgates}
+        arguments |= {"dh0": dh0, "dc0": dc0, "dbias": dbias, "error": ctx.failed}
+        arguments |= {"steps": steps, "lanes": lanes, "tiles": ctx.tiling.tiles}
+        launch.launch("backward", arguments, dy.device, hidden, ctx.tiling)
+        dx = dgates @ w if ctx.needs_input_grad[0] else None
+        bias = dbias.sum(0).to(w.dtype)
+        used = dgates, y, x
         with contextlib.nullcontext() if ctx.beside is None else ctx.beside.running(*used):
-            dw, du = _weight_gradients(found.gates, x, hidden[:-1], w.shape[1])
-        return dx, None, found.h, found.c, dw, du, bias, bias, None, None
+            dw, du = _weight_gradients(dgates, x, y[:-1], w.shape[1])
+        return dx, None, dh0, dc0, dw, du, bias, bias, None, None
 
 
 def _weight_gradients(
