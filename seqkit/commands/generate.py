@@ -7,13 +7,13 @@ from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs, sample_output
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.config import Config
-from seqkit.foundation import device, disk
+from seqkit.foundation import device
 from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.footprint import require_streams
-from seqkit.generation.medium import Medium, medium_of
+from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of, with_seed
 from seqkit.runs.checkpoint import as_trained
 from seqkit.runs.layout import find_checkpoint, samples_folder
@@ -43,7 +43,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     if to_stdout:
         medium.check_stream(config.streams, Product().terminal)
     else:
-        _check_files(config, medium, files, prompt.size + length)
+        medium.check_files(files or [Path(f"generated{medium.suffix}")])
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
         request = request_of(config, length)
@@ -84,15 +84,3 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
             )
     if config.out is None:
         outputs.print_names(files)
-
-
-def _check_files(config: Config, medium: Medium, files: list[Path], symbols: int) -> None:
-    """Refuse what the files, or those that will be named, or their disk, cannot take.
-
-    Raises ConfigError, OutputError.
-    """
-    if not files:
-        folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
-        files = [folder / f"generated{medium.suffix}"]
-    medium.check_files(files)
-    disk.require_space(files[0], config.streams * medium.least_size(files[0], symbols))

@@ -1,6 +1,5 @@
 """Generated text and bytes: prompts, files, stdout."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,6 @@ from seqkit.foundation.stdout import to_bytes
 from seqkit.symbols import Symbols
 
 _LENGTH = 500  # symbols, by default
-_NAMED = 10  # characters in a message
 
 
 class Text:
@@ -111,25 +109,14 @@ class Text:
         try:
             return self._codec.encode(content)
         except UnknownSymbolError as error:
+            told = f"{name}: {error}: the model never saw it"
             if unknown == "error":
                 hint = "; see sample.unknown=skip or sample.unknown=nearest"
-                told = f"{name}: {error}: the model never saw it"
                 raise ConfigError(told + hint if name == "prompt" else told) from error
         assert isinstance(content, str)  # no byte is unknown
         done = "left out" if unknown == "skip" else "replaced by the nearest one"
-        notice(f"{name}: the model never saw {self._unknown_in(content)}: {done}")
+        notice(f"{told}: it is {done}, as are all others")
         return self._codec.encode(content, unknown)
-
-    def _unknown_in(self, content: str) -> str:
-        """Which characters have no symbol, and how often each occurs."""
-        found = []
-        for character, count in Counter(content).most_common():
-            try:
-                self._codec.encode(character)
-            except UnknownSymbolError:
-                found.append(f"{character!r} ({count})")
-        more = f" and {len(found) - _NAMED} others" if len(found) > _NAMED else ""
-        return f"{', '.join(found[:_NAMED])}{more}"
 
     def check_files(self, files: list[Path]) -> None:
         """Refuse files of a kind that is not written: of sound. Raises ConfigError."""
@@ -138,10 +125,6 @@ class Text:
                 raise ConfigError(
                     f"{file}: this model writes text, no sound: give {file.with_suffix('.txt')}"
                 )
-
-    def least_size(self, file: Path, symbols: int) -> int:
-        """How many bytes a file of so many symbols has at least."""
-        return symbols
 
     def check_stream(self, streams: int, terminal: bool) -> None:
         """Refuse a stdout that cannot take the streams; texts are printed one below the other."""

@@ -22,7 +22,6 @@ PRECISIONS = {
     "onnx": ("fp32", "int8"),
 }
 """What every engine computes in; the first is what precision=auto means there."""
-_LONG = 10_000  # symbols, of which a slower engine takes noticeably longer
 
 
 def choose_engine(
@@ -32,7 +31,7 @@ def choose_engine(
 
     auto takes the fastest engine of the precision, and of fp32 where that is auto, too: the same
     seed then gives the same text wherever arithmetic rounds alike. An engine that cannot run here
-    is passed over, with a notice where that matters.
+    is passed over, with a notice unless it is not installed.
 
     Args:
         model: on the device that was chosen.
@@ -48,9 +47,8 @@ def choose_engine(
         try:
             return build_engine(tried, precision, model, size, request.streams)
         except (ConfigError, DeviceError) as error:
-            if tried == "onnx" and isinstance(error, ConfigError) and request.length < _LONG:
-                continue  # it is not installed, and would save no more than seconds
-            notice(f"generating with sample.engine={following}: {error}")
+            if tried != "onnx":  # which is an extra that not everybody installs
+                notice(f"generating with sample.engine={following}: {error}")
     engine = build_engine(names[-1], precision, model, size, request.streams)
     if request.precision == "auto" and precision != "fp32":
         notice(f"the {request.engine} engine computes in {precision}")
@@ -66,39 +64,9 @@ def check_engine(config: ModelConfig, size: int, request: Request, device: torch
         ConfigError, DeviceError: as `choose_engine`.
     """
     names, _ = _candidates(request, device)
-    _check(names[-1], config, size, request.streams, device)  # it takes the most networks
-
-
-def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]:
-    """The engines to try in turn, and their precision."""
-    name, precision = request.engine, request.precision
-    if name != "auto":
-        if precision == "auto":
-            precision = PRECISIONS[name][0]
-        if precision not in PRECISIONS[name]:
-            raise ConfigError(
-                f"sample.precision={precision}: sample.engine={name} computes in "
-                f"{' or '.join(PRECISIONS[name])}"
-            )
-        return [name], precision
-    if precision == "auto":
-        precision = "fp32"
-    gpu = device.type == "cuda"
-    order = ("fused", "cuda_graph", "torch") if gpu else ("onnx", "torch")
-    names = [engine for engine in order if precision in PRECISIONS[engine]]
-    if not names:
-        where = "a GPU" if gpu else "a CPU"
-        other = "device=cpu" if gpu else "device=cuda"
-        raise ConfigError(
-            f"sample.precision={precision}: no engine for {where} computes in it; {other}"
-        )
-    return names, precision
-
-
-def _check(name: str, config: ModelConfig, size: int, streams: int, device: torch.device) -> None:
-    match name:
+    match names[-1]:  # it takes the most networks
         case "fused":
-            fused.lay_out_on(device, config, size, streams)
+            fused.lay_out_on(device, config, size, request.streams)
         case "cuda_graph":
             cuda_graph.check(device, size)
         case "onnx":
@@ -116,6 +84,25 @@ def build_engine(name: str, precision: str, model: CharRNN, size: int, streams: 
             return _import_onnx()(model, size, precision)
         case _:
             return TorchEngine(model, size)
+
+
+def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]:
+    """The engines to try in turn, and their precision."""
+    name, precision = request.engine, request.precision
+    if precision == "auto":
+        precision = "fp32" if name == "auto" else PRECISIONS[name][0]
+    kind = "GPU" if device.type == "cuda" else "CPU"
+    order = {"GPU": ("fused", "cuda_graph", "torch"), "CPU": ("onnx", "torch")}[kind]
+    tried = order if name == "auto" else (name,)
+    names = [engine for engine in tried if precision in PRECISIONS[engine]]
+    if names:
+        return names, precision
+    wanted = f"sample.precision={precision}"
+    if name == "auto":
+        other = "device=cpu" if kind == "GPU" else "device=cuda"
+        raise ConfigError(f"{wanted}: no engine for a {kind} computes in it; {other}")
+    computes = " or ".join(PRECISIONS[name])
+    raise ConfigError(f"{wanted}: sample.engine={name} computes in {computes}")
 
 
 def _import_onnx() -> Callable[[CharRNN, int, str], Engine]:
