@@ -15,6 +15,7 @@ from seqkit.model.fused import round_up
 
 _ROWS = 16  # of a tile: 4 hidden units, 4 gates each
 MOST_STREAMS = 4
+_MOST_LAYERS = 8
 MOST_SYMBOLS = 1024
 _MOST_TILES = 8
 _MOST_KTILES = 8
@@ -37,29 +38,39 @@ class PackedWeights(NamedTuple):
     head_bias: Tensor
 
 
-@dataclasses.dataclass(frozen=True)
-class Layout:
-    """How a network is spread over a GPU: the constants of fused.cu, which explains them."""
-
-    sources: ClassVar[tuple[str, ...]] = ("draw", "exchange", "fused")
-    exact: ClassVar[bool] = False
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Spread:
+    """How a network is spread over a GPU: the constants that both fused kernels take."""
 
     L: int
     H: int
     V: int
     S: int
     BLOCKS: int
-    TILES: int
-    WARPS: int
-    KTILES: int
     HEAD_TILES: int
-    COPIES: int
-    IN_REGISTERS: int
-    IN_SHARED: int
     TABLE_SHARED: bool
     SKIPS: bool
     shared: int
     """Bytes of shared memory a block."""
+
+    @property
+    def constants(self) -> dict[str, int]:
+        return {key: value for key, value in dataclasses.asdict(self).items() if key.isupper()}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Layout(Spread):
+    """The constants of fused.cu, which explains them."""
+
+    sources: ClassVar[tuple[str, ...]] = ("draw", "exchange", "fused")
+    exact: ClassVar[bool] = False
+
+    TILES: int
+    WARPS: int
+    KTILES: int
+    COPIES: int
+    IN_REGISTERS: int
+    IN_SHARED: int
 
     @property
     def logits(self) -> int:
@@ -87,10 +98,6 @@ class Layout:
     @property
     def logit_words(self) -> int:
         return 2 * self.COPIES * self.S * self.logits
-
-    @property
-    def constants(self) -> dict[str, int]:
-        return {key: value for key, value in dataclasses.asdict(self).items() if key.isupper()}
 
     def pack(self, model: CharRNN) -> PackedWeights:
         """A network's weights in the order in which the kernel reads them."""
@@ -128,15 +135,13 @@ def lay_out(
         DeviceError: a network too large for this GPU.
     """
     h = config.hidden_size
-    refuse(
+    check_limits(
+        config,
         [
-            (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
-            (config.clip == 0, "it knows no model.cell_clip"),
-            (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
-            (config.num_layers <= 8, f"it takes up to 8 layers, not {config.num_layers}"),
-            (size <= MOST_SYMBOLS, f"it takes up to {MOST_SYMBOLS} symbols, not {size}"),
-            (streams <= MOST_STREAMS, f"it takes up to {MOST_STREAMS} streams, not {streams}"),
-        ]
+            (config.num_layers, _MOST_LAYERS, "layers"),
+            (size, MOST_SYMBOLS, "symbols"),
+            (streams, MOST_STREAMS, "streams"),
+        ],
     )
     layouts = [
         layout
@@ -156,11 +161,17 @@ def lay_out(
     return (fewer or layouts)[0]
 
 
-def refuse(conditions: Sequence[tuple[bool, str]]) -> None:
-    """Raise a ConfigError with the reason of the first condition that is not met."""
-    for fits, reason in conditions:
-        if not fits:
-            raise ConfigError(f"sample.engine=fused cannot run this: {reason}")
+def check_limits(config: ModelConfig, limits: Sequence[tuple[int, int, str]]) -> None:
+    """Refuse what neither kernel knows, and any number above its limit: ConfigError."""
+    reasons = [f"it takes up to {most} {what}, not {n}" for n, most, what in limits if n > most]
+    if config.cell != "lstm":
+        reasons.append(f"it knows the lstm cell, not {config.cell}")
+    if config.clip:
+        reasons.append("it knows no model.cell_clip")
+    if config.hidden_size % 32:
+        reasons.append(f"the hidden size must be a multiple of 32, not {config.hidden_size}")
+    if reasons:
+        raise ConfigError(f"sample.engine=fused cannot run this: {reasons[0]}")
 
 
 def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_limit: int) -> Layout:

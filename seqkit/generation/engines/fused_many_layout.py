@@ -8,7 +8,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import DeviceError
-from seqkit.generation.engines.fused_layout import MOST_SYMBOLS, PackedWeights, refuse
+from seqkit.generation.engines.fused_layout import MOST_SYMBOLS, PackedWeights, Spread, check_limits
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.fused import round_up
@@ -22,26 +22,16 @@ _DRAWN_BY_ALL = 16  # streams whose symbols every block draws by itself
 _QUICKLY_DRAWN = 128  # symbols, at most, of such streams
 
 
-@dataclasses.dataclass(frozen=True)
-class ManyLayout:
-    """How a network is spread over a GPU: the constants of fused_many.cu, which explains them."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ManyLayout(Spread):
+    """The constants of fused_many.cu, which explains them."""
 
     sources: ClassVar[tuple[str, ...]] = ("draw", "exchange", "fused_many_products", "fused_many")
     exact: ClassVar[bool] = True
     threads: ClassVar[int] = 256
 
-    L: int
-    H: int
-    V: int
-    S: int
-    BLOCKS: int
-    HEAD_TILES: int
     HIDDEN_SHARED: bool
-    TABLE_SHARED: bool
     DRAW_HERE: bool
-    SKIPS: bool
-    shared: int
-    """Bytes of shared memory a block."""
 
     @property
     def hidden_words(self) -> int:
@@ -51,10 +41,6 @@ class ManyLayout:
     def logit_words(self) -> int:
         """With those of the symbols, which lie behind them."""
         return 2 * self.S * (round_up(self.V, _HEADS) + 1)
-
-    @property
-    def constants(self) -> dict[str, int]:
-        return {key: value for key, value in dataclasses.asdict(self).items() if key.isupper()}
 
     def pack(self, model: CharRNN) -> PackedWeights:
         """A network's weights in the order in which the kernel reads them."""
@@ -90,16 +76,13 @@ def lay_out_many(
         DeviceError: a network too large for this GPU.
     """
     layers, h = config.num_layers, config.hidden_size
-    most = min(MOST_SYMBOLS, 4 * h)
-    refuse(
+    check_limits(
+        config,
         [
-            (config.cell == "lstm", f"it knows the lstm cell, not {config.cell}"),
-            (config.clip == 0, "it knows no model.cell_clip"),
-            (h % 32 == 0, f"the hidden size must be a multiple of 32, not {h}"),
-            (layers <= _MOST_LAYERS, f"it takes up to {_MOST_LAYERS} layers, not {layers}"),
-            (size <= most, f"it takes up to {most} symbols with {h} hidden units, not {size}"),
-            (streams <= _MOST_STREAMS, f"it takes up to {_MOST_STREAMS} streams, not {streams}"),
-        ]
+            (layers, _MOST_LAYERS, "layers"),
+            (size, min(MOST_SYMBOLS, 4 * h), f"symbols with {h} hidden units"),
+            (streams, _MOST_STREAMS, "streams"),
+        ],
     )
     blocks = h // _UNITS
     heads = -(-size // (blocks * _HEADS))
