@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from seqkit.bench.rows import fastest, window
-from seqkit.config import Config
+from seqkit.bench.rows import fastest
 
 CPU = torch.device("cpu")
 
@@ -26,10 +25,3 @@ def broken() -> Callable[[], object]:
 def test_the_fastest_that_runs_is_taken() -> None:
     assert fastest({"slow": slow, "quick": quick, "broken": broken}, CPU) == "quick"
     assert fastest({"broken": broken, "slow": slow}, CPU) == "slow"
-
-
-def test_targets_are_the_symbols_after_the_inputs(config: Config) -> None:
-    inputs, targets = window(config, CPU, 5)
-    assert inputs.shape == targets.shape == (8, 5)
-    assert torch.equal(inputs[1:], targets[:-1])
-    assert set(inputs.flatten().tolist()) == set(range(7))

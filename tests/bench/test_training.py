@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -32,14 +31,3 @@ def test_layers_alone_have_no_head(config: Config) -> None:
     alone = training.operations(config, "bare")
     head, bottom = 6 * 7 * 24 * 24, 2 * 4 * 24 * 5 * 24
     assert network - alone == head + (bottom if config.model.input == "embedding" else 0)
-
-
-@pytest.mark.gpu
-def test_parts_are_recorded(config: Config, tmp_path: Path) -> None:
-    notes: list[str] = []
-    device = torch.device("cuda", 0)
-    rows, _ = training.rows(config, device, ["fp16", "bf16"], notes.append)
-    kinds = {name: type(row.build()).__name__ for name, row in rows.items()}
-    for name in ("seqkit_forward_backward", "bare"):
-        assert kinds[name] == "Recording"
-    assert not notes

@@ -65,14 +65,6 @@ def test_what_is_no_wave_is_refused(content: object) -> None:
         SOUND.encode("x", content)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float64"])
-def test_waves_of_all_floats_are_taken(dtype: str) -> None:
-    wave = np.array([-0.5, 0.0, 0.25])
-    assert np.array_equal(SOUND.encode("x", wave.astype(dtype)), CODEC.encode(wave))
-    assert np.array_equal(SOUND.encode("x", wave.tolist()), CODEC.encode(wave))
-    assert SOUND.encode("x", []).size == 0
-
-
 def test_a_sample_is_saved(tmp_path: Path) -> None:
     symbols = np.random.default_rng(1).integers(0, 64, RATE)
     file = save_sample(SOUND, symbols, tmp_path / "step_0000010")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from seqkit.data.codecs import Linear, MuLaw, Quantiser
+from seqkit.data.codecs import MuLaw
 from seqkit.generation import sound_faults
 from seqkit.symbols import Integers, Symbols
 
@@ -22,6 +22,7 @@ def noise(count: int, seed: int = 1) -> Integers:
     [
         (noise(RATE), None),
         (np.full(RATE, CODEC.start), "silence"),
+        (np.full(RATE, 140), "silence"),  # a constant offset
         (CODEC.start + noise(RATE) % 3, "silence"),
         (np.where(noise(RATE) % 3 == 0, 255, noise(RATE)), "clipping"),
         (np.where(noise(RATE) % 9 == 0, 0, noise(RATE)), None),
@@ -59,20 +60,6 @@ def test_trouble_is_reported_once_and_nothing_is_changed(sizes: int) -> None:
     assert notices == ["stream 2: silence at 4.2 s"]
 
 
-def test_without_retry_every_block_is_handed_on_at_once() -> None:
-    drawn: list[int] = []
-
-    def made() -> Iterator[Integers]:
-        for number, block in enumerate(blocks(streams(), 7)):
-            drawn.append(number)
-            yield block
-
-    watched = sound_faults.report(made(), CODEC, PROMPT, print)
-    for number in range(200):
-        next(watched)
-        assert drawn[-1] == number
-
-
 def test_a_quiet_stream_is_told_in_the_end() -> None:
     loud, faint = (
         noise(1500),
@@ -105,14 +92,6 @@ def test_a_stream_in_trouble_is_drawn_again_from_its_beginning() -> None:
     assert notices == [f"stream 2: silence: drawn anew, {attempt} of 3" for attempt in (1, 2)]
 
 
-def test_the_last_attempt_stays() -> None:
-    notices: list[str] = []
-    again = np.full((2, 1500), CODEC.start)
-    rows = np.concatenate(list(redrawn(blocks(streams()), again, notices)))
-    assert np.array_equal(rows[:, 1], again[0])
-    assert len(notices) == 2
-
-
 def test_what_was_drawn_is_handed_on_at_an_interrupt() -> None:
     def made() -> Iterator[Integers]:
         yield from blocks(streams()[:350], 50)
@@ -122,8 +101,3 @@ def test_what_was_drawn_is_handed_on_at_an_interrupt() -> None:
     with pytest.raises(KeyboardInterrupt):
         handed.extend(redrawn(made(), streams().T, []))
     assert np.array_equal(np.concatenate(handed), streams()[:350])
-
-
-@pytest.mark.parametrize("codec", [Linear(256, RATE), MuLaw(16, RATE)])
-def test_silence_is_found_though_no_level_is_at_zero(codec: Quantiser) -> None:
-    assert sound_faults.trouble(np.full(RATE, codec.start), codec) == "silence"

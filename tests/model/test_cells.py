@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqkit.model.cells import GATES, LayerWeights, Outputs, make_layer, unrolled, weights_of
+from seqkit.model.cells import GATES, LayerWeights, Outputs, unrolled
 from seqkit.model.fused import fused_layer
 
 T, B, X, H = 7, 3, 5, 4  # all different, so that no two can be mistaken for each other
@@ -165,15 +165,3 @@ def test_a_clip_keeps_the_cell_state_in_its_range() -> None:
     clipped = unrolled("lstm", case.weights, case.x, case.h, case.c, cell_clip=0.3)
     assert (free.c.abs() > 0.5).any()
     assert (clipped.c.abs() <= 0.3).all()
-
-
-@pytest.mark.parametrize("cell", CELLS)
-def test_a_layer_of_pytorchs_holds_the_weights_that_it_computes_with(cell: str) -> None:
-    case = Case(cell)
-    layer = make_layer(cell, X, H).double()
-    with torch.no_grad():
-        for own, given in zip(weights_of(layer), case.weights, strict=True):
-            own.copy_(given)
-    state = (case.h[None], case.c[None]) if cell == "lstm" else case.h[None]
-    y, _ = layer(case.x, state)
-    torch.testing.assert_close(case.run(fused_layer).y, y)

@@ -81,17 +81,6 @@ def test_gradients_equal_numeric_ones() -> None:
     assert torch.autograd.gradcheck(loss, parameters, fast_mode=True)
 
 
-def test_two_windows_with_carried_state_are_one_long_window() -> None:
-    net = model()
-    symbols, state = inputs(3)
-    whole, end = net(symbols, state)
-    first, middle = net(symbols[:2], state)
-    second, after = net(symbols[2:], middle)
-    torch.testing.assert_close(torch.cat([first, second]), whole)
-    torch.testing.assert_close(after.h, end.h)
-    torch.testing.assert_close(after.c, end.c)
-
-
 def test_a_reset_lane_starts_from_zero() -> None:
     net = model()
     symbols, state = inputs(4)
@@ -154,21 +143,6 @@ def test_the_backends_share_their_weights_and_agree(cell: str) -> None:
         torch.testing.assert_close(first, second)
 
 
-def test_a_cell_clip_reaches_the_unrolled_cells() -> None:
-    symbols, state = inputs(9)
-    _, after = model(backend="unrolled", cell_clip=0.1)(symbols, state)
-    assert (after.c.abs() <= 0.1).all()
-
-
-def test_targets_below_zero_do_not_count() -> None:
-    logits = torch.randn(T, B, V, generator=torch.Generator().manual_seed(6))
-    targets = torch.zeros(T, B, dtype=torch.int64)
-    targets[2:] = -100
-    torch.testing.assert_close(
-        cross_entropy(logits, targets), cross_entropy(logits[:2], targets[:2])
-    )
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("coding", ["one_hot", "embedding"])
 def test_cudnn_computes_the_same_equations(coding: str) -> None:
@@ -228,19 +202,6 @@ def test_known_symbols_keep_their_logits(cell: str, coding: str, logits: int) ->
     found, _ = after(NUMBERS[symbols], after.zero_state(2))
     torch.testing.assert_close(found[..., NUMBERS], expected[..., :5])
     torch.testing.assert_close(found[..., SIZE:], expected[..., SIZE:])
-
-
-def test_new_symbols_start_with_weights_of_their_own_by_the_seed() -> None:
-    one, same, other = grown(network()), grown(network()), grown(network(), seed=2)
-    new = [1, 4, 5]
-    for name in ("head.weight", "head.bias"):
-        rows, again, others = (net.state_dict()[name][new] for net in (one, same, other))
-        assert torch.equal(rows, again)
-        assert not (rows == others).any()
-        assert len({*map(tuple, rows.reshape(3, -1).tolist())}) == 3
-    columns = one.input_table()[new]
-    assert len({*map(tuple, columns.tolist())}) == 3
-    assert torch.equal(columns, same.input_table()[new])
 
 
 def test_new_symbols_are_unlikely_at_first() -> None:

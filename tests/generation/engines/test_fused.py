@@ -1,7 +1,6 @@
 """The fused engine: its steps and draws."""
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -91,21 +90,6 @@ def test_each_kernel_has_the_streams_that_it_is_faster_for(
 ) -> None:
     config = network(layers, 64, 65).config
     assert isinstance(fused.lay_out_on(torch.device("cuda", 0), config, 65, streams), kind)
-
-
-@pytest.mark.gpu
-def test_other_gpus_have_the_kernel_for_few_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    device, about = torch.device("cuda", 0), torch.cuda.get_device_properties(0)
-    older = SimpleNamespace(major=8, minor=0, name="Older", multi_processor_count=108)
-    assert (about.major, about.minor) == (9, 0)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: older)
-    config = network(2, 64, 65).config
-    assert isinstance(fused.lay_out_on(device, config, 65, 4), Layout)
-    with pytest.raises(DeviceError, match=r"9\.0 for 5 streams, and Older has 8\.0"):
-        fused.lay_out_on(device, config, 65, 5)
-    older.major = 7
-    with pytest.raises(DeviceError, match=r"capability 8\.0, and Older has 7\.0"):
-        fused.lay_out_on(device, config, 65, 1)
 
 
 @pytest.mark.gpu

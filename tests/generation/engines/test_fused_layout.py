@@ -74,24 +74,6 @@ def test_layouts_for_many_streams_cover_the_network(
     assert layout.shared <= H200[1]
 
 
-@pytest.mark.parametrize(
-    ("changes", "size", "streams", "word"),
-    [
-        ({"cell": "gru"}, 65, 8, "lstm"),
-        ({"hidden_size": 40}, 65, 8, "multiple of 32"),
-        ({"num_layers": 5}, 65, 8, "4 layers"),
-        ({"hidden_size": 32}, 129, 8, "128 symbols with 32"),
-        ({}, 65, 257, "256 streams"),
-        ({"backend": "unrolled", "cell_clip": 3.0}, 65, 8, "cell_clip"),
-    ],
-)
-def test_what_many_streams_are_not_made_for_is_refused(
-    changes: dict[str, object], size: int, streams: int, word: str
-) -> None:
-    with pytest.raises(ConfigError, match=word):
-        lay_out_many(ModelConfig(**changes), size, streams, *H200)  # type: ignore[arg-type]
-
-
 def test_the_weights_for_many_streams_lie_as_the_kernel_reads_them() -> None:
     model = network(2, 96, 40)
     layout = lay_out_many(model.config, 40, 8, *H200)

@@ -9,9 +9,7 @@ from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
     RULES,
     check_draws,
-    check_frequencies,
     differences,
-    flat,
     network,
 )
 
@@ -45,19 +43,6 @@ def test_a_clip_of_the_cell_values_is_kept() -> None:
 def test_symbols_are_drawn_by_the_rule(precision: str, sampling: Sampling) -> None:
     model = network(2, 24, 33)
     check_draws(OnnxEngine(model, 33, precision), model, 3, 200, sampling)
-
-
-@pytest.mark.parametrize(
-    "sampling",
-    [
-        pytest.param(Sampling(0.9), marks=pytest.mark.thorough),
-        pytest.param(Sampling(top_k=6), marks=pytest.mark.thorough),
-        Sampling(1.1, top_p=0.7),
-    ],
-)
-def test_draws_follow_the_probabilities(sampling: Sampling) -> None:
-    model = flat(40)
-    check_frequencies(OnnxEngine(model, 40, "fp32"), model, 2000, sampling)
 
 
 def test_top_k_keeps_ties_and_takes_any_k() -> None:
