@@ -31,12 +31,11 @@ _QUANTILES = ("median_ms", "p10_ms", "p90_ms")
 
 
 def training_result(
-    *,
     config: Config,
     chosen: torch.device,
     rows: Mapping[str, Row],
-    execution: Execution,
     timings: Mapping[str, Timing],
+    execution: Execution,
 ) -> dict[str, Any]:
     """The times of a training shape."""
     measured = _rows(rows, timings)
@@ -44,7 +43,9 @@ def training_result(
         row["tflops"] = training.operations(config, row["name"]) / row["median_ms"] / 1e9
     medians = {row["name"]: row["median_ms"] for row in measured}
     return {
-        **_circumstances(config, chosen),
+        "shape": config.shape,
+        "device": device.describe(chosen),
+        "model": vars(config.model),
         "precision": execution.precision,
         "kernels": str(execution),
         "batch_size": config.train.batch_size,
@@ -56,11 +57,7 @@ def training_result(
 
 
 def generation_result(
-    *,
-    config: Config,
-    chosen: torch.device,
-    rows: Mapping[str, Row],
-    timings: Mapping[str, Timing],
+    config: Config, chosen: torch.device, rows: Mapping[str, Row], timings: Mapping[str, Timing]
 ) -> dict[str, Any]:
     """The times of a shape that generates; sound is set against real time at 16 kHz."""
     measured = _rows(rows, timings)
@@ -71,7 +68,9 @@ def generation_result(
     a_step = {row["name"]: row["median_ms"] / row["steps"] for row in measured}
     pairs = [*(("plain", name) for name in a_step if name != "plain"), *_ENGINE_RATIOS]
     return {
-        **_circumstances(config, chosen),
+        "shape": config.shape,
+        "device": device.describe(chosen),
+        "model": vars(config.model),
         "streams": config.streams,
         "rows": measured,
         "ratios": _ratios(a_step, pairs),
@@ -87,27 +86,13 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _circumstances(config: Config, chosen: torch.device) -> dict[str, Any]:
-    return {
-        "shape": config.shape,
-        "device": device.describe(chosen),
-        "model": vars(config.model),
-    }
-
-
 def _rows(rows: Mapping[str, Row], timings: Mapping[str, Timing]) -> list[dict[str, Any]]:
     measured = []
     for name, timing in timings.items():
-        median = timing.quantile(0.5)
-        found = {
-            "name": name,
-            "median_ms": median,
-            "p10_ms": timing.quantile(0.1),
-            "p90_ms": timing.quantile(0.9),
-            "calls": len(timing.milliseconds),
-            "symbols_per_second": rows[name].symbols / median * 1000,
-            "peak_bytes": timing.peak_bytes,
-        }
+        times = dict(zip(_QUANTILES, map(timing.quantile, (0.5, 0.1, 0.9)), strict=True))
+        rate = rows[name].symbols / times["median_ms"] * 1000
+        found = {"name": name, **times, "calls": len(timing.milliseconds)}
+        found |= {"symbols_per_second": rate, "peak_bytes": timing.peak_bytes}
         measured.append(found | ({"variant": rows[name].variant} if rows[name].variant else {}))
     return measured
 

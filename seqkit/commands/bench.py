@@ -39,9 +39,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             require_streams(config.model, config.streams, chosen)
             rows = generation.rows(config, chosen, notice)
             timings = _time(rows, chosen, console)
-            result = report.generation_result(
-                config=config, chosen=chosen, rows=rows, timings=timings
-            )
+            result = report.generation_result(config, chosen, rows, timings)
         else:
             console.notice("building each row; on a CPU this takes a minute")
             device.set_deterministic(config.train.deterministic)
@@ -49,13 +47,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             rows, execution = training.rows(config, chosen, precisions, notice)
             rows |= plain.rows(config, chosen, console.progress)
             timings = _time(rows, chosen, console)
-            result = report.training_result(
-                config=config,
-                chosen=chosen,
-                rows=rows,
-                execution=execution,
-                timings=timings,
-            )
+            result = report.training_result(config, chosen, rows, timings, execution)
     result |= {"notes": notes, "versions": device.versions()}
     text = json.dumps(result) if config.json else report.table(result)
     outputs.write_result(out, text, overwrite=config.overwrite)

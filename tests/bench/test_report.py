@@ -14,12 +14,9 @@ def test_ratios_are_of_a_step_of_each_row(config: Config) -> None:
     config.shape, config.streams = "generate_audio", 2
     times = {"plain": 8.0, "cuda_graph": 4.0, "fused": 2.0}
     steps = {"plain": 10, "cuda_graph": 100, "fused": 200}
-    result = report.generation_result(
-        config=config,
-        chosen=torch.device("cpu"),
-        rows={name: Row(lambda: lambda: None, 2 * count) for name, count in steps.items()},
-        timings={name: Timing([time]) for name, time in times.items()},
-    )
+    rows = {name: Row(lambda: lambda: None, 2 * count) for name, count in steps.items()}
+    timings = {name: Timing([time]) for name, time in times.items()}
+    result = report.generation_result(config, torch.device("cpu"), rows, timings)
     assert result["ratios"] == pytest.approx(
         {"plain/cuda_graph": 20, "plain/fused": 80, "cuda_graph/fused": 4}
     )

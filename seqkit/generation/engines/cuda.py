@@ -28,33 +28,25 @@ def require_gpu(device: torch.device, engine: str) -> None:
         raise DeviceError(f"sample.engine={engine} needs a GPU: use device=cuda, or another engine")
 
 
-class Copy:
-    """A tensor being copied to the host while the GPU goes on computing."""
-
-    def __init__(self, tensor: Tensor, stream: torch.cuda.Stream) -> None:
-        """Start the copy on `stream`, after the current stream's work so far."""
-        self._host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-        stream.wait_stream(torch.cuda.current_stream(tensor.device))
-        with torch.cuda.stream(stream):
-            self._host.copy_(tensor, non_blocking=True)
-            tensor.record_stream(stream)
-            self._done = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self._done.record()
-
-    def wait(self) -> Integers:
-        """The values, when they have arrived."""
-        self._done.synchronize()
-        return self._host.numpy().astype(np.int64)
-
-
 @torch.inference_mode()
 def copied_out(tensors: Iterable[Tensor], stream: torch.cuda.Stream) -> Iterator[Integers]:
     """The values of each tensor, copied to the host on `stream` while the next one is computed."""
-    waiting: Copy | None = None
+    waiting: list[tuple[Tensor, torch.cuda.Event]] = []
     for tensor in tensors:
-        copy = Copy(tensor, stream)
-        if waiting is not None:
-            yield waiting.wait()
-        waiting = copy
-    if waiting is not None:
-        yield waiting.wait()
+        host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+        stream.wait_stream(torch.cuda.current_stream(tensor.device))
+        with torch.cuda.stream(stream):
+            host.copy_(tensor, non_blocking=True)
+            tensor.record_stream(stream)
+            done = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            done.record()
+        waiting.append((host, done))
+        if len(waiting) > 1:
+            yield _arrived(*waiting.pop(0))
+    for copy in waiting:
+        yield _arrived(*copy)
+
+
+def _arrived(host: Tensor, done: torch.cuda.Event) -> Integers:
+    done.synchronize()
+    return host.numpy().astype(np.int64)

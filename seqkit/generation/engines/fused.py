@@ -13,7 +13,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engines.cuda import Copy, copied_out, require_gpu, rule_of
+from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
 from seqkit.generation.sampling import Sampling
@@ -113,7 +113,7 @@ class FusedEngine:
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
         logits = torch.empty(*fed.shape, self._layout.V, device=self._device)
         drawn, state = self._launch(fed[0], state, len(fed), forced=fed, logits=logits)
-        _checked(Copy(drawn, self._copies).wait())
+        _checked(drawn.cpu().numpy())
         return logits.cpu().numpy(), state
 
     def _launch(
