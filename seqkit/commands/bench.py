@@ -12,7 +12,7 @@ from seqkit.foundation import device, stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.generation.footprint import require_streams
+from seqkit.generation.request import require_streams
 from seqkit.kernels.timing import ROUNDS, Timing, interleave
 
 

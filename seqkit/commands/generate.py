@@ -12,9 +12,8 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
 from seqkit.generation.continuation import continue_prompt
-from seqkit.generation.footprint import require_streams
 from seqkit.generation.medium import medium_of
-from seqkit.generation.request import request_of, with_seed
+from seqkit.generation.request import request_of, require_streams, with_seed
 from seqkit.runs.checkpoint import as_trained
 from seqkit.runs.layout import find_checkpoint, samples_folder
 

@@ -11,8 +11,7 @@ from seqkit.evaluation import scoring
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
-from seqkit.generation.footprint import require_streams
-from seqkit.generation.request import Request
+from seqkit.generation.request import Request, require_streams
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Symbols

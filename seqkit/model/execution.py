@@ -13,7 +13,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import DTYPES
-from seqkit.model.persistent import tiles
+from seqkit.model.persistent import launch
 
 KERNELS = {
     "layerwise": "one call a layer",
@@ -83,7 +83,7 @@ def plainest_kernel(config: ModelConfig) -> str:
 def has_persistent_shape(config: ModelConfig) -> bool:
     """Whether the persistent kernel runs layers like these: docs/kernels.md."""
     hidden = config.hidden_size
-    return config.cell == "lstm" and hidden % 64 == 0 and hidden <= tiles.WIDEST
+    return config.cell == "lstm" and hidden % 64 == 0 and hidden <= launch.WIDEST
 
 
 def usable_kernels(config: ModelConfig, *, separators: bool) -> list[str]:

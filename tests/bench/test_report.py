@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from seqkit.bench import report
-from seqkit.bench.published import published
 from seqkit.bench.rows import Row
 from seqkit.config import Config
 from seqkit.kernels.timing import Timing
@@ -39,4 +38,4 @@ def test_published_times_are_those_of_the_depth(
     config: Config, shape: str, layers: int, times: list[float]
 ) -> None:
     config.shape, config.model.num_layers = shape, layers
-    assert [row["forward_backward_ms"] for row in published(config)] == times
+    assert [row["forward_backward_ms"] for row in report.published(config)] == times

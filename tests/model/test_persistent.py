@@ -12,9 +12,9 @@ from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import HOPPER, Kernel
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
-from seqkit.model.persistent import launch, tiles
+from seqkit.model.persistent import launch
+from seqkit.model.persistent.launch import Tiling, tiling
 from seqkit.model.persistent.layer import persistent_layer
-from seqkit.model.persistent.tiles import Tiling, tiling
 
 GPU = torch.device("cuda", 0)
 RESULTS = ["y", "h", "c", "dw", "du", "db", "dd", "dh0", "dc0", "dx"]
@@ -133,8 +133,8 @@ def test_it_is_as_exact_as_cudnn(shape: tuple[int, int, int]) -> None:
 
 @pytest.mark.gpu
 def test_every_tile_and_several_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    for tile in tiles.TILES:
-        monkeypatch.setattr(tiles, "TILES", (tile,))
+    for tile in launch.TILES:
+        monkeypatch.setattr(launch, "TILES", (tile,))
         for hidden in (64, 320, 512):
             case = Case(tile, (5, 17 * tile + 3, hidden), symbols=False, share=0.1)
             found = distances(case.persistent(), case.exact())

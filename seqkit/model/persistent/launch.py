@@ -1,7 +1,8 @@
-"""The two kernels of the persistent layer: compiled once, and launched."""
+"""The two kernels of the persistent layer: how they share a layer out, compiled and launched."""
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -10,10 +11,59 @@ from torch import Tensor
 from seqkit.foundation.errors import DeviceError, GaveUpError
 from seqkit.kernels.arguments import Value
 from seqkit.kernels.nvrtc import HOPPER, Kernel
-from seqkit.model.persistent import tiles
-from seqkit.model.persistent.tiles import Tiling
+
+UNITS = 32
+"""Hidden units of a block; a cluster has a block for each so many."""
+THREADS = 256
+"""Of a block."""
+TILES = (8, 16, 24, 32)
+"""Lanes that a cluster can work on at once."""
+WIDEST = 512
+"""H, up to which a cluster's registers hold the weights."""
+
+# Microseconds that a step takes, forward and backward, at 512 units on an H200 (docs/kernels.md).
+# Only their ratios count.
+_STEP = {8: 1.8, 16: 2.5, 24: 3.4, 32: 4.2}
+_BARRIERS = 1024  # bytes in front
+_STAGES = 4  # steps whose operands are under way
 
 _PATIENCE = 1 << 32  # clock cycles that a block waits for another, about 2 s
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How B lanes are shared out.
+
+    Attributes:
+        lanes: of a tile.
+        tiles: in all; the last one may be partly idle.
+        clusters: that are launched; each works on one tile after the other.
+    """
+
+    lanes: int
+    tiles: int
+    clusters: int
+
+
+def blocks(hidden: int) -> int:
+    """Blocks in a cluster."""
+    return hidden // UNITS
+
+
+def tiling(lanes: int, at_once: int) -> Tiling:
+    """The tiling of B = `lanes` that takes the least time.
+
+    `at_once`: the clusters that the GPU runs at the same time.
+    """
+
+    def shared_out(tile: int) -> Tiling:
+        tiles = -(-lanes // tile)
+        return Tiling(tile, tiles, min(tiles, at_once))
+
+    def cost(found: Tiling) -> float:
+        return -(-found.tiles // found.clusters) * _STEP[found.lanes]
+
+    return min(map(shared_out, TILES), key=cost)
 
 
 @functools.cache
@@ -23,11 +73,11 @@ def clusters_at_once(device: torch.device, hidden: int) -> int:
     Raises:
         DeviceError: it cannot compile the kernels.
     """
-    tile = tiles.TILES[-1]
+    tile = TILES[-1]
     return _kernel("backward", device, hidden, tile).clusters_at_once(
-        cluster=tiles.blocks(hidden),
-        threads=tiles.THREADS,
-        shared=tiles.shared_backward(hidden, tile),
+        cluster=blocks(hidden),
+        threads=THREADS,
+        shared=_shared("backward", hidden, tile),
     )
 
 
@@ -46,7 +96,7 @@ def refusal(device: torch.device, hidden: int) -> str | None:
     except DeviceError as error:
         return f"does not start: {error}"
     if not found:
-        return f"needs clusters of {tiles.blocks(hidden)} blocks, and {about.name} runs none here"
+        return f"needs clusters of {blocks(hidden)} blocks, and {about.name} runs none here"
     return None
 
 
@@ -82,19 +132,23 @@ def _kernel(name: str, device: torch.device, hidden: int, tile: int) -> Kernel:
 
 
 def _shared(name: str, hidden: int, tile: int) -> int:
-    count = tiles.shared_forward if name == "forward" else tiles.shared_backward
-    return count(hidden, tile)
+    """Bytes of shared memory of a block of `forward.cu` or `backward.cu`."""
+    part, operand = 2 * UNITS * tile, 4 * UNITS * 2 * tile
+    whole = _BARRIERS + 2 * blocks(hidden) * part
+    if name == "forward":
+        return whole + 2 * part + _STAGES * (operand + 16 * tile)
+    return whole + 2 * operand + _STAGES * (operand + part + (UNITS * 2 + 16) * tile)
 
 
 def launch(
     name: str, arguments: Mapping[str, Value], device: torch.device, hidden: int, tiling: Tiling
 ) -> None:
     """Queue one of the kernels, forward or backward, over all T steps of a layer of this width."""
-    cluster = tiles.blocks(hidden)
+    cluster = blocks(hidden)
     _kernel(name, device, hidden, tiling.lanes).launch(
         arguments,
         blocks=tiling.clusters * cluster,
-        threads=tiles.THREADS,
+        threads=THREADS,
         shared=_shared(name, hidden, tiling.lanes),
         cluster=cluster,
     )

@@ -10,7 +10,7 @@ from seqkit.config import ModelConfig
 from seqkit.evaluation import scoring
 from seqkit.foundation import memory
 from seqkit.foundation.errors import DeviceError
-from seqkit.generation import footprint
+from seqkit.generation.request import stream_bytes
 from tests.conftest import Tell, environment
 from tests.warm_python import python
 
@@ -65,7 +65,7 @@ def test_streams_take_what_is_estimated_or_a_little_more(
     )
     layers, hidden, size, streams = shape
     model = ModelConfig(num_layers=layers, hidden_size=hidden, vocabulary_size=size)
-    estimate = streams * footprint.stream_bytes(model, on_gpu=False)
+    estimate = streams * stream_bytes(model, on_gpu=False)
     assert estimate < int(done.stdout) < 3 * estimate + 60 * 10**6
     tell("generations that take the memory that was estimated", 1)
 
