@@ -12,11 +12,12 @@ import torch
 from seqkit.api import agreement, build_network, fine_tuning, training_data
 from seqkit.api.claimed_folder import claimed
 from seqkit.config import Config, ModelConfig
+from seqkit.data import remote
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened as shards
 from seqkit.doctor.enough import require_enough, require_sound
 from seqkit.evaluation import baselines
-from seqkit.foundation import device
+from seqkit.foundation import device, disk
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
@@ -172,6 +173,9 @@ def _take_over(config: Config, saved: Checkpoint, notice: Notice) -> list[str]:
     """
     resume.take_place(config, saved, notice)
     resume.leave_out_new_keys(config, saved, notice)
+    cache = disk.cache_dir()
+    if any(map(remote.is_remote, remote.kept(config.data, cache).path)):
+        remote.here(config.data, cache, notice)  # shards say in their index how they are read
     config.data = shards.settled(config.data)  # as the run's own were
     changed = resume.differences(config, saved.config)
     config.init_from = saved.config.get("init_from")

@@ -87,6 +87,8 @@ class Text:
         try:
             if pipes.is_pipe(file):
                 content = b"".join(pipes.blocks(file))
+            elif Path(file).is_char_device():  # /dev/zero has no end
+                raise DataError(f"prompt_file={file}: cannot be read: it is no file")
             else:
                 content = Path(file).read_bytes()
             return content if self._codec.kind == "bytes" else content.decode("utf-8")
