@@ -36,14 +36,16 @@ class Copies:
 
         `name` is its path in the folder, or empty where the copy is one file.
         """
+        known = self._known.get(name)
         with contextlib.suppress(OSError):
-            return self._known.get(name) == (stamp, self._place(name).stat().st_size)
+            size = (self.path / name).stat().st_size
+            return known is not None and (known["stamp"], known["size"]) == (stamp, size)
         return False
 
     def write(self, name: str, stamp: object, blocks: Iterable[bytes], size: int = 0) -> None:
         """Copy a file, whole or not at all. Raises OutputError, and what `blocks` raises."""
         copied = 0
-        with disk.atomic_write(self._place(name), size=size) as stream:
+        with disk.atomic_write(self.path / name, size=size) as stream:
             for block in blocks:
                 copied += stream.write(block)
         line = json.dumps({"file": name, "stamp": stamp, "size": copied})
@@ -51,23 +53,20 @@ class Copies:
 
     def keep_only(self, names: Iterable[str]) -> None:
         """Remove the copies of all other files, which else would be read."""
-        places = {*map(self._place, names)}
+        places = {self.path / name for name in names}
         for copy in [*self.path.rglob("[!.]*")] if self.path.is_dir() else []:
             if copy.is_file() and copy not in places:
                 disk.remove(copy)
 
-    def _place(self, name: str) -> Path:
-        return self.path.joinpath(*filter(None, name.split("/")))
-
     @cached_property
-    def _known(self) -> dict[str, tuple[Any, int]]:
-        """The stamp and the size of each file, by the last whole line about it."""
+    def _known(self) -> dict[str, dict[str, Any]]:
+        """What the last whole line about each file says."""
         known = {}
         with contextlib.suppress(OSError):
             for line in self._record.read_bytes().splitlines():
-                with contextlib.suppress(ValueError, KeyError, TypeError):
+                with contextlib.suppress(ValueError):
                     entry = json.loads(line)
-                    known[entry["file"]] = entry["stamp"], entry["size"]
+                    known[entry["file"]] = entry
         return known
 
 

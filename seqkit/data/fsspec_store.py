@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from seqkit.config import DataConfig
 from seqkit.data.copies import Copies, asked
 from seqkit.data.file_search import matches
 from seqkit.data.meter import Meter
@@ -19,11 +20,6 @@ from seqkit.foundation.wording import counted
 PATIENCE = 30.0
 """Seconds that a store may take for the next bytes, or for a listing."""
 _BLOCK = 1 << 22  # bytes; a slow line has to bring them within PATIENCE
-_STAMPS = (
-    *("size", "etag", "ETag", "Content-MD5", "Digest", "md5Hash", "crc32c", "generation"),
-    *("VersionId", "version_id", "blob_id", "xet_hash", "sha", "content_hash", "ino"),
-    *("mtime", "created", "updated", "last_modified", "LastModified", "Last-Modified"),
-)  # what stores call that which changes with a file's content; `ukey` of HTTP is the URL alone
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class Entry:
     name: its path within the folder that was asked for; empty if it is what was asked for.
     place: what the store calls it.
     size: in bytes; None if the store does not say.
-    stamp: what the store says that changes with its content.
+    stamp: all that the store says of it.
     """
 
     name: str
@@ -41,15 +37,9 @@ class Entry:
     size: int | None
     stamp: dict[str, str]
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether a copy may have its name: neither hidden nor a way out of the folder."""
-        hidden = any(part.startswith(".") for part in self.name.split("/"))
-        return not (hidden or "\0" in self.name or self.name.endswith("/"))  # some have folder/
-
 
 def fetched(
-    url: str, pattern: str, cache: Path, notice: Callable[[str], None], meter: Meter
+    url: str, data: DataConfig, cache: Path, notice: Callable[[str], None], meter: Meter
 ) -> Path:
     """The copy of a URL, brought up to date; of a folder the files that match `data.pattern`.
 
@@ -58,11 +48,11 @@ def fetched(
         DataError: there is no such file or folder, or it cannot be read whole, or it changed.
         OutputError: the cache cannot be written, or its disk is full.
     """
-    copies, system = copies_of(url, cache), asked(url, lambda: _file_system(url), PATIENCE)
+    copies, system = copies_of(url, data, cache), asked(url, lambda: _file_system(url), PATIENCE)
     found = _files(url, system)
-    chosen = _chosen(found, pattern)
+    chosen = [entry for entry in found if _is_asked_for(entry, data)]
     if not chosen:
-        which = f" that matches {pattern}" if pattern else ""
+        which = f" that matches {data.pattern}" if data.pattern else ""
         raise DataError(f"{url}: the folder holds no file{which}")
     if new := [entry for entry in chosen if not copies.has(entry.name, entry.stamp)]:
         size = sum(entry.size or 0 for entry in new)
@@ -71,22 +61,22 @@ def fetched(
             for entry in new:
                 blocks = _blocks(url, system, entry, meter)
                 copies.write(entry.name, entry.stamp, blocks, entry.size or 0)
-        if _chosen(_files(url, system), pattern) != chosen:
+        if [entry for entry in _files(url, system) if _is_asked_for(entry, data)] != chosen:
             raise DataError(f"{url}: changed while it was fetched: give the same command again")
     copies.keep_only(entry.name for entry in found)
     notice(f"{url}: read from its copy, {copies.path}")
     return copies.path
 
 
-def copies_of(url: str, cache: Path) -> Copies:
+def copies_of(url: str, data: DataConfig, cache: Path) -> Copies:
     """What was copied of a URL, or would be, called as the last part of the URL is."""
     parts = urlsplit(url.partition("::")[0])
     name = unquote(parts.path.rstrip("/")).rpartition("/")[2] or parts.netloc
     return Copies(cache, "remote", url, name)
 
 
-def _chosen(found: list[Entry], pattern: str) -> list[Entry]:
-    return [entry for entry in found if not entry.name or matches(entry.name, pattern)]
+def _is_asked_for(entry: Entry, data: DataConfig) -> bool:
+    return not entry.name or matches(entry.name, data.pattern)
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -94,7 +84,14 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
 
-        return url_to_fs(url, **_options(url))  # type: ignore[no-any-return]
+        options: dict[str, Any] = {}
+        if names := [name for name in ("http", "https") if f"{name}://" in url]:
+            from aiohttp import ClientTimeout
+
+            # By default a file had to come within five minutes, and a proxy was passed over.
+            client = {"timeout": ClientTimeout(total=None), "trust_env": True}
+            options = {name: {"client_kwargs": client} for name in names}
+        return url_to_fs(url, **options)  # type: ignore[no-any-return]
     except ImportError as error:
         raise ConfigError(
             f"data.path={url} needs more packages: pip install 'seqkit[remote]' ({error})"
@@ -103,20 +100,11 @@ def _file_system(url: str) -> tuple[Any, str]:
         raise ConfigError(f"data.path={url}: {error}") from error
 
 
-def _options(url: str) -> dict[str, Any]:
-    """What the file systems in a URL are made with. Raises ImportError."""
-    names = [name for name in ("http", "https") if f"{name}://" in url]
-    if not names:
-        return {}
-    from aiohttp import ClientTimeout
-
-    # By default a file would have to come within five minutes, and a proxy would be passed over.
-    client = {"timeout": ClientTimeout(total=None), "trust_env": True}
-    return {name: {"client_kwargs": client} for name in names}
-
-
 def _files(url: str, system: tuple[Any, str]) -> list[Entry]:
-    """The file, or all files in the folder, as they are now. Raises DataError."""
+    """The file, or all files in the folder that are not hidden, as they are now.
+
+    Raises DataError.
+    """
     if url.startswith("http") and url.partition("?")[0].endswith("/"):
         raise DataError(f"{url}: HTTP cannot list a folder: give the URL of each file")
     store, root = system
@@ -124,19 +112,25 @@ def _files(url: str, system: tuple[Any, str]) -> list[Entry]:
     def listed() -> list[Entry]:
         store.invalidate_cache()
         info = store.info(root)
-        if info.get("type") != "directory":
+        if info["type"] != "directory":
             return [_entry("", info)]
         folder = str(info["name"]).rstrip("/") + "/"
         found = sorted(store.find(root, detail=True).items())
-        entries = [_entry(place.removeprefix(folder), one) for place, one in found]
-        return [entry for entry in entries if entry.is_plain]
+        entries = [_entry(place.removeprefix(folder).lstrip("/"), one) for place, one in found]
+        return [entry for entry in entries if _may_be_a_name(entry.name)]
 
     return asked(url, listed, PATIENCE)
 
 
 def _entry(name: str, info: dict[str, Any]) -> Entry:
-    stamp = {key: str(info[key]) for key in _STAMPS if info.get(key) is not None}
+    stamp = {key: str(value) for key, value in info.items()}
     return Entry(name, str(info["name"]), info.get("size"), stamp)
+
+
+def _may_be_a_name(name: str) -> bool:
+    """Whether a copy may be called so: neither hidden nor a way out of the folder."""
+    hidden = any(part.startswith(".") for part in name.split("/"))
+    return not (hidden or "\0" in name or name.endswith("/"))  # some stores have folder/
 
 
 def _blocks(url: str, system: tuple[Any, str], entry: Entry, meter: Meter) -> Iterator[bytes]:

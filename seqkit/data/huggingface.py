@@ -19,13 +19,7 @@ from seqkit.foundation.wording import counted
 
 _PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row
 _ROWS = 100  # read at a time
-_KINDS = {
-    ".parquet": "parquet",
-    ".jsonl": "json",
-    ".json": "json",
-    ".csv": "csv",
-    ".arrow": "arrow",
-}
+_KINDS = {f".{kind}": kind for kind in ("parquet", "json", "csv", "arrow")} | {".jsonl": "json"}
 
 
 def fetched(
@@ -82,18 +76,9 @@ def fetched(
 
 def copies_of(name: str, data: DataConfig, cache: Path) -> Copies:
     """What was copied of a data set's column, or would be, called as the data set is."""
-    origin = json.dumps([absolute(name), data.hf_subset, data.hf_split, data.column])
+    known = str(Path(name).absolute()) if Path(name).exists() else name
+    origin = json.dumps([known, data.hf_subset, data.hf_split, data.column])
     return Copies(cache, "hf", origin, Path(name).name)
-
-
-def is_away(path: str, cache: Path) -> bool:
-    """Whether a path is not that of a copy."""
-    return Path(path).parent.parent != (cache / "hf").absolute()
-
-
-def absolute(name: str) -> str:
-    """The name of a data set as it is known from every folder."""
-    return str(Path(name).absolute()) if Path(name).exists() else name
 
 
 def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
@@ -101,9 +86,7 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
 
     With it comes what changes with the rows, and how many files they are in, if that is known.
 
-    Raises:
-        ConfigError: the library is not installed, or the data set has no subsets.
-        DataError: there is no such split or column.
+    Raises ConfigError, DataError and what the library does.
     """
     try:
         import datasets
@@ -124,18 +107,16 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
         saved = datasets.load_from_disk(name)
         splits = saved if isinstance(saved, datasets.DatasetDict) else {"train": saved}
         if split not in splits:
-            only = ", ".join(splits)
-            raise DataError(f"data.hf_split={split}: {name} has no such split, only {only}")
-        saved = splits[split]
-        rows = _narrowed(name, saved.to_iterable_dataset(), data.column)
-        return rows, [saved._fingerprint, *_stamps(path)], 0
+            raise DataError(f"data.hf_split={split}: {name} has only {', '.join(splits)}")
+        rows = _narrowed(splits[split].to_iterable_dataset(), data.column)
+        return rows, [splits[split]._fingerprint, *_stamps(path)], 0
     if path.is_file():
         if path.suffix not in _KINDS:
             raise DataError(f"{name}: no data set: its name ends in none of {', '.join(_KINDS)}")
         builder = datasets.load_dataset_builder(_KINDS[path.suffix], data_files=name)
     else:
         builder = datasets.load_dataset_builder(name, data.hf_subset or None)
-    rows = _narrowed(name, builder.as_streaming_dataset(split=split), data.column)
+    rows = _narrowed(builder.as_streaming_dataset(split=split), data.column)
     if isinstance(builder, Parquet):
         builder.config.columns = [data.column]  # the bytes of the others need not come
         rows = builder.as_streaming_dataset(split=split)
@@ -143,25 +124,21 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
     return rows, [builder.cache_dir, *_stamps(path)], len(files)
 
 
-def _narrowed(name: str, rows: Any, column: str) -> Any:
-    """The rows with one column alone, so that sound beside it, say, is not decoded."""
-    if rows.column_names is None:  # not known before the first rows come
-        return rows
-    _check_column(name, column, rows.column_names)
-    return rows.select_columns([column])
+def _narrowed(rows: Any, column: str) -> Any:
+    """The rows with one column alone, so that sound beside it, say, is not decoded.
 
-
-def _check_column(name: str, column: str, found: list[str]) -> None:
-    if column not in found:
-        only = ", ".join(found)
-        raise DataError(f"data.column={column}: {name} has no such column, only {only}")
+    Of some formats the columns are not known before the first rows come.
+    """
+    return rows.select_columns([column]) if rows.column_names else rows
 
 
 def _texts(name: str, rows: Any, column: str) -> Iterator[str | None]:
     """The texts of a column. Raises DataError."""
     batches = rows.iter(batch_size=_ROWS)
     while batch := asked(name, lambda: next(batches, None), _PATIENCE):
-        _check_column(name, column, [*batch])
+        if column not in batch:
+            only = ", ".join(batch)
+            raise DataError(f"data.column={column}: {name} has no such column, only {only}")
         for value in batch[column]:
             if not isinstance(value, str | None):
                 kind = type(value).__name__

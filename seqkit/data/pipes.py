@@ -59,10 +59,6 @@ def is_kept(path: str, cache: Path) -> bool:
     return _is_of_a_stream(path, cache) and Path(path).is_file()
 
 
-def _is_of_a_stream(path: str, cache: Path) -> bool:
-    return Path(path).parent.parent == (cache / "streams").absolute()
-
-
 def blocks(place: str) -> Iterator[bytes]:
     """The bytes of a stream as they come.
 
@@ -72,21 +68,17 @@ def blocks(place: str) -> Iterator[bytes]:
     shown = _name_of(place)
     try:
         handle, block = within(_PATIENCE, lambda: _begun(place))
+        with os.fdopen(handle, "rb", buffering=0) as stream:
+            if not block:
+                raise DataError(f"{shown}: empty: nothing was written to it")
+            while block:
+                yield block
+                block = stream.read(_BLOCK)
     except HangingError as error:
         said = f"nothing came in {_PATIENCE:g} s: is anything written to it?"
         raise DataError(f"{shown}: {said}") from error
     except OSError as error:
         raise DataError(f"{shown}: cannot be read: {disk.describe(error)}") from error
-    try:
-        if not block:
-            raise DataError(f"{shown}: empty: nothing was written to it")
-        while block:
-            yield block
-            block = os.read(handle, _BLOCK)
-    except OSError as error:
-        raise DataError(f"{shown}: cannot be read: {disk.describe(error)}") from error
-    finally:
-        os.close(handle)
 
 
 def _begun(place: str) -> tuple[int, bytes]:
@@ -97,6 +89,10 @@ def _begun(place: str) -> tuple[int, bytes]:
         os.close(handle)
         raise DataError("stdin is a terminal or a device: write to it through a pipe")
     return handle, os.read(handle, _BLOCK)
+
+
+def _is_of_a_stream(path: str, cache: Path) -> bool:
+    return Path(path).parent.parent == (cache / "streams").absolute()
 
 
 def _name_of(place: str) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from seqkit.config import DataConfig
 from seqkit.data import fsspec_store, huggingface, pipes
-from seqkit.data.copies import Copies
 from seqkit.data.meter import Meter
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError
@@ -21,14 +20,17 @@ def is_remote(path: str) -> bool:
 
 def is_away(data: DataConfig, cache: Path, path: str) -> bool:
     """Whether a path of `kept` is a URL, or a data set, that has no copy in the cache."""
-    return huggingface.is_away(path, cache) if data.of_rows else is_remote(path)
+    in_cache = Path(path).parent.parent == (cache / "hf").absolute()
+    return not in_cache if data.of_rows else is_remote(path)
 
 
 def absolute(data: DataConfig) -> list[str]:
-    """The paths as they are known from every folder; URLs are already."""
-    if data.of_rows:
-        return [huggingface.absolute(path) for path in data.path]
-    return [path if is_remote(path) else str(Path(path).absolute()) for path in data.path]
+    """The paths as they are known from every folder; URLs and names on the hub are already."""
+    return [path if _is_a_name(path, data) else str(Path(path).absolute()) for path in data.path]
+
+
+def _is_a_name(path: str, data: DataConfig) -> bool:
+    return not Path(path).exists() if data.of_rows else is_remote(path)
 
 
 def settled(
@@ -50,16 +52,13 @@ def here(data: DataConfig, cache: Path, notice: Notice, progress: Progress = uns
         DataError: as `fetched` of `fsspec_store` and `huggingface`.
     """
     _check_keys(data)
+    fetcher = huggingface if data.of_rows else fsspec_store
 
     def copy_of(path: str) -> str:
-        meter = Meter(progress)
-        if data.of_rows:
-            return str(huggingface.fetched(path, data, cache, notice, meter))
-        if is_remote(path):
-            return str(fsspec_store.fetched(path, data.pattern, cache, notice, meter))
-        return path
+        return str(fetcher.fetched(path, data, cache, notice, Meter(progress)))
 
-    return replace(data, path=[copy_of(path) for path in data.path])
+    paths = [copy_of(path) if data.of_rows or is_remote(path) else path for path in data.path]
+    return replace(data, path=paths)
 
 
 def kept(data: DataConfig, cache: Path) -> DataConfig:
@@ -67,16 +66,13 @@ def kept(data: DataConfig, cache: Path) -> DataConfig:
 
     No store is asked.
     """
+    fetcher = huggingface if data.of_rows else fsspec_store
 
-    def copies_of(path: str) -> Copies | None:
-        if data.of_rows:
-            return huggingface.copies_of(path, data, cache)
-        return fsspec_store.copies_of(path, cache) if is_remote(path) else None
+    def copy_of(path: str) -> str:
+        copy = fetcher.copies_of(path, data, cache).path
+        return str(copy) if copy.exists() else path
 
-    paths = list[str]()
-    for path in data.path:
-        copies = copies_of(path)
-        paths.append(str(copies.path) if copies and copies.path.exists() else path)
+    paths = [copy_of(path) if data.of_rows or is_remote(path) else path for path in data.path]
     return replace(data, path=paths)
 
 

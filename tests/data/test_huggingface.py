@@ -138,9 +138,9 @@ def test_names_stay_and_folders_become_absolute(
 @pytest.mark.parametrize(
     ("column", "split", "said"),
     [
-        ("text", "train", "data.column=text: .* has no such column, only n, body"),
+        ("text", "train", "cannot be read: ValueError: Column name .'text'. not in .*'n', 'body'"),
         ("n", "train", "data.column=n: .* has no text there, but int"),
-        (COLUMN, "dev", "data.hf_split=dev: .* has no such split, only train, test"),
+        (COLUMN, "dev", "data.hf_split=dev: .* has only train, test"),
     ],
 )
 def test_what_is_not_there_is_named(column: str, split: str, said: str, tmp_path: Path) -> None:

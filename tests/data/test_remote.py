@@ -115,7 +115,7 @@ def test_names_of_a_store_lead_nowhere_else(tmp_path: Path) -> None:
     assert {path.name for path in left_of(copy)} == {"ok.txt", "twice.txt"}
     assert not [*tmp_path.rglob("out.txt")]
     for url in ("memory://bucket/..", "http://x/%00", "s3://"):
-        assert fsspec_store.copies_of(url, tmp_path).path.name == "data"
+        assert fsspec_store.copies_of(url, DataConfig(), tmp_path).path.name == "data"
 
 
 @pytest.mark.parametrize("cut", [0, 1000])
