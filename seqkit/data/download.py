@@ -8,7 +8,7 @@ import urllib.request
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from pathlib import Path
 
 from seqkit.data.datasets import Folders, Located
@@ -18,7 +18,6 @@ from seqkit.foundation.timeout import HangingError, within
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
-_BLOCK = 1 << 16  # bytes
 _FAILURES = (OSError, ValueError, EOFError, HTTPException, tarfile.TarError, zlib.error)
 
 
@@ -49,7 +48,7 @@ class Download:
         path = _place(self.file, folders)
         if not path.exists():
             try:
-                content = _download(self.url, self.name, folders)
+                content = _download(self.url)
                 _check(content, self.sha256, self.url)
             except _FAILURES as error:
                 return self._stand_in(folders, error)
@@ -99,7 +98,7 @@ class Archive:
         if not path.exists():
             folders.notice(f"downloading {self.name} from {self.url}")
             try:
-                files = self._unpacked(_download(self.url, self.name, folders))
+                files = self._unpacked(_download(self.url))
             except _FAILURES as error:
                 raise DataError(
                     f"{self.name} cannot be downloaded ({error}): put its files into {self.folder} "
@@ -154,24 +153,16 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
         disk.remove_folder(aside)
 
 
-def _download(url: str, name: str, folders: Folders) -> bytes:
-    """What a URL gives. Raises OSError, ValueError, HTTPException."""
-    content = io.BytesIO()
-    with _open(url) as response:
-        size = int(response.headers.get("Content-Length") or 0)
-        with folders.progress(f"downloading {name}", size, unit="MB") as bar:
-            while block := response.read(_BLOCK):
-                content.write(block)
-                bar.update(content.tell(), total=max(size, content.tell()))
-    if content.tell() < size:
-        raise OSError(f"{size} bytes were promised, {content.tell()} came")
-    return content.getvalue()
+def _download(url: str) -> bytes:
+    """What a URL gives, if it answers within ANSWER_SECONDS in all.
 
-
-def _open(url: str) -> HTTPResponse:
-    """Open a URL, giving up after ANSWER_SECONDS in all. Raises OSError."""
+    Raises OSError, ValueError, HTTPException.
+    """
     try:
-        return within(ANSWER_SECONDS, lambda: urllib.request.urlopen(url, timeout=ANSWER_SECONDS))  # type: ignore[no-any-return]
+        answer = within(ANSWER_SECONDS, lambda: urllib.request.urlopen(url, timeout=ANSWER_SECONDS))
+        with answer as response:
+            content: bytes = response.read()
+            return content
     except HangingError as error:
         raise TimeoutError(f"no answer within {ANSWER_SECONDS:g} s") from error
     except urllib.error.HTTPError as error:

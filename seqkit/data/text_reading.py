@@ -28,13 +28,9 @@ _ENCODINGS = "cp1252 (Western European), cp1251 (Russian), gb18030 (Chinese) …
 def check_encoding(encoding: str) -> None:
     """Raise ConfigError for an encoding that does not exist."""
     try:
-        info = codecs.lookup(encoding)
-    except (LookupError, ValueError):
-        info = None
-    if info is None or not getattr(info, "_is_text_encoding", True):
-        raise ConfigError(
-            f"data.encoding={encoding}: no such text encoding; utf-8 and latin-1 are two"
-        )
+        "".encode(encoding)
+    except (LookupError, ValueError) as error:
+        raise ConfigError(f"data.encoding={encoding}: {error}") from error
 
 
 def text_blocks(
@@ -80,15 +76,10 @@ def check_plain(file: Path, encoding: str) -> None:
     read otherwise.
     """
     begin = head(file)
-    if files.container(file.name, begin):
-        raise BadFileError(file, "not text", _advice(file))
-    if b"\0" not in begin:
-        return
-    if reader.is_sound(file):
-        raise BadFileError(file, "sound, not text", SOUND_HINT)
     wide = files.wide_encoding(begin)
-    if wide and not codecs.lookup(encoding).name.startswith(wide):
-        raise BadFileError(file, f"not {encoding}", _advice(file))
+    wide = "" if codecs.lookup(encoding).name.startswith(wide) else wide
+    if files.container(file.name, begin) or wide or (b"\0" in begin and reader.is_sound(file)):
+        raise BadFileError(file, f"not {encoding} text", _advice(file))
 
 
 def encoding_with_mark(encoding: str) -> str:

@@ -86,7 +86,7 @@ def test_a_missing_column_ends_every_command(
     ):
         done = run(*command, *words[:2])
         assert done.code == 3
-        assert "has no such column, only n, body" in done.err
+        assert "Columns in the dataset: ['n', 'body']" in done.err
     assert not (tmp_path / "run").exists()
     assert not (tmp_path / "shards").exists()
 

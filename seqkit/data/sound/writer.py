@@ -5,7 +5,6 @@ import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import soundfile
@@ -31,24 +30,13 @@ _HEADER = 44  # bytes of a WAV's
 _UNKNOWN = 0xFFFFFFFF  # the size in the header of a WAV that goes on until the stream ends
 
 
-class Writer(Protocol):
-    """What takes sound piece by piece."""
-
-    begun: bool
-    """Whether any was written."""
-
-    def write(self, frames: Frames) -> None:
-        """Append samples (n, C); what exceeds ±1 is clipped. Raises OutputError."""
-
-    def close(self) -> None:
-        """Finish what was written. Raises OutputError."""
-
-
 @contextlib.contextmanager
 def create(
     path: Path, sample_rate: int, overwrite: bool = False, channels: int = 1
-) -> Iterator[Writer]:
+) -> Iterator["_Wav | _Encoded"]:
     """A new file of C channels: WAV, FLAC or AIFF (16 bit), OGG or MP3 by its ending.
+
+    What it gives has `write`, for samples (n, C) that are appended; what exceeds ±1 is clipped.
 
     A file that it replaces stays until the block has ended, and for good if that fails. Where there
     is none, a WAV can be played after every `write`, the others once the block has ended; if that

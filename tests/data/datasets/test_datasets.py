@@ -57,10 +57,10 @@ def test_the_part_of_a_file_is_told_by_its_name(name: str, part: int) -> None:
 def test_spoken_digits_are_looked_for_in_the_users_folder(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def offline(url: str) -> None:
+    def offline(url: str) -> bytes:
         raise TimeoutError("no answer")
 
-    monkeypatch.setattr(download, "_open", offline)
+    monkeypatch.setattr(download, "_download", offline)
     with pytest.raises(DataError, match="no answer"):
         datasets.locate("spoken_digits", Catalogue(), folders)
     assert folders.data is not None
