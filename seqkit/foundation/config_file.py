@@ -1,7 +1,7 @@
-"""A config as a YAML file, which a run writes, and which is read when the run goes on.
+"""A config as a run keeps it: in its checkpoints, from which it goes on, and as YAML for people.
 
-Such a file may come from anywhere. It is data: nothing in it is imported, executed or put into
-another value, and every key and value is checked.
+A checkpoint may come from anywhere. Its config is data: nothing in it is imported, executed or put
+into another value, and every key and value is checked.
 """
 
 import dataclasses
@@ -15,15 +15,11 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue, Kind
 from seqkit.foundation.settings import nearest
 
-LARGEST = 1 << 20
-"""Bytes of a file that is read; a config takes up about two thousand."""
-_DEEPEST = 3  # a list in a group
 _SHOWN = 5  # unknown keys that a message names
 _LONGEST = 60  # characters of each
 _BREAKS = {*"\x85\u2028\u2029"}  # line ends that PyYAML writes as they are and reads as spaces
 _KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
 """Keys of which one replaces the others."""
-_FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # where PyYAML was built with libyaml
 _OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
 """Keys that hold for one command line, and not for the next."""
 
@@ -40,17 +36,12 @@ def to_yaml(config: Config) -> str:
     return text
 
 
-def from_yaml(content: bytes, file: str) -> Config:
-    """The config that `to_yaml` wrote, in this version or an older one.
+def from_values(saved: Mapping[str, Any], file: str) -> Config:
+    """The config that a checkpoint holds, of this version or an older one.
 
     Raises:
-        ConfigError: the content is none; the message begins with `file`.
+        ConfigError: it is none; the message begins with `file`.
     """
-    return from_values(_mapping(content, file), file)
-
-
-def from_values(saved: Mapping[str, Any], file: str) -> Config:
-    """The config that a checkpoint or config.yaml holds. Raises ConfigError as `from_yaml`."""
     values = upgrade(saved)
     config = Config()
     try:
@@ -129,39 +120,6 @@ def with_listed_path(data: Mapping[str, Any]) -> dict[str, Any]:
     """The keys `data.*` with `path` as a list, which may be written as one string (as in 0.1.0)."""
     path = data.get("path")
     return {**data, "path": [path] if path else []} if isinstance(path, str) else dict(data)
-
-
-def _mapping(content: bytes, file: str) -> Mapping[str, Any]:
-    """The mapping of keys to plain values in a file. Raises ConfigError."""
-    try:
-        text = content.decode()
-        try:
-            values = _plain(text, file, _FAST)
-        except yaml.YAMLError:  # of which the other one tells more
-            values = _plain(text, file, yaml.SafeLoader)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: not UTF-8") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(explain(error, file)) from error
-    except ValueError as error:  # a date that is none, a number of thousands of digits
-        raise ConfigError(f"{file}: it cannot be parsed") from error
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{file}: it holds no keys and values")
-    return values
-
-
-def _plain(text: str, file: str, loader: Any) -> Any:
-    """What YAML means. Raises YAMLError, and ConfigError for aliases and deep nesting.
-
-    Of these a little may mean years of work.
-    """
-    depth = 0
-    for event in yaml.parse(text, loader):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or depth > _DEEPEST:
-            raise ConfigError(f"{file}: it holds more than keys and plain values")
-    return yaml.load(text, loader)
 
 
 def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:

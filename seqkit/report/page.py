@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from seqkit.foundation import disk
+from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.escaping import visible, visible_line
 from seqkit.foundation.wording import decimals, duration
@@ -62,7 +63,7 @@ def render(record: Record, progress: Progress = unseen) -> bytes:
         "sound_count": len(sounds),
         "facts": [(name, _short(value)) for name, value in _facts(record) if value],
         "again": verdict.again(record),
-        "settings": visible(record.settings_text),
+        "settings": visible(to_yaml(record.settings)) if record.settings else "",
     }
     return html.render("page.html", values)
 

@@ -11,7 +11,6 @@ from typing import Any
 from seqkit.config import Config
 from seqkit.evaluation.baseline_names import CONSTANT_BITS
 from seqkit.foundation.command_line import command_line
-from seqkit.foundation.config_file import RENAMED
 from seqkit.foundation.processes import ALONE, Place
 from seqkit.foundation.wording import percent
 from seqkit.report.diagnosis import (
@@ -214,9 +213,8 @@ def _bits(nats: float) -> str:
 
 
 def again(record: Record) -> str:
-    """The command that makes a run again; empty where its settings are not today's."""
-    old = any(f"\n  {key.partition('.')[2]}:" in record.settings_text for key in RENAMED)
-    if record.settings is None or old:
+    """The command that makes a run again; empty where its settings cannot be read."""
+    if record.settings is None:
         return ""
     folder = record.path
     named = folder if folder.name not in ("", "..") else folder.resolve()  # `.` is no name

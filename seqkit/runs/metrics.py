@@ -1,23 +1,22 @@
 """What metrics.jsonl holds, as far as it can be read."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from seqkit.foundation import disk
 from seqkit.symbols import Floats
 
-_LONGEST = 1 << 16  # bytes of a line; those of a run have about 200
-LARGEST = 1e15
-"""Of a step, a count or a duration; steps up to it are exact."""
-_HIGHEST = 1e40  # of a loss or a norm, which are computed in fp32; sums of such stay finite
-_UNBOUNDED = ("loss", "gradient_norm", "bits_per_symbol")  # of a training that diverges
+LARGEST = 1e40
+"""Of a number that a run can have written: losses are computed in fp32; their sums stay finite."""
 _RECENT = 0.1  # the share of the values that are averaged
-_EVENTS = ("train", "validate")
 _TRAIN = ("loss", "symbols", "learning_rate", "gradient_norm", "symbols_per_second")
+
+Line = dict[str, float]
 
 
 class Curve(NamedTuple):
@@ -51,51 +50,62 @@ class Metrics:
     share: of the validation part, which the last loss is of.
     times: the seconds until a step, of the steps alone.
     step, seconds: of the last line.
-    lines, damaged: how many there are, and how many of them could not be read.
     """
 
     train: Mapping[str, Curve]
     validation: Curve
+    share: float
     times: Curve
     step: int
     seconds: float
-    lines: int
-    damaged: int
-    share: float = 1.0
 
 
-_EMPTY = Curve(np.zeros(0), np.zeros(0))
-NONE = Metrics(dict.fromkeys(_TRAIN, _EMPTY), _EMPTY, _EMPTY, 0, 0.0, 0, 0)
-"""Of a file that cannot be read."""
-
-
-def read(file: Path) -> Metrics:
-    """The curves in a file; none if it is not there. Raises OSError."""
-    train: list[dict[str, float]] = []
-    validation: list[dict[str, float]] = []
-    count, damaged = 0, 0
-    for content in _lines(file):
-        count += 1
-        line = _parsed(content)
-        if line is None:
+def read(file: Path, problems: list[str]) -> Metrics:
+    """The curves in a file; none if it is not there. What cannot be read is told in `problems`."""
+    content = b""
+    try:
+        content = file.read_bytes() if file.is_file() else b""
+    except OSError as error:
+        problems.append(f"{file}: cannot be read: {disk.describe(error)}")
+    lines = content.splitlines()
+    known: dict[str, list[Line]] = {"train": [], "validate": []}
+    damaged = 0
+    for line in lines:
+        try:
+            event, numbers = _parsed(line)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             damaged += 1
-        elif line[0] in _EVENTS:
-            (train if line[0] == "train" else validation).append(line[1])
-    known, times = train + validation, _curve(train + validation, "seconds")
+        else:
+            known.get(event, []).append(numbers)  # a later seqkit may know other events
+    if damaged:
+        problems.append(f"{file}: {damaged} of {len(lines)} lines are damaged and left out")
+    train, validation = known["train"], known["validate"]
+    times = _curve(train + validation, "seconds")
     comparable = [line for line in validation if _judged_by(line) == _judged_by(validation[-1])]
     return Metrics(
         train={name: _curve(train, name) for name in _TRAIN},
         validation=_curve(comparable, "loss"),
-        times=times,
-        step=max((int(line["step"]) for line in known), default=0),
-        seconds=float(times.values.max(initial=0.0)),
-        lines=count,
-        damaged=damaged,
         share=_share(validation[-1]) if validation else 1.0,
+        times=times,
+        step=int(max((line["step"] for line in train + validation), default=0)),
+        seconds=float(times.values.max(initial=0.0)),
     )
 
 
-def _judged_by(line: dict[str, float]) -> tuple[float, float | None]:
+def _parsed(content: bytes) -> tuple[str, Line]:
+    """The event of a line and its numbers. Raises where no run can have written it."""
+    line: Any = json.loads(content)
+    numbers = {
+        name: float(value)
+        for name, value in line.items()
+        if isinstance(value, int | float) and abs(value) <= LARGEST
+    }
+    if line["event"] in ("train", "validate") and (numbers["step"] < 0 or "loss" not in numbers):
+        raise ValueError("a step without its loss")
+    return str(line["event"]), numbers
+
+
+def _judged_by(line: Line) -> tuple[float, float | None]:
     """What losses that can be compared have in common.
 
     That is the step since which they can, before 0.2.0 always 0, and the number of symbols that
@@ -104,40 +114,13 @@ def _judged_by(line: dict[str, float]) -> tuple[float, float | None]:
     return line.get("since", 0.0), line["scored"] if _share(line) < 1 else None
 
 
-def _share(line: dict[str, float]) -> float:
+def _share(line: Line) -> float:
     """Of the part that a validation scored; before 0.2.0 none was left out."""
     scored, total = line.get("scored", 0.0), line.get("total", 0.0)
     return scored / total if 0 < scored < total else 1.0
 
 
-def _lines(file: Path) -> Iterator[bytes]:
-    """The lines of a file; one that no run writes comes in pieces."""
-    if not file.is_file():
-        return
-    with file.open("rb") as stream:
-        while content := stream.readline(_LONGEST):
-            yield content
-
-
-def _parsed(content: bytes) -> tuple[str, dict[str, float]] | None:
-    """The event of a line and its numbers; None if it cannot be what a run wrote."""
-    try:
-        line: Any = json.loads(content)
-        event = line["event"]
-        numbers = {
-            name: float(value)
-            for name, value in line.items()
-            if isinstance(value, int | float)
-            and abs(value) <= (_HIGHEST if name in _UNBOUNDED else LARGEST)
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        return None
-    if event in _EVENTS and not (numbers.get("step", -1) >= 0 and "loss" in numbers):
-        return None
-    return str(event), numbers
-
-
-def _curve(lines: list[dict[str, float]], name: str) -> Curve:
+def _curve(lines: Sequence[Line], name: str) -> Curve:
     points = [(line["step"], line[name]) for line in lines if name in line]
     table = np.array(points, np.float64).reshape(-1, 2)
     table = table[np.argsort(table[:, 0], kind="stable")]

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from seqkit.config import Config, options
 from seqkit.foundation import disk
-from seqkit.foundation.config_file import from_yaml
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import default_of
@@ -42,7 +41,7 @@ _SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
 class Record:
     """A run's folder.
 
-    settings: as in config.yaml, and the text of that file; None if it cannot be read.
+    settings: as its newest checkpoint has them; None if none can be read.
     facts: the object of summary.json over that of about.json, see docs/config.md.
     samples: steps and files; `final` is the closing sample of sound, and `data` the data's own.
     problems: what could not be read, in words.
@@ -52,7 +51,6 @@ class Record:
     metrics: Metrics
     state: State
     settings: Config | None
-    settings_text: str
     facts: Mapping[str, Any]
     samples: Sequence[tuple[int, Path]]
     final: Path | None
@@ -119,10 +117,19 @@ class Record:
 def read(path: Path, state: State | None = None) -> Record:
     """The run in a folder; its state, if it is not given, is found out."""
     files, problems = RunFiles(path), list[str]()
-    text, settings = _settings(files, problems)
-    curves = _metrics(files.metrics, problems)
+    curves = metrics.read(files.metrics, problems)
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
     about = about or _of_checkpoint(path)
+    ended = _part(about, "ended").get("how")
+    if state is None and summary:
+        state = "finished"
+    elif state is None and is_locked(files.lock):
+        state = "running"
+    elif state is None:
+        state = ended if ended in ("stopped", "pruned", "diverged") else "ended"
+    settings = None
+    with contextlib.suppress(ConfigError):
+        settings = settings_of(path)
     names = list[Path]()
     with contextlib.suppress(OSError):  # there were none, perhaps
         names = sorted(files.samples.iterdir())
@@ -131,51 +138,14 @@ def read(path: Path, state: State | None = None) -> Record:
     return Record(
         path=path,
         metrics=curves,
-        state=state or _state(path, about, bool(summary)),
+        state=state,
         settings=settings,
-        settings_text=text,
         facts={**about, **summary, "data": {**_part(about, "data"), **_part(summary, "data")}},
         samples=sorted((int(match[1]), file) for match, file in samples),
         final=extra.get("final.wav"),
         data=extra.get("data.wav"),
         problems=problems,
     )
-
-
-def _state(path: Path, about: Mapping[str, Any], finished: bool) -> State:
-    if finished:
-        return "finished"
-    if is_locked(RunFiles(path).lock):
-        return "running"
-    how = _part(about, "ended").get("how")
-    return how if how in ("stopped", "pruned", "diverged") else "ended"
-
-
-def _settings(files: RunFiles, problems: list[str]) -> tuple[str, Config | None]:
-    """The text of config.yaml and what it says; without it, what a checkpoint says, if any can."""
-    text = ""
-    try:
-        content = files.config.read_bytes()
-        text = content.decode("utf-8", "replace")
-        return text, from_yaml(content, str(files.config))
-    except OSError as error:
-        problems.append(f"{files.config}: cannot be read: {disk.describe(error)}")
-    except ConfigError as error:
-        problems.append(str(error))
-    with contextlib.suppress(ConfigError):
-        return text, settings_of(files.path)
-    return text, None
-
-
-def _metrics(file: Path, problems: list[str]) -> Metrics:
-    try:
-        found = metrics.read(file)
-    except OSError as error:
-        problems.append(f"{file}: cannot be read: {disk.describe(error)}")
-        return metrics.NONE
-    if found.damaged:
-        problems.append(f"{file}: {found.damaged} of {found.lines} lines are damaged and left out")
-    return found
 
 
 def _object(file: Path, problems: list[str]) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import pytest
 import soundfile
 import torch
 
+from seqkit import compose
 from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
-from seqkit.foundation.config_file import from_yaml
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
@@ -160,7 +160,7 @@ def test_a_wav_with_any_header_is_read_or_refused(
 
 
 def test_any_recipe_is_read_or_refused(
-    trained: Path, amount: Amount, tell: Tell, chance: random.Random
+    trained: Path, tmp_path: Path, amount: Amount, tell: Tell, chance: random.Random
 ) -> None:
     content = (trained / "config.yaml").read_bytes()
     numbers = amount(60, 600)
@@ -170,8 +170,9 @@ def test_any_recipe_is_read_or_refused(
             place = chance.randrange(len(damaged))
             piece = chance.choice([b"\0", b"\xff", b"[", b"{", b": ", b"&a", b"*a", b"!!python/x"])
             damaged[place : place + chance.randint(0, 3)] = piece
+        (tmp_path / "own.yaml").write_bytes(damaged)
         try:
-            from_yaml(bytes(damaged), "recipe")
+            compose.compose(["recipe=own"], [tmp_path])
         except ConfigError as error:
             assert "\n" not in str(error)
     tell("mutated recipes", len(numbers))

@@ -3,11 +3,12 @@
 import dataclasses
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seqkit.config import Config, DataConfig
-from seqkit.foundation.config_file import from_yaml, to_yaml, with_given
+from seqkit.foundation.config_file import from_values, to_yaml, with_given
 from seqkit.foundation.errors import ConfigError
 from tests.conftest import EARLIER_RUNS
 
@@ -19,8 +20,7 @@ TEXT = st.text(st.characters(exclude_characters="\0"), min_size=1)  # lone surro
 def test_what_is_written_is_read_to_the_letter(prompt: str, paths: list[str], rate: float) -> None:
     config = Config(recipe="x", prompt=prompt, data=DataConfig(path=paths))
     config.optimizer.lr = rate
-    again = from_yaml(to_yaml(config).encode("utf-8", "surrogateescape"), FILE)
-    assert again == config
+    assert from_values(yaml.safe_load(to_yaml(config)), FILE) == config
 
 
 @pytest.mark.parametrize(
@@ -28,41 +28,20 @@ def test_what_is_written_is_read_to_the_letter(prompt: str, paths: list[str], ra
 )
 def test_text_means_nothing_else(text: str) -> None:
     config = Config(prompt=text, run_dir=text, data=DataConfig(path=[text]))
-    assert from_yaml(to_yaml(config).encode(), FILE) == config
+    assert from_values(yaml.safe_load(to_yaml(config)), FILE) == config
 
 
 def test_keys_of_older_versions_are_known() -> None:
     for file in EARLIER_RUNS.glob("*/config.yaml"):
-        config = from_yaml(file.read_bytes(), str(file))
+        config = from_values(yaml.safe_load(file.read_text()), str(file))
         assert len(config.data.path) == 1
-    assert from_yaml(b"data: {path: a.txt, quantiser: linear}", FILE).data == DataConfig(
-        path=["a.txt"], codec="linear"
-    )
-    assert from_yaml(b"data: {path: [a.txt, b.txt]}", FILE).data.path == ["a.txt", "b.txt"]
-
-
-BOMB = b"a: &a [x, x]\n" + b"".join(
-    b"%c: &%c [*%c, *%c]\n" % (i, i, i - 1, i - 1) for i in b"bcdef"
-)
+    old = {"data": {"path": "a.txt", "quantiser": "linear"}}
+    assert from_values(old, FILE).data == DataConfig(path=["a.txt"], codec="linear")
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "holds no keys and values"),
-        (b"- a", "holds no keys and values"),
-        (b"recipe: \xff", "not UTF-8"),
-        (b"recipe: a\0b", "not valid YAML: special characters are not allowed"),
-        (b"recipe: [", "line 1: not valid YAML"),
-        (b"a: b: c", "line 1: not valid YAML: mapping values are not allowed here"),
-        (b"recipe: !!python/object/apply:os.system [id]", "not valid YAML: could not determine"),
-        (b"? [a]\n: b", "not valid YAML: found unhashable key"),
-        (BOMB, "more than keys and plain values"),
-        (b"<<: &a {seed: 1}\ndata: *a", "more than keys and plain values"),
-        (b"[" * 100_000, "more than keys and plain values"),
-        (b"seed: " + b"9" * 5000, "it cannot be parsed"),
-        (b"seed: 2001-99-99", "it cannot be parsed"),
-        (b"seed: 2001-09-09", "seed=datetime.date"),
         (b"sede: 1", "unknown key sede: did you mean seed?"),
         (b"2: 1\ntrue: 2\nnull: 3", "unknown keys 2, True, None"),
         (b"model: {depth: 1, width: 2}", "unknown keys model.depth, model.width"),
@@ -85,7 +64,7 @@ BOMB = b"a: &a [x, x]\n" + b"".join(
 )  # fmt: skip
 def test_what_is_no_config_is_named(content: bytes, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        from_yaml(content, FILE)
+        from_values(yaml.safe_load(content), FILE)
     message = str(caught.value)
     assert message.startswith(FILE)
     assert said in message

@@ -1,5 +1,6 @@
 """Folders of runs with just the files that a report reads."""
 
+import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import Any
 import pytest
 
 from seqkit.config import Config
-from seqkit.foundation.config_file import to_yaml
 from seqkit.runs.layout import RunFiles
+from tests.runs.test_folder import checkpoint
 
 Leave = Callable[..., Path]
 
@@ -25,6 +26,12 @@ def lines(train: Sequence[float], validation: Sequence[float]) -> str:
     return "".join(json.dumps(line) + "\n" for line in sorted(found, key=lambda line: line["step"]))
 
 
+def keep(run: Path, config: Config) -> None:
+    """Leave a checkpoint with these settings."""
+    saved = dataclasses.replace(checkpoint(1), config=dataclasses.asdict(config))
+    saved.save(RunFiles(run).checkpoint("last"))
+
+
 @pytest.fixture
 def leave(tmp_path: Path) -> Leave:
     """Leave what a run would, with these losses; without a summary it did not finish."""
@@ -38,12 +45,9 @@ def leave(tmp_path: Path) -> Leave:
     ) -> Path:
         files = RunFiles(tmp_path / "run")
         files.samples.mkdir(parents=True)
-        checkpoint = files.checkpoint("last")
-        checkpoint.parent.mkdir()
-        checkpoint.touch()  # as a power failure leaves it
         config = Config(recipe="shakespeare")
         config.model.hidden_size, config.optimizer.lr = 64, 0.01
-        files.config.write_text(to_yaml(config))
+        keep(files.path, config)
         files.metrics.write_text(lines(train, validation))
         bits = {"uniform_bits": 6.0, "histogram_bits": 4.8, "context_bits": 3.0}
         known = {"data": {"kind": "text", "name": "a play"}, "baselines": bits, "total_steps": 1000}

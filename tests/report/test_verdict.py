@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from seqkit.config import Config
-from seqkit.foundation.config_file import to_yaml
 from seqkit.report.verdict import again, judge, warning
 from seqkit.runs.record import State, read
-from tests.report.conftest import Leave
+from tests.report.conftest import Leave, keep
 
 DOWN = list(np.linspace(3.0, 1.5, 100))
 FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
@@ -62,7 +61,7 @@ def test_nothing_has_levelled_off_while_the_rate_warms_up(leave: Leave) -> None:
     for warmup_steps, advice in ((600, "too short"), (400, "levelled off")):  # of 1000
         config = Config(recipe="shakespeare")
         config.optimizer.warmup_steps = warmup_steps
-        (run / "config.yaml").write_text(to_yaml(config))
+        keep(run, config)
         assert advice in judge(read(run)).advice
 
 
