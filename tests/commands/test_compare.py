@@ -41,7 +41,6 @@ def runs(made: Path, tmp_path: Path) -> Path:
 
 def test_a_damaged_run_tells_what_is_left_of_it(run: Run, runs: Path) -> None:
     (runs / "worse" / "metrics.jsonl").write_text("damaged")
-    (runs / "better" / "config.yaml").write_text("{")
     shown = run("compare", f"runs={runs}/[bw]*", "json=true")
     assert shown.code == 0, shown.err
     found = {Path(one["run"]).name: one for one in json.loads(shown.out)["runs"]}
@@ -132,11 +131,11 @@ def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
     with (runs / "worse" / "metrics.jsonl").open("a") as file:
         file.write('{"event": "val')
     (runs / "better" / "summary.json").unlink()
-    (runs / "$other" / "config.yaml").write_text("- 1")
+    (runs / "$other" / "about.json").write_text("- 1")
     shown = run("compare", f"runs={runs}")
     assert shown.code == 0
     assert "metrics.jsonl: 1 of " in shown.err
-    assert "config.yaml: it holds no keys" in shown.err
+    assert "about.json: damaged and left out" in shown.err
     rows = [line.split() for line in shown.out.decode().splitlines()]
     outcome = {Path(row[0]).name: row[6] for row in rows if len(row) > 6 and row[0] != "run"}
     assert outcome == {"better": "unfinished", "worse": "finished", "$other": "finished"}
