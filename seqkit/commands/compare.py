@@ -13,7 +13,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.escaping import json_text, visible_line
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import aligned, columns_of, decimals, duration
-from seqkit.runs import curves
+from seqkit.report import charts
 from seqkit.runs.layout import find_runs
 from seqkit.runs.record import DATA_KEYS, Record, read
 
@@ -30,7 +30,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     stdout.existing()
     picture = outputs.result_file(config)
     if picture:
-        curves.check_name(picture)
+        charts.check_name(picture)
     folders, others = find_runs(config.runs)
     if others:
         names = ", ".join(visible_line(str(other)) for other in others[:_SHOWN])
@@ -52,7 +52,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         outputs.print_lines(_lines(groups))
     if picture:
         with console.progress("drawing"):
-            curves.draw(picture, groups, overwrite=config.overwrite)
+            charts.compare(picture, groups, overwrite=config.overwrite)
         console.notice(f"written: {picture}")
 
 

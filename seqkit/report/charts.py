@@ -1,24 +1,33 @@
-"""Curves as SVG that stands inside a page and takes its colours."""
+"""Curves as pictures: SVG that stands inside a page and takes its colours, or a file of its own.
+
+matplotlib is slow to import, and few commands draw: it is imported where that is done.
+"""
 
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.escaping import visible_line
 from seqkit.foundation.wording import rounded
 from seqkit.runs.metrics import Curve
+from seqkit.runs.record import Record
 from seqkit.symbols import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _POINTS = 240  # of a curve, which is about 400 pixels wide
 _INCHES, _WIDE = (5.0, 2.9), (10.0, 3.6)
 _HEADROOM = 1.05
 _APART = 0.075  # between the names of two lines, as a share of the axis
+_FORMATS = (".svg", ".png", ".pdf")
+_PANELS = ("steps", "seconds of training")
 # matplotlib draws in these, and the page says what each of them is in light and in dark.
 _INK, _GRID, _TRAIN, _VALIDATION, _BASELINE = (f"#00000{n}" for n in range(1, 6))
 _VARIABLES = {
@@ -85,50 +94,51 @@ def thinned(curve: Curve, most: int = _POINTS) -> Thinned:
 
 def losses(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Chart:
     """The loss of training and validation, and baselines as lines: nats a symbol, by name."""
+    import matplotlib
 
-    def draw(axes: "Axes") -> None:
-        _draw(axes, train, _TRAIN)
+    with matplotlib.rc_context(_STYLE):
+        axes = _axes()
+        _draw(axes, train)
         points = thinned(validation)
         axes.plot(points.steps, points.mean, color=_VALIDATION, marker="o", markersize=3.5)
         seen = np.concatenate([train.values, validation.values])
         # A loss that explodes must not flatten the rest.
-        top = max([*lines.values(), seen[0]])
-        highest = min(float(seen.max()), 1.5 * top)
+        highest = min(float(seen.max()), 1.5 * max([*lines.values(), seen[0]]))
         below = {name: value for name, value in lines.items() if value <= highest}
         lowest = min([float(seen.min()), *below.values()])
         room = max(highest - lowest, 1e-3) * (_HEADROOM - 1)
         axes.set_ylim(lowest - room, highest + 2 * room)
         _name_lines(axes, below)
-
-    return Chart("Loss, nats a symbol", _svg("loss", draw))
+        return Chart("Loss, nats a symbol", _svg("loss", axes.figure))
 
 
 def quantity(name: str, title: str, curve: Curve, *, logarithmic: bool = False) -> Chart:
     """Another curve of the training; `name` is a word of its own on the page."""
+    import matplotlib
+    from matplotlib.ticker import LogLocator
 
-    def draw(axes: "Axes") -> None:
-        from matplotlib.ticker import LogLocator
-
-        shown = curve
+    with matplotlib.rc_context(_STYLE):
+        axes = _axes()
         if logarithmic:
             positive = curve.values > 0
-            shown = Curve(curve.steps[positive], curve.values[positive])
+            curve = Curve(curve.steps[positive], curve.values[positive])
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.yaxis.set_major_formatter(lambda value, _: rounded(value))
         else:
             axes.set_ylim(0, max(float(curve.values.max()), 1e-12) * _HEADROOM)
-            if curve.values.max() >= 1000:
-                axes.yaxis.set_major_formatter(lambda value, _: rounded(value))
-        _draw(axes, shown, _TRAIN)
-
-    return Chart(title, _svg(name, draw))
+        if logarithmic or curve.values.max() >= 1000:
+            axes.yaxis.set_major_formatter(lambda value, _: rounded(value))
+        _draw(axes, curve)
+        return Chart(title, _svg(name, axes.figure))
 
 
 def under_waveform(title: str, low: Floats, high: Floats, curve: Curve) -> Chart:
     """A quantity by time under a wave's lowest and highest samples (N,) at the curve's seconds."""
+    import matplotlib
+    from matplotlib.figure import Figure
 
-    def fill(figure: "Figure") -> None:
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=_WIDE, dpi=72)
         above, below = figure.subplots(2, 1, sharex=True)
         above.fill_between(curve.steps, low, high, color=_TRAIN, linewidth=0.5)
         above.margins(x=0)
@@ -138,23 +148,34 @@ def under_waveform(title: str, low: Floats, high: Floats, curve: Curve) -> Chart
         below.margins(x=0)
         below.set_xlabel("seconds")
         figure.subplots_adjust(left=0.06, right=0.99, bottom=0.14, top=0.98)
+        return Chart(title, _svg("sound", figure))
 
-    return Chart(title, _element("sound", _WIDE, fill))
+
+def _axes() -> "Axes":
+    """One pair of axes by step, in a figure of its own."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    axes = Figure(figsize=_INCHES, dpi=72).add_axes((0.16, 0.15, 0.825, 0.81))
+    axes.grid(visible=True, axis="y")
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.xaxis.set_major_formatter(lambda value, _: rounded(value))
+    axes.set_xlabel("step")
+    return axes
 
 
-def _draw(axes: "Axes", curve: Curve, colour: str) -> None:
+def _draw(axes: "Axes", curve: Curve) -> None:
     points = thinned(curve)
-    axes.fill_between(points.steps, points.low, points.high, color=colour, alpha=0.2, linewidth=0)
+    axes.fill_between(points.steps, points.low, points.high, color=_TRAIN, alpha=0.2, linewidth=0)
     lone = "o" if len(points.steps) == 1 else ""
-    axes.plot(points.steps, points.mean, color=colour, marker=lone, markersize=3.5)
+    axes.plot(points.steps, points.mean, color=_TRAIN, marker=lone, markersize=3.5)
 
 
 def _name_lines(axes: "Axes", lines: Mapping[str, float]) -> None:
     """Draw lines across, each named at its right end, the names clear of each other."""
-    low, high = axes.get_ylim()
-    names = sorted(lines.items(), key=lambda item: item[1])
-    places = _spread([(value - low) / (high - low) for _, value in names])
-    for (name, value), place in zip(names, places, strict=True):
+    (low, high), place = axes.get_ylim(), -1.0
+    for name, value in sorted(lines.items(), key=lambda item: item[1]):
+        place = max((value - low) / (high - low), place + _APART)
         axes.axhline(value, color=_BASELINE, linestyle=(0, (4, 3)), linewidth=1)
         axes.text(
             *(1, place + 0.01, name),
@@ -165,42 +186,11 @@ def _name_lines(axes: "Axes", lines: Mapping[str, float]) -> None:
         )
 
 
-def _spread(places: Sequence[float]) -> list[float]:
-    """Ascending places, moved up where two are too close."""
-    moved: list[float] = []
-    for place in places:
-        moved.append(max(place, moved[-1] + _APART) if moved else place)
-    return moved
-
-
-def _svg(name: str, draw: "Callable[[Axes], None]") -> str:
-    """The element `svg` of one pair of axes by step; its ids begin with `name`."""
-
-    def fill(figure: "Figure") -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        axes = figure.add_axes((0.16, 0.15, 0.825, 0.81))
-        axes.grid(visible=True, axis="y")
-        draw(axes)
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.xaxis.set_major_formatter(lambda value, _: rounded(value))
-        axes.set_xlabel("step")
-
-    return _element(name, _INCHES, fill)
-
-
-def _element(name: str, inches: tuple[float, float], fill: "Callable[[Figure], None]") -> str:
-    """The element `svg` of a figure that is filled."""
-    # matplotlib is slow to import, and few commands draw.
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=inches, dpi=72)
-        fill(figure)
-        content = io.StringIO()
-        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(content, format="svg", metadata=nothing)
+def _svg(name: str, figure: Any) -> str:
+    """The element `svg` of a figure; its ids begin with `name`."""
+    content = io.StringIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(content, format="svg", metadata=nothing)
     svg = content.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>", "", svg, flags=re.S)
@@ -209,3 +199,62 @@ def _element(name: str, inches: tuple[float, float], fill: "Callable[[Figure], N
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
     return svg
+
+
+def check_name(file: Path) -> None:
+    """Raise ConfigError for a name whose ending is no format of a picture."""
+    if file.suffix.lower() not in _FORMATS:
+        raise ConfigError(f"out={file}: give a name that ends in {', '.join(_FORMATS)}")
+
+
+def compare(file: Path, groups: Sequence[Sequence[Record]], *, overwrite: bool) -> None:
+    """Draw the losses of runs by steps and by time, a row of panels for each group.
+
+    Lines are validation losses, and paler ones those in training. The same runs give the same file.
+
+    Raises:
+        OutputError: the file cannot be written, or is there and `overwrite` is false.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.5 * len(groups)), dpi=100, layout="constrained")
+    rows = figure.subplots(len(groups), len(_PANELS), squeeze=False, sharey="row")
+    for axes, records in zip(rows, groups, strict=True):
+        for panel, unit in zip(axes, _PANELS, strict=True):
+            for number, record in enumerate(records):
+                look = {
+                    "color": f"C{number % 10}",
+                    "linestyle": ("-", "--", ":", "-.")[number // 10 % 4],
+                }
+                found = record.metrics
+                panel.plot(*_points(record, found.train["loss"], unit), **look, alpha=0.25)
+                validation = _points(record, found.validation, unit)
+                panel.plot(*validation, **look, marker=".", label=_plain(str(record.path)))
+            panel.set_xlabel(unit)
+            panel.grid(alpha=0.3)
+        axes[0].set_ylabel("nats per symbol")
+        axes[0].set_title(_plain(records[0].text("data", "name") or "unknown data"))
+        axes[-1].legend(loc="upper right", fontsize="small")
+    content, kind = io.BytesIO(), file.suffix.lower().removeprefix(".")
+    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with matplotlib.rc_context({"svg.hashsalt": "seqkit"}):
+        figure.savefig(content, format=kind, metadata=dateless)
+    with disk.atomic_write(file, overwrite) as stream:
+        stream.write(content.getvalue())
+
+
+def _points(record: Record, curve: Curve, unit: str) -> tuple[Floats, Floats]:
+    """A curve's steps, or the seconds until them as far as they are known, and its values."""
+    times = record.metrics.times
+    if unit == "steps":
+        return curve.steps, curve.values
+    if not len(times.steps):
+        return times.values, times.values
+    return np.interp(curve.steps, times.steps, times.values), curve.values
+
+
+def _plain(text: str) -> str:
+    """A text as matplotlib shows it to the letter: $ begins a formula, _ hides a label."""
+    shown = visible_line(text).encode("ascii", "backslashreplace").decode().replace("$", r"\$")
+    return f"./{shown}" if shown.startswith("_") else shown

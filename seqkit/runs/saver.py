@@ -82,33 +82,27 @@ class Saver:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Wait for the thread; a failure is raised unless the block has raised another."""
+        """Wait for the thread; a failure is raised unless the block has raised another.
+
+        The first interrupt is raised when all is written, a second one at once.
+        """
         self._given.put(None)
-        try:
-            interrupted = self._join(error)
-        except KeyboardInterrupt as insisted:
-            self._failure = self._failure or insisted  # nothing more is begun
-            raise
+        first = error if isinstance(error, KeyboardInterrupt) else None
+        while not self._ended.is_set():
+            if isinstance(first, InsistedInterrupt):
+                self._failure = self._failure or first  # nothing more is begun
+                break
+            try:
+                self._ended.wait()
+            except KeyboardInterrupt as interrupt:
+                if first is not None:
+                    self._failure = self._failure or interrupt
+                    raise
+                first = interrupt
         if error is None:
             self.check()
-            if interrupted is not None:
-                raise interrupted
-
-    def _join(self, error: BaseException | None) -> KeyboardInterrupt | None:
-        """Wait for the thread; returns the first interrupt that comes, and raises a second one.
-
-        `error` is what has ended the block: it may have been the first one, or the second.
-        """
-        if isinstance(error, InsistedInterrupt):
-            raise error
-        try:
-            self._ended.wait()
-        except KeyboardInterrupt as first:
-            if isinstance(first, InsistedInterrupt) or isinstance(error, KeyboardInterrupt):
-                raise
-            self._ended.wait()  # the folder is still this run's: finish the file
-            return first
-        return None
+            if first is not None:
+                raise first
 
 
 class _Kind:
@@ -125,11 +119,9 @@ class _Kind:
 
     def copy(self, saved: Checkpoint) -> None:
         """Copy a checkpoint: from a GPU after what it was asked for before, without waiting."""
-        self._copy = dataclasses.replace(
-            saved,
-            weights=self._copies("weights.", saved.weights),
-            training_tensors=self._copies("training.", saved.training_tensors),
-        )
+        weights = self._copies("weights.", saved.weights)
+        others = self._copies("training.", saved.training_tensors)
+        self._copy = dataclasses.replace(saved, weights=weights, training_tensors=others)
         on_gpu = [own.device for own in saved.weights.values() if own.is_cuda]
         if on_gpu:
             self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
