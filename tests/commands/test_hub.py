@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SENTENCE, TINY, Run, process, saved, weights
+from tests.conftest import SENTENCE, TINY, Run, saved, weights
 from tests.data.hf_store import COLUMN, store
 
 ROWS = [SENTENCE * (1 + number % 3) for number in range(30)]
@@ -67,14 +67,6 @@ def test_rows_learn_what_as_many_files_learn(
         assert all(found[key].equal(values) for key, values in expected.items())
 
 
-def test_doctor_gives_a_command_line_with_the_name(run: Run, words: tuple[str, ...]) -> None:
-    done = run("doctor", *words, "device=cpu")
-    assert done.code == 0, done.err
-    told = done.out.decode()
-    assert all(word in told for word in words)
-    assert "symbols in 30 documents" in told
-
-
 def test_a_missing_column_ends_every_command(
     run: Run, trained: Path, words: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -97,11 +89,3 @@ def test_a_name_on_the_hub_is_looked_for_there(run: Run, tmp_path: Path) -> None
     assert done.err.startswith("seqkit: error: nobody/nothing: cannot be read: ")
     assert "nobody/nothing" in done.err.partition("read: ")[2]
     assert done.err.count("\n") == 1
-
-
-def test_a_damaged_file_is_told_once(tmp_path: Path) -> None:
-    (tmp_path / "damaged.jsonl").write_text('{"body": ')
-    done = process("prepare", "data.kind=hf", "data.path=damaged.jsonl", "out=shards", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "damaged.jsonl: cannot be read: " in done.stderr.splitlines()[-1]
-    assert done.stderr.count("JSON parse error") == 1

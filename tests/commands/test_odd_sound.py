@@ -36,12 +36,11 @@ def eight_channels() -> npt.NDArray[np.float64]:
         (np.zeros(80_000), 8000, 3, "give a recording in which at least 20 ms can be heard"),
         (np.full(80_000, 0.4), 8000, 0, "a constant, 0.4: there is nothing to learn from it"),
         (np.sin(2 * np.pi * 440 * np.arange(96_000) / 8000), 8000, 0, "finished: 1 step in"),
-        (np.sign(np.sin(0.1 + 0.3 * np.arange(96_000))), 8000, 0, "finished: 1 step in"),
         (tone(2, 96_000), 96_000, 0, "1 resampled from 96000 Hz to 8000 Hz"),
         (eight_channels(), 8000, 0, "1 mixed from 8 channels"),
         (np.pad(tone(0.2, 8000), 80_000), 8000, 0, "99% of the sound is silence"),
     ],
-    ids=["short", "silent", "constant", "tone", "square", "96 kHz", "8 channels", "pauses"],
+    ids=["short", "silent", "constant", "tone", "96 kHz", "8 channels", "pauses"],
 )
 def test_a_recording(
     samples: npt.NDArray[np.float64], rate: int, code: int, told: str, run: Run, tmp_path: Path
@@ -51,16 +50,6 @@ def test_a_recording(
     assert (result.code, told in result.err) == (code, True), result.err
     made = tmp_path / "run" / "samples" / "final.wav"
     assert made.exists() == (code == 0)
-
-
-def test_a_folder_in_which_every_file_has_another_rate(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "takes").mkdir()
-    for rate in (8000, 11025, 22050, 48000):
-        soundfile.write(tmp_path / "takes" / f"{rate}.wav", tone(1, rate), rate)
-    result = run(*SMALL, f"data.path={tmp_path / 'takes'}", f"run_dir={tmp_path / 'run'}")
-    assert result.code == 0, result.err
-    for rate in (11025, 22050, 48000):
-        assert f"1 resampled from {rate} Hz to 8000 Hz" in result.err
 
 
 def test_silence_is_not_validated_on(run: Run, tmp_path: Path) -> None:

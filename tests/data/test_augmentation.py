@@ -1,7 +1,5 @@
 """Copies of sound: at other pitches, quieter, turned around, and the same for the same seed."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -10,8 +8,6 @@ from seqkit.data import augmentation
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
 from seqkit.evaluation.pitch import pitches
-from seqkit.foundation import memory
-from seqkit.foundation.errors import DeviceError
 
 RATE = 8000
 CODEC = MuLaw(256, RATE)
@@ -73,39 +69,9 @@ def test_a_seed_gives_the_same_copies_and_another_one_others() -> None:
     assert augmentation.with_copies(part, CODEC, config, 0, seed=1) is part
 
 
-def test_nothing_but_what_is_asked_for_changes() -> None:
-    part = tone()
-    config = DataConfig(copy_pitch=0, copy_gain=0, copy_polarity=False)
-    own, copy = documents(augmentation.with_copies(part, CODEC, config, 1, seed=1))
-    assert np.array_equal(own, copy)
-
-
-def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    part = tone()
-    whole = augmentation.with_copies(part, CODEC, DataConfig(), 2, seed=1)
-    monkeypatch.setattr(augmentation, "_BLOCK", 777)
-    assert np.array_equal(
-        augmentation.with_copies(part, CODEC, DataConfig(), 2, seed=1).symbols, whole.symbols
-    )
-
-
 def test_how_many_copies_follows_from_how_much_sound_there_is() -> None:
     auto = DataConfig(copies=None)
     found = [augmentation.count(auto, seconds) for seconds in (1, 10, 60, 300, 1200, 3600)]
     assert found == [64, 64, 20, 4, 1, 0]
     assert augmentation.count(DataConfig(), 10) == 0
     assert augmentation.count(DataConfig(copies=7), 3600) == 7
-
-
-@pytest.mark.thorough
-def test_no_more_memory_is_taken_than_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    part, size = Part.of(np.tile(tone().symbols, 100)), 800_000
-    monkeypatch.setattr(augmentation, "_BLOCK", 1 << 12)
-    tracemalloc.start()
-    made = augmentation.with_copies(part, CODEC, DataConfig(), 8, seed=1)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 1.2 * len(made)
-    monkeypatch.setattr(memory, "free_bytes", lambda device: 8 * size)  # the copies alone
-    with pytest.raises(DeviceError, match=r"data\.copies=8 needs at least 7\.[0-9] MB"):
-        augmentation.with_copies(part, CODEC, DataConfig(), 8, seed=1)

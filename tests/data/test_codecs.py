@@ -37,11 +37,6 @@ def test_nothing_is_normalised() -> None:
     assert codec.decode(codec.encode(ODD)) == ODD
 
 
-def test_the_order_is_stable() -> None:
-    assert Characters.from_text("banana\n").vocabulary == "\nabn"
-    assert Characters.from_text("nab\nnn").to_spec() == Characters.from_text("\nabn").to_spec()
-
-
 @given(st.text(min_size=1))
 def test_a_spec_rebuilds_the_codec(text: str) -> None:
     codec = Characters.from_text(text)
@@ -105,11 +100,6 @@ def test_a_vocabulary_grows_by_the_most_frequent_characters(most: int, vocabular
     assert Characters.from_text("ba").grown(["aaayyy", "xxz"], most).vocabulary == vocabulary
 
 
-def test_bytes_need_not_grow() -> None:
-    assert Bytes().grown([b"\xff"]).to_spec() == {"name": "bytes"}
-    assert Bytes().numbers_in(Bytes()).tolist() == list(range(256))
-
-
 @pytest.mark.parametrize(
     "spec",
     [
@@ -119,7 +109,6 @@ def test_bytes_need_not_grow() -> None:
         {"name": "characters", "vocabulary": [98, 97], "start": 0},
         {"name": "characters", "vocabulary": [97, 1114112], "start": 0},
         {"name": "characters", "vocabulary": [97], "start": 1},
-        {"name": "characters", "vocabulary": [], "start": 0},
         {"name": "characters", "vocabulary": "ab", "start": 0},
     ],
 )
@@ -162,13 +151,6 @@ def test_quantisers_clip_what_is_too_loud_and_refuse_what_is_no_number() -> None
                 codec.encode(np.array([0, value], np.float32))
 
 
-def test_a_gain_is_taken_back() -> None:
-    wave = np.array([0.01, -0.02, 0.03], np.float32)
-    np.testing.assert_allclose(
-        Linear(4096, 8000, 30.0).decode(Linear(4096, 8000, 30.0).encode(wave)), wave, atol=1e-5
-    )
-
-
 def theoretical_noise(codec: Quantiser, wave: npt.NDArray[np.float32]) -> float:
     """Mean of step² / 12 (Widrow, 1956), the step being that of the curve where the signal is."""
     x = np.abs(wave.astype(np.float64)) * codec.gain
@@ -193,7 +175,6 @@ def test_the_error_is_that_of_the_theory(codec: Quantiser) -> None:
         {"name": "mu_law"},
         {"name": "mu_law", "levels": 1, "sample_rate": 8000, "gain": 1.0},
         {"name": "linear", "levels": 256, "sample_rate": 0, "gain": 1.0},
-        {"name": "linear", "levels": 256, "sample_rate": 384_001, "gain": 1.0},
         {"name": "mu_law", "levels": 256, "sample_rate": 10**30, "gain": 1.0},
         {"name": "mu_law", "levels": 256, "sample_rate": 8000, "gain": 1.0, "channels": 2.0},
         {"name": "linear", "levels": 256, "sample_rate": 8000, "gain": float("nan")},
@@ -213,21 +194,14 @@ LETTERS, LEVELS = Characters.from_text("abc"), MuLaw(16, 8000)
     ("call", "given", "said"),
     [
         (MuLaw, ("a", 8000), "levels='a': expected int"),
-        (Linear, (16, 8000.5), "sample_rate=8000.5: expected int"),
-        (MuLaw, (16, 8000, None), "gain=None: expected float"),
         (Characters, (5, 0), "vocabulary=5: expected str"),
-        (Characters, ("ab", "0"), "start='0': expected int"),
         (Characters.from_text, (5,), "text=5: expected str"),
         (LETTERS.encode, (b"abc",), "piece=b'abc': expected str"),
-        (LETTERS.encode, (None,), "piece=None: expected str"),
         (LETTERS.decode, (["a"],), "symbols: expected integers"),
         (LETTERS.decode, ([0, 3],), "symbols: 3 is none of this codec's 3"),
-        (LETTERS.decode, ([-1],), "symbols: -1 is none"),
-        (Bytes().encode, (5,), "piece=5: expected "),
         (Bytes().decode, ([256],), "symbols: 256 is none"),
         (LEVELS.encode, ([0.5],), "wave=.*: expected ndarray"),
         (LEVELS.encode, (np.array([1, 2], np.int16),), "wave: expected float32 .* got int16"),
-        (LEVELS.decode, ([0.5],), "symbols: expected integers"),
         (LEVELS.decode, ([16],), "symbols: 16 is none"),
     ],
 )
@@ -236,10 +210,6 @@ def test_what_a_codec_cannot_take_is_named(
 ) -> None:
     with pytest.raises(ConfigError, match=said):
         call(*given)
-
-
-def test_nothing_is_decoded_to_nothing() -> None:
-    assert (LETTERS.decode([]), Bytes().decode([]), LEVELS.decode([]).size) == ("", b"", 0)
 
 
 @pytest.mark.parametrize("text", ["odd", "even", "“né”", "𝄞 and more", "\ud800", "", "x" * 70_001])

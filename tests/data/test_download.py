@@ -6,7 +6,6 @@ import io
 import tarfile
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,11 +124,6 @@ def test_a_wrong_archive_leaves_nothing(content: bytes, folders: Folders, tmp_pa
     with pytest.raises(DataError, match=r"c/recordings of a folder named by SEQKIT_DATA_DIR"):
         archive(tmp_path, content).locate(folders)
     assert not [file for file in folders.cache.rglob("*") if file.is_file()]
-
-
-def test_a_download_without_a_sample_is_refused(site: str, folders: Folders) -> None:
-    with pytest.raises(DataError, match=r"words cannot be downloaded .*give data\.path"):
-        replace(download(f"{site}/gone"), sample=None).locate(folders)
 
 
 def test_a_full_disk_leaves_nothing_of_an_archive(

@@ -79,20 +79,6 @@ def test_a_pattern_chooses(pattern: str, names: list[str], tree: Path) -> None:
     assert f"not {pattern}" in found.note(len(names))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "names"),
-    [
-        ("src/**/*.c", ["src/deep/Other.C", "src/main.c"]),
-        ("**/*.h", ["src/main.h"]),
-        ("**/Makefile", ["Makefile"]),
-    ],
-)
-def test_two_stars_stand_for_any_number_of_folders(
-    pattern: str, names: list[str], tree: Path
-) -> None:
-    assert list(search(pattern=pattern).named([tree])) == names
-
-
 def test_runs_are_no_data(tree: Path) -> None:
     config = to_yaml(Config()).encode()
     saved = b'\0\0{"__metadata__":{"seqkit":"'
@@ -102,15 +88,6 @@ def test_runs_are_no_data(tree: Path) -> None:
     assert "runs/notes.txt" in (names := list(chosen.named([tree])))
     assert not [name for name in names if name.startswith("runs/a")]
     assert chosen.left_out["holding a run"] == 1
-
-
-def test_a_run_whose_config_is_lost_is_no_data(tree: Path) -> None:
-    saved = b'\0\0{"__metadata__":{"seqkit":"'
-    fill(tree / "runs" / "a", {"checkpoints/last.safetensors": saved, "log": b"step 1"})
-    fill(tree / "runs" / "b", {"checkpoints/best.safetensors": b"{}", "story.txt": b"mine"})
-    names = list(search().named([tree]))
-    assert "runs/a/log" not in names
-    assert "runs/b/story.txt" in names
 
 
 def test_a_folder_like_a_run_of_another_program_is_data(tree: Path) -> None:
@@ -149,13 +126,6 @@ def test_nothing_to_read_says_why(tree: Path, tmp_path: Path) -> None:
         search().named([tmp_path / "empty"])
     with pytest.raises(DataError, match=r"no file of sound: .* not sound"):
         search("audio").named([tree])
-
-
-def test_a_folder_of_tables_is_told_how_they_are_read(tmp_path: Path) -> None:
-    fill(tmp_path, {"a.parquet": b"PAR1\0\1PAR1", "b.arrow": b"\xff\xff\xff\xff\0"})
-    told = "2 left out: 2 Parquet or Arrow; data.kind=hf data.column=NAME learns from a column"
-    with pytest.raises(DataError, match=told):
-        search().named([tmp_path])
 
 
 def test_other_encodings_are_no_reason_to_be_left_out(tmp_path: Path) -> None:
@@ -222,18 +192,6 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
     named = found.named([tmp_path / name for name in ("a/y.txt", "a", "b", "link", "b/../a/x.txt")])
     assert [*named] == ["1/y.txt", "2/x.txt", "3/x.txt"]
     assert found.note(3) == "3 files of text taken; 4 left out: 4 given twice"
-
-
-@pytest.mark.parametrize("name", ["a,b", "a\nb", "a=b", ".dots", " a ", "-", "caf\udce9", "[x]*"])
-def test_awkward_names_are_names(name: str, tmp_path: Path) -> None:
-    fill(tmp_path, {f"{name}/{name}.txt": b"x"})
-    folder = tmp_path / name
-    if name.startswith("."):
-        with pytest.raises(DataError, match="1 hidden"):
-            search().named([folder])
-    else:
-        assert [*search().named([folder])] == [f"{name}.txt"]
-    assert [*search().named([folder / f"{name}.txt"])] == [f"{name}.txt"]
 
 
 @contextlib.contextmanager

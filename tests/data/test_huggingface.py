@@ -1,19 +1,15 @@
 """A column of a data set is copied into the cache as a file of rows."""
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import huggingface, remote, text_reading
-from seqkit.data.load import load_corpus
+from seqkit.data import remote, text_reading
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
-from seqkit.foundation.plugins import Catalogue
 from tests.conftest import fill_disk
 from tests.data.hf_store import COLUMN, damage, store, with_sound
-from tests.data.replacing import moved
 
 TEXTS = ["one", "two\nlines", "☃"]
 
@@ -39,12 +35,6 @@ def documents(file: Path) -> list[str]:
 
 def files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
-
-
-def test_tests_leave_the_users_own_data_sets_alone() -> None:
-    import datasets
-
-    assert os.environ["HF_HOME"] == datasets.config.HF_CACHE_HOME
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "saved", "splits"])
@@ -73,25 +63,11 @@ def test_of_parquet_one_column_is_read(tmp_path: Path) -> None:
         fetch(path, tmp_path / "cache", column="n")
 
 
-def test_a_data_set_that_stalls_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface, "_PATIENCE", 0.0)
-    with pytest.raises(DataError, match="nothing came for 0 s"):
-        fetch(store(tmp_path / "set", TEXTS), tmp_path / "cache")
-
-
 def test_empty_rows_are_left_out_and_told(tmp_path: Path) -> None:
     told = list[str]()
     file = fetch(store(tmp_path / "set", ["one", None, "", "two"]), tmp_path / "cache", told)
     assert documents(file) == ["one", "two"]
     assert "2 rows, 2 empty ones left out, each a document" in told[-1]
-
-
-def test_another_split_is_another_copy(tmp_path: Path) -> None:
-    path, cache = store(tmp_path / "set", TEXTS, "splits"), tmp_path / "cache"
-    assert documents(fetch(path, cache, split="test")) == ["a test"]
-    assert documents(fetch(path, cache)) == TEXTS
 
 
 def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
@@ -106,16 +82,6 @@ def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
     assert documents(fetch(path, cache)) == TEXTS[:1]
 
 
-def test_a_cache_that_was_copied_to_a_machine_without_a_network_is_read(tmp_path: Path) -> None:
-    path, told = store(tmp_path / "set", TEXTS), list[str]()
-    fetch(path, tmp_path / "cache")
-    cache = moved(tmp_path / "cache")
-    path.rename(tmp_path / "away")
-    file = fetch(path, cache, told)
-    assert (cache in file.parents, documents(file)) == (True, TEXTS)
-    assert told[0].endswith(f"; read from its copy, {file}")
-
-
 def test_the_copy_is_found_without_asking(tmp_path: Path) -> None:
     cache, path = tmp_path / "cache", store(tmp_path / "set", TEXTS)
     data = DataConfig(kind="hf", path=[str(path)], column=COLUMN)
@@ -124,15 +90,6 @@ def test_the_copy_is_found_without_asking(tmp_path: Path) -> None:
     kept = remote.kept(data, cache)
     assert kept.path == [str(file)]
     assert not remote.is_away(data, cache, kept.path[0])
-
-
-def test_names_stay_and_folders_become_absolute(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "set").mkdir()
-    data = DataConfig(kind="hf", path=["someone/books", "set"])
-    assert remote.absolute(data) == ["someone/books", str(tmp_path / "set")]
 
 
 @pytest.mark.parametrize(
@@ -159,17 +116,6 @@ def test_a_data_set_that_cannot_be_reached_is_read_from_its_copy(tmp_path: Path)
     assert told[0].endswith(f"; read from its copy, {file}")
     with pytest.raises(DataError, match="nobody/nothing: cannot be read: "):
         fetch("nobody/nothing", cache)
-
-
-def test_a_codec_for_bytes_is_refused() -> None:
-    data = DataConfig(kind="hf", path=["books"], codec="bytes")
-    with pytest.raises(ConfigError, match=r"data\.kind=hf asks for text: give another codec"):
-        load_corpus(data, catalogue=Catalogue(), notice=print)
-
-
-def test_a_split_without_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="the split train has no text in body"):
-        fetch(store(tmp_path / "set", ["", None]), tmp_path / "cache")
 
 
 def test_a_full_disk_leaves_no_half_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,13 +147,6 @@ def test_arrow_is_read_and_what_is_no_table_refused(tmp_path: Path) -> None:
         fetch(tmp_path / "a.txt", tmp_path / "cache")
 
 
-@pytest.mark.parametrize("kind", ["text", "auto"])
-def test_an_arrow_file_is_no_text(kind: str, tmp_path: Path) -> None:
-    (file,) = store(tmp_path / "set", TEXTS, "saved").glob("*.arrow")
-    with pytest.raises(DataError, match=r"it is an Arrow file: give data\.kind=hf data\."):
-        load_corpus(DataConfig(kind=kind, path=[str(file)]), catalogue=Catalogue(), notice=print)
-
-
 @pytest.mark.parametrize("kind", ["jsonl", "saved", "splits"])
 def test_what_has_no_subsets_takes_none(kind: str, tmp_path: Path) -> None:
     path = store(tmp_path / "set", TEXTS, kind)
@@ -219,12 +158,7 @@ def test_what_has_no_subsets_takes_none(kind: str, tmp_path: Path) -> None:
     ("data", "said"),
     [
         (DataConfig(path=["a.txt"], column="body"), "data.column=body is for data sets"),
-        (DataConfig(path=["a.txt"], hf_split="test"), "data.hf_split=test is for data sets"),
         (DataConfig(kind="hf", path=["a"], pattern="*.c"), r"data.pattern=\*.c is for files"),
-        (
-            DataConfig(kind="hf", path=["a"], encoding="latin-1"),
-            "data.encoding=latin-1 is for files",
-        ),
         (DataConfig(kind="hf"), "give data.path=NAME"),
     ],
 )

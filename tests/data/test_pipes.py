@@ -81,12 +81,6 @@ def test_a_named_pipe_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.Mon
     assert (Path(path).name, Path(path).read_bytes()) == ("novel.txt", content)
 
 
-def test_files_are_left_as_they_are(tmp_path: Path) -> None:
-    paths = ["novel.txt", str(tmp_path), "none", "/dev/zero", "a\0b", "./-"]
-    assert pipes.settled(paths, tmp_path / "cache", lambda text: None) == paths
-    assert not (tmp_path / "cache").exists()
-
-
 @pytest.mark.usefixtures("impatient")
 def test_nothing_is_waited_for_without_end(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -106,14 +100,6 @@ def test_a_file_of_a_stream_that_is_gone_is_asked_for_again(tmp_path: Path) -> N
     gone = (tmp_path / "streams" / "0" / "stdin").absolute()
     with pytest.raises(DataError, match="no longer holds what was read from stdin: give the same"):
         settle(str(gone), tmp_path)
-
-
-def test_a_handle_that_is_not_open_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    handle = os.open(tmp_path / "file", os.O_WRONLY)  # as a stdin that cannot be read
-    with stdin_from(handle), pytest.raises(DataError, match="stdin: cannot be read: bad file"):
-        settle("-", tmp_path / "cache")
-    os.close(handle)
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])

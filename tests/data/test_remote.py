@@ -1,6 +1,5 @@
 """Data at a URL is copied into the cache: whole or not at all, and only once."""
 
-import contextlib
 import sys
 import threading
 from collections.abc import Iterator
@@ -8,14 +7,12 @@ from pathlib import Path
 
 import fsspec
 import pytest
-from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from seqkit.config import DataConfig
 from seqkit.data import fsspec_store, remote
-from seqkit.foundation.console import Bar, unseen
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from tests.conftest import fill_disk
-from tests.data.replacing import moved, replaced
+from tests.data.replacing import moved
 from tests.data.stores import CONTENT, Site, site
 
 
@@ -51,20 +48,6 @@ def test_a_file_is_fetched_once_and_again_when_it_changed(served: Site, tmp_path
     cache = moved(tmp_path)  # as to another machine
     assert fetch(url, cache).is_relative_to(cache)
     assert len(served.got) == 3
-
-
-def test_a_url_of_this_machine_is_read_again_when_its_file_was_replaced(tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    file.write_text("one")
-    assert fetch(f"file://{file}", tmp_path / "cache").read_text() == "one"
-    replaced(file, b"two")
-    assert fetch(f"file://{file}", tmp_path / "cache").read_text() == "two"
-
-
-def test_paths_that_are_no_urls_stay(tmp_path: Path) -> None:
-    paths = ["novel.txt", str(tmp_path), "a\0b"]
-    assert remote.here(DataConfig(path=paths), tmp_path / "cache", print).path == paths
-    assert not (tmp_path / "cache").exists()
 
 
 def test_of_a_folder_what_matches_is_copied_and_kept_up_to_date(tmp_path: Path) -> None:
@@ -176,11 +159,6 @@ def test_what_is_not_there_or_not_allowed_is_said(served: Site, tmp_path: Path) 
     assert not left_of(tmp_path)
 
 
-def test_nobody_answers(tmp_path: Path, port: int) -> None:
-    with pytest.raises(DataError, match="cannot be read: Client"):
-        fetch(f"http://localhost:{port}/a.txt", tmp_path)
-
-
 def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, url in (("aiohttp", "https://x/a.txt"), ("s3fs", "s3://x/a"), ("fsspec", "gs://x")):
         monkeypatch.setitem(sys.modules, module, None)
@@ -190,57 +168,3 @@ def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.undo()
     with pytest.raises(ConfigError, match=r"data\.path=foo://x: Protocol not known: foo"):
         fetch("foo://x", tmp_path)
-
-
-class Guarded(AbstractFileSystem):  # type: ignore[misc]
-    """A store that gives nothing without credentials, and else what is asked for."""
-
-    protocol = "guarded"
-    key = ""
-
-    def __init__(self) -> None:
-        if not self.key:
-            raise RuntimeError("no credentials")
-        super().__init__(skip_instance_cache=True)
-
-    def info(self, path: str, **_: object) -> dict[str, object]:
-        return {"name": path, "size": len(CONTENT), "type": "file"}
-
-    def _open(self, path: str, mode: str = "rb", **given: object) -> AbstractBufferedFile:
-        class File(AbstractBufferedFile):  # type: ignore[misc]
-            def _fetch_range(self, begin: int, end: int) -> bytes:
-                return CONTENT[begin:end]
-
-        return File(self, path, mode, **given)
-
-
-def test_a_store_is_read_in_parts_once_it_has_its_credentials(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fsspec_store, "_BLOCK", 300)
-    fsspec.register_implementation("guarded", Guarded, clobber=True)
-    with pytest.raises(DataError, match="guarded://x: cannot be read: RuntimeError: no cred"):
-        fetch("guarded://x", tmp_path)
-    monkeypatch.setattr(Guarded, "key", "secret")
-    assert fetch("guarded://x", tmp_path).read_bytes() == CONTENT
-
-
-def test_a_stop_leaves_no_half_file(served: Site, tmp_path: Path) -> None:
-    go_on = threading.Event()
-    served.cut, served.during = 1000, go_on.wait
-
-    @contextlib.contextmanager
-    def stopped(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
-        class Stopping(Bar):
-            def update(self, *_: object, **__: object) -> None:
-                assert left_of(tmp_path)  # the half file
-                raise KeyboardInterrupt
-
-        with unseen(title, total) as bar:
-            bar.__class__ = Stopping
-            yield bar
-
-    with pytest.raises(KeyboardInterrupt):
-        remote.here(DataConfig(path=[f"{served.url}/novel.txt"]), tmp_path, print, stopped)
-    go_on.set()
-    assert not left_of(tmp_path)

@@ -27,12 +27,6 @@ def test_documents_come_back_as_they_were(
     assert sum(read) == file.stat().st_size
 
 
-def test_half_a_surrogate_pair_stays_no_trap(tmp_path: Path) -> None:
-    file = tmp_path / "rows"
-    file.write_bytes(text_reading.line_of("a\ud800b"))
-    assert [*text_reading.row_batches(file)] == [["a?b"]]
-
-
 def test_line_ends_become_lf(tmp_path: Path) -> None:
     (found,) = text_reading.row_batches(written(tmp_path), "lf")
     assert found[1] == 'a "quoted" one\n'

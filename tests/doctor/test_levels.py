@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqkit.doctor.levels import Levels, decibels
+from seqkit.doctor.levels import Levels
 from seqkit.symbols import Floats
 
 RATE = 8000
@@ -31,9 +31,3 @@ def test_silence_is_what_lies_far_below_the_rest_whatever_its_offset() -> None:
     assert levels_of(0.1 * noise, 0.2 + 1e-4 * noise).silence == 0.5
     assert levels_of(0.1 * noise, 0.01 * noise).silence == 0
     assert levels_of(1e-5 * noise).silence == 1  # below -70 dB, whatever the rest is
-
-
-def test_nothing_and_less_than_a_frame() -> None:
-    assert (Levels().peak, Levels().swing, Levels().offset, Levels().silence) == (0, 0, 0, 0)
-    assert levels_of(np.zeros(0), np.array([0.5])).peak == 0.5
-    assert (decibels(1.0), decibels(0.0)) == (0, -120)

@@ -23,15 +23,6 @@ def test_a_string_sounds_at_its_pitch_and_dies_away(hertz: float, rate: int) -> 
     assert tone[-1] == 0
 
 
-def test_the_melody_goes_by_phrases_that_are_played_twice() -> None:
-    notes = etude.compose(8)
-    assert sum(beats for _, beats in notes) == 32
-    beats = [place for place, beats in notes for _ in range(beats)]
-    assert beats[:8] == beats[8:16]
-    assert beats[16:24] == beats[24:]
-    assert {place for place, _ in etude.compose(60)} == set(range(len(etude.SCALE)))
-
-
 def test_it_is_written_once_and_is_the_same_everywhere(tmp_path: Path) -> None:
     contents = []
     for name in ("a", "b"):

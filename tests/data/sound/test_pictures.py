@@ -30,12 +30,3 @@ def test_a_tone_is_drawn_where_it_is_heard(tmp_path: Path) -> None:
     amplitude = (blue > red + 0.1)[:top, left:right]
     assert amplitude[:, : middle - left - 5].sum(0).min() > 40  # pixels high
     assert amplitude[:, middle - left + 5 :].sum(0).max() < 4
-
-
-def test_waves_are_drawn_side_by_side(tmp_path: Path) -> None:
-    wave = np.random.default_rng(1).uniform(-1, 1, 9001).astype(np.float32)
-    widths = []
-    for waves in ({"a": wave}, {"a": wave, "b": wave[:300]}):
-        pictures.draw(tmp_path / "a.png", waves, RATE)
-        widths.append(image.imread(tmp_path / "a.png").shape[1])
-    assert abs(widths[1] - 2 * widths[0]) <= 1
