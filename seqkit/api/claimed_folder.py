@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from seqkit.config import Config
-from seqkit.doctor.fitting_recipe import suggested_recipe
+from seqkit.doctor.advice import suggested_recipe
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import Ranks

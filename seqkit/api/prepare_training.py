@@ -15,7 +15,7 @@ from seqkit.config import Config, ModelConfig
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened as shards
-from seqkit.doctor.enough import require_enough, require_sound
+from seqkit.doctor.faults import require_enough, require_sound
 from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Progress, unseen

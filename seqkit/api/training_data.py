@@ -11,7 +11,8 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
-from seqkit.doctor import sound_faults, text_faults
+from seqkit.doctor import sound
+from seqkit.doctor.faults import CONSTANT
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError
@@ -99,12 +100,12 @@ def read(
     if fine_tuned:
         origin = fine_tuning.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
     if saved is None:
-        for told in sound_faults.of_corpus(corpus)[:_MOST_FAULTS]:
-            notice(told)
+        for fault in sound.faults_of(corpus)[:_MOST_FAULTS]:
+            notice(str(fault))
         if uneven := uneven_split(corpus, config.data):
             notice(uneven)
         if corpus.codec.kind != "audio" and corpus.whole.is_constant:
-            notice(text_faults.CONSTANT)
+            notice(CONSTANT)
     return corpus, origin
 
 

@@ -11,7 +11,7 @@ from seqkit.data.datasets import Folders
 from seqkit.data.shards.index import Index
 from seqkit.data.shards.prepare import prepare
 from seqkit.data.shards.settings import unlike
-from seqkit.doctor.fitting_recipe import fitting_recipe
+from seqkit.doctor.advice import fitting_recipe
 from seqkit.foundation import disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, OutputError

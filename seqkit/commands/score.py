@@ -14,8 +14,8 @@ from seqkit.commands.score_cells import SEARCH, cell_of, search
 from seqkit.config import Config
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.load import search_of
 from seqkit.data.shards import opened
-from seqkit.doctor import files
 from seqkit.evaluation import scoring
 from seqkit.evaluation.surprise import Stretch, Wanted, stretches
 from seqkit.foundation import device, stdout
@@ -86,7 +86,7 @@ def _documents(config: Config, saved: Checkpoint, corpus: Corpus) -> list[str]:
     if not data.path or opened.folder_of(data):
         return []
     with contextlib.suppress(DataError, OSError):
-        paths, _ = files.found(data, saved.codec)
+        paths = search_of(data, saved.codec.kind).named([*map(Path, data.path)]).values()
         names = [str(path) for path in paths if path.stat().st_size]
         return names if len(names) == len(corpus.whole.starts) else []
     return []

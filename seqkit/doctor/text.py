@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,13 @@ from seqkit.data.corpus import Part
 from seqkit.foundation.escaping import character_name
 from seqkit.symbols import Integers, Symbols
 
-SAMPLE = 1 << 24  # symbols among which repetitions are sought
-_PIECES = 16  # of the sample, spread over the text
+_SAMPLE = 1 << 24  # symbols among which repetitions are sought, from the first
 _BLOCK = 1 << 15  # symbols counted at a time; larger ones fragment the process's memory
 _REPEATED = 32  # symbols of a passage that is there twice
 _KEPT = 64  # one passage of so many is compared, chosen by what it is
 FEW = 10
 """Times that a symbol has to occur at least to be learnt."""
+_SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
 _FACTOR = 0x9E3779B97F4A7C15  # odd, with bits all over (Knuth's golden ratio)
 _ODD_KINDS = {
     "Cc": "control character",
@@ -38,18 +38,45 @@ class TextFacts:
     """A text in numbers.
 
     counts: how often each symbol occurs, (V,).
+    odd: characters that are seldom meant, the most frequent first: see `odd_characters`.
     lines: how many there are; their median, 95th percentile and largest length in symbols.
     repeated: the share of passages of 32 symbols that came before, in a sample.
     sampled: symbols in that sample.
     """
 
     counts: Integers
+    odd: list[dict[str, Any]]
     lines: int
     line_median: int
     line_95: int
     line_longest: int
     repeated: float
     sampled: int
+
+    @property
+    def rare(self) -> int:
+        """How many symbols occur, but fewer than `FEW` times."""
+        return int(((self.counts > 0) & (self.counts < FEW)).sum())
+
+    def record(self, codec: Codec) -> dict[str, Any]:
+        """As `doctor` gives it."""
+        order = np.argsort(-self.counts, kind="stable")[:_SHOWN_COUNTS].tolist()
+        counts = [[_name_of(codec, one), int(self.counts[one])] for one in order]
+        return {
+            "vocabulary": {
+                "size": codec.size,
+                "counts": [entry for entry in counts if entry[1]],
+                "odd": self.odd,
+                "rare": self.rare,
+            },
+            "lines": {
+                "count": self.lines,
+                "median": self.line_median,
+                "95_percent": self.line_95,
+                "longest": self.line_longest,
+            },
+            "repeated": {"share": self.repeated, "sample": self.sampled},
+        }
 
 
 def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
@@ -61,85 +88,58 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
     for begin in range(0, len(part), _BLOCK):
         block = part.symbols[begin : begin + _BLOCK]
         counts += np.bincount(block, minlength=codec.size)
-        ends = block == newline if newline is not None else np.zeros(len(block), bool)
+        ends = block == newline
         last = part.starts[(part.starts > begin) & (part.starts <= begin + len(block))] - 1
         ended = np.union1d(np.flatnonzero(ends) + begin, last)  # a document ends a line, too
         if ended.size:
-            sizes = np.diff(ended, prepend=begun - 1) - ends[ended - begin]
-            own, times = np.unique(sizes, return_counts=True)
-            lengths.update(dict(zip(own.tolist(), times.tolist(), strict=True)))
+            lengths.update((np.diff(ended, prepend=begun - 1) - ends[ended - begin]).tolist())
             begun = int(ended[-1]) + 1
         watch(begin + len(block))
     if begun < len(part):  # the last line has no end
         lengths[len(part) - begun] += 1
-    repeated, sampled = _repeated(part)
-    return TextFacts(
-        counts=counts,
-        lines=lengths.total(),
-        line_median=_quantile(lengths, 0.5),
-        line_95=_quantile(lengths, 0.95),
-        line_longest=max(lengths, default=0),
-        repeated=repeated,
-        sampled=sampled,
-    )
+    median, most, longest = (_quantile(lengths, share) for share in (0.5, 0.95, 1.0))
+    odd = odd_characters(counts, codec)
+    return TextFacts(counts, odd, lengths.total(), median, most, longest, *_repeated(part))
 
 
-def pieces(part: Part, size: int) -> Iterator[Symbols]:
-    """About `size` symbols of a part in pieces that lie evenly in it; all, if it has no more."""
-    if len(part) <= size:
-        yield part.symbols[:]
-        return
-    length = size // _PIECES
-    for begin in np.linspace(0, len(part) - length, _PIECES).astype(np.int64):
-        yield part.symbols[begin : begin + length]
-
-
-def name_of(codec: Codec, symbol: int) -> str:
-    """A symbol as it is shown: a character escaped, or a byte in hexadecimal."""
-    if isinstance(codec, Characters):
-        return repr(codec.vocabulary[symbol])[1:-1]
-    return f"0x{symbol:02x}" if codec.kind == "bytes" else str(symbol)
-
-
-def odd_characters(found: TextFacts, codec: Codec) -> list[dict[str, Any]]:
+def odd_characters(counts: Integers, codec: Codec) -> list[dict[str, Any]]:
     """Characters that are seldom meant: controls, invisible and private ones, odd spaces.
 
     Each with its count, code point and name (of Unicode, or of ASCII), the most frequent first.
     """
-    if not isinstance(codec, Characters):
-        return []
     odd = []
-    for symbol, character in enumerate(codec.vocabulary):
+    for symbol, character in enumerate(codec.vocabulary if isinstance(codec, Characters) else ""):
         category = unicodedata.category(character)
         kind = _ODD_KINDS.get(category, "") if character not in _USUAL else ""
         if character == _REPLACEMENT:
             kind = "mark of a character that was lost"
         elif category in ("Zs", "Zl", "Zp") and character != " ":
             kind = "odd space"
-        if kind and found.counts[symbol]:
+        if kind and counts[symbol]:
             odd.append(
                 {
-                    "character": name_of(codec, symbol),
+                    "character": repr(character)[1:-1],
                     "code_point": f"U+{ord(character):04X}",
                     "name": character_name(character),
                     "kind": kind,
-                    "count": int(found.counts[symbol]),
+                    "count": int(counts[symbol]),
                 }
             )
     return sorted(odd, key=lambda entry: -int(entry["count"]))
 
 
-def rare(found: TextFacts) -> int:
-    """How many symbols occur, but fewer than `FEW` times."""
-    return int(((found.counts > 0) & (found.counts < FEW)).sum())
-
-
-def _newline(codec: Codec) -> int | None:
-    """The symbol of a line's end."""
+def _name_of(codec: Codec, symbol: int) -> str:
+    """A character, or a byte in hexadecimal."""
     if isinstance(codec, Characters):
-        place = codec.vocabulary.find("\n")
-        return place if place >= 0 else None
-    return 10 if codec.kind == "bytes" else None
+        return codec.vocabulary[symbol]
+    return f"0x{symbol:02x}" if codec.kind == "bytes" else str(symbol)
+
+
+def _newline(codec: Codec) -> int:
+    """The symbol of a line's end; -1 for none."""
+    if isinstance(codec, Characters):
+        return codec.vocabulary.find("\n")
+    return 10 if codec.kind == "bytes" else -1
 
 
 def _quantile(lengths: Counter[int], share: float) -> int:
@@ -155,12 +155,10 @@ def _repeated(part: Part) -> tuple[float, int]:
     Of all passages those are compared whose hash is a multiple of 64: the same passage is chosen
     wherever it stands.
     """
-    kept, sampled = [np.zeros(0, np.uint64)], 0
-    for piece in pieces(part, SAMPLE):
-        sampled += len(piece)
-        for begin in range(0, len(piece) - _REPEATED + 1, _BLOCK):
-            hashes = _hashes(piece[begin : begin + _BLOCK + _REPEATED - 1])
-            kept.append(hashes[hashes % _KEPT == 0])
+    sampled, kept = min(len(part), _SAMPLE), [np.zeros(0, np.uint64)]
+    for begin in range(0, sampled - _REPEATED + 1, _BLOCK):
+        hashes = _hashes(part.symbols[begin : min(begin + _BLOCK + _REPEATED - 1, sampled)])
+        kept.append(hashes[hashes % _KEPT == 0])
     found = np.concatenate(kept)
     distinct = len(np.unique(found))
     return (1 - distinct / len(found) if len(found) else 0.0), sampled

@@ -1,15 +1,17 @@
-"""The command line that is recommended reads the data as they were examined."""
+"""A recipe is named that fits, and the command line reads the data as they were examined."""
 
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 import torch
 
 from seqkit.compose import compose
-from seqkit.config import Config
+from seqkit.config import Config, DataConfig
 from seqkit.data.load import load_corpus
-from seqkit.doctor.advice import advise
+from seqkit.doctor.advice import advise, suggested_recipe
 from seqkit.doctor.examine import Examined
 from seqkit.foundation.plugins import Catalogue
 
@@ -47,3 +49,20 @@ def test_on_a_cpu_the_network_is_as_large_as_the_data_and_the_time_allow(text_fi
     assert units(2_000_000) == 256
     assert units(2_000_000, "train.max_minutes=1") == 128
     assert units(2_000_000, "train.max_minutes=60") == 384
+
+
+def test_a_recipe_is_named_that_fits(tmp_path: Path) -> None:
+    text, sound = tmp_path / "song.txt", tmp_path / "clips"
+    text.write_text("sing a song")
+    sound.mkdir()
+    soundfile.write(sound / "a.wav", np.zeros(900, np.float32), 4000)
+    for paths, recipe in (([text], "shakespeare"), ([sound], "my_sound"), ([], "NAME")):
+        data = DataConfig(path=[*map(str, paths)])
+        assert suggested_recipe(data) == f"recipe={recipe}"
+    hour = sound / "hour.wav"
+    soundfile.write(hour, np.zeros(1200 * 1000, np.float32), 1000, "PCM_U8")
+    for paths in ([hour], [sound]):
+        data = DataConfig(path=[*map(str, paths)])
+        assert suggested_recipe(data) == "recipe=wav_generation"
+    assert suggested_recipe(DataConfig(path=["-"])) == "recipe=NAME"
+    assert suggested_recipe(DataConfig(path=["nowhere"])) == "recipe=NAME"

@@ -1,14 +1,33 @@
-"""Whether there are data enough to train on."""
+"""What is wrong with data: faults that are told, and what is refused since it is too little."""
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.doctor.sound_faults import LEAST
 from seqkit.foundation.errors import DataError
 
-_LEAST_SOUND = 1.0  # seconds
+CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
+LEAST_SOUND = 10.0
+"""Seconds of sound from which a model makes anything like it."""
+_REFUSED_SOUND = 1.0  # seconds, below which a training by the clock spends its minutes on nothing
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong and what to do about it, in a line; and the keys `data.*` that do it, if any.
+
+    `doctor` puts the keys into the command line that it recommends.
+    """
+
+    line: str
+    keys: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.line
 
 
 def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
@@ -32,7 +51,7 @@ def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
 
 
 def require_sound(config: Config, corpus: Corpus) -> None:
-    """Refuse sound so short that a training by the clock would spend its minutes on nothing.
+    """Refuse sound too short for a training by the clock.
 
     Raises:
         DataError: with the least that is taken, and the least that is worth while.
@@ -40,8 +59,8 @@ def require_sound(config: Config, corpus: Corpus) -> None:
     if not config.train.max_minutes or not isinstance(codec := corpus.codec, Quantiser):
         return
     seconds = len(corpus.whole) / codec.symbol_rate
-    if seconds < _LEAST_SOUND:
+    if seconds < _REFUSED_SOUND:
         raise DataError(
             f"too little data: from {seconds:.2g} s of sound nothing can be learnt: give at least "
-            f"{_LEAST_SOUND:g} s; {LEAST:g} s is the least that makes anything like it"
+            f"{_REFUSED_SOUND:g} s; {LEAST_SOUND:g} s is the least that makes anything like it"
         )
