@@ -1,11 +1,11 @@
 """`generate`: a checkpoint continues a prompt."""
 
-import contextlib
 from pathlib import Path
 
 from seqkit.api.load import load_checkpoint
-from seqkit.commands import outputs, sample_output
+from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
+from seqkit.commands.sample_output import Sample
 from seqkit.config import Config
 from seqkit.foundation import device
 from seqkit.foundation.console import Console
@@ -52,34 +52,13 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         # What can fail has happened by now, before any file is opened.
         for text in drawn:
             console.notice(text)
-        if to_stdout and config.streams == 1:
-            sample_output.print_stream(blocks, medium, prompt, length, console)
-            return
+        sample = Sample(blocks, medium, prompt, length, console, interrupts, config.streams)
         if to_stdout:
-            sample_output.print_streams(
-                blocks,
-                medium,
-                prompt,
-                config.streams,
-                length=length,
-                interrupts=interrupts,
-                console=console,
-            )
+            (sample.print_all if config.streams > 1 else sample.print_one)()
             return
-        with contextlib.ExitStack() as stack:
-            if not files:
-                folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
-                files = outputs.new_files(folder, config.streams, medium.suffix)
-                stack.enter_context(sample_output.removed_if_empty(files, medium))
-            sample_output.write_files(
-                blocks,
-                medium,
-                prompt,
-                files,
-                length=length,
-                overwrite=config.overwrite or config.out is None,  # of this process's own, too
-                interrupts=interrupts,
-                console=console,
-            )
+        if not files:
+            folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
+            files = outputs.new_files(folder, config.streams, medium.suffix)
+        sample.write_files(files, overwrite=config.overwrite)
     if config.out is None:
         outputs.print_names(files)

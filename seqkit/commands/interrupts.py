@@ -19,7 +19,6 @@ from seqkit.foundation.errors import (
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 """Those that ask a command to end."""
 _BOUNCE = 1.0  # seconds; a signal sooner after the first is the same wish, not a second one
-_LOOK_AGAIN = 0.02  # seconds
 _Item = TypeVar("_Item")
 
 
@@ -30,30 +29,23 @@ def ended_by_signals(advice: str = "") -> "Iterator[Interrupts]":
     Raises:
         StoppedError: one came.
         InterruptedRunError: Ctrl-C, with `advice`.
-        KeyboardInterrupt: Ctrl-C without `advice`, or a signal heard by an outer block, which
-            reports it.
+        KeyboardInterrupt: Ctrl-C without `advice`.
     """
     interrupts = Interrupts()
     try:
         with interrupts:
             yield interrupts
-    except KeyboardInterrupt as error:
-        raise _ended_by(interrupts, advice) from error
-    except Exception as error:
+    except (KeyboardInterrupt, Exception) as error:
         own = isinstance(error, (SeqkitError, OSError, MemoryError))
-        if not interrupts.raised or (own and not isinstance(error, ConfigError)):
+        if interrupts.received is None or (own and not isinstance(error, ConfigError)):
             raise
-        raise _ended_by(interrupts, advice) from error  # Hydra, or another library, made this of it
-
-
-def _ended_by(interrupts: "Interrupts", advice: str) -> BaseException:
-    """What a signal comes to."""
-    if interrupts.received is None or (interrupts.received == signal.SIGINT and not advice):
-        return KeyboardInterrupt()
-    if interrupts.received == signal.SIGINT:
-        return InterruptedRunError(f"interrupted: {advice}")
-    told = advice or "what it wrote until then is whole"
-    return StoppedError(f"stopped by {interrupts.received.name}: {told}")
+        # If it is no KeyboardInterrupt, Hydra or another library made something else of that.
+        if interrupts.received == signal.SIGINT:
+            raise (
+                InterruptedRunError(f"interrupted: {advice}") if advice else KeyboardInterrupt()
+            ) from error
+        told = advice or "what it wrote until then is whole"
+        raise StoppedError(f"stopped by {interrupts.received.name}: {told}") from error
 
 
 class Interrupts:
@@ -68,16 +60,8 @@ class Interrupts:
         """Without `at_once` the first signal is only noted in `received`."""
         self.received: signal.Signals | None = None
         """The first signal."""
-        self.insisted = False
-        """Whether another came a second or more after it."""
-        self.raised = False
-        """Whether it was raised in the midst of something."""
-        self.due = False
-        """Whether one is to be raised when `held`, or what must not be interrupted, is left."""
         self._at_once = at_once
         self._insisting_from = 0.0  # on the monotonic clock
-        self._held = 0
-        self._was_put_off = False  # whether it came where it could not be raised
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -88,23 +72,18 @@ class Interrupts:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if signal.SIGALRM in self._before:
-            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self.due and self._was_put_off:
-            raise KeyboardInterrupt
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Hold signals back until the block has ended, and raise then what came."""
-        self._held += 1
+        self._at_once = False
         try:
             yield
         finally:
-            self._held -= 1
-        if self.due and not self._held:
-            self.due = False
+            self._at_once = True
+        if self.received is not None:
             raise KeyboardInterrupt
 
     def each(self, items: Iterator[_Item]) -> Iterator[_Item]:
@@ -112,57 +91,21 @@ class Interrupts:
 
         One that comes ends the items, and is raised when the block has ended.
         """
-        while True:
-            held, self._held = self._held, 0
+        while self.received is None:
+            self._at_once = True
             try:
-                if self.due:
-                    return
                 item = next(items)
-            except StopIteration:
-                return
-            except KeyboardInterrupt:
-                self.due = True
+            except (StopIteration, KeyboardInterrupt):
                 return
             finally:
-                self._held = held
+                self._at_once = False
             yield item
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received is None:
             self.received = signal.Signals(number)
             self._insisting_from = time.monotonic() + _BOUNCE
-            if not self._at_once:
-                return
-        elif time.monotonic() < self._insisting_from:
-            return
-        else:
-            self.insisted = True
-        self._raise(number, frame)
-
-    def _raise(self, number: int, frame: FrameType | None) -> None:
-        self.due = True
-        if not self._held and (self.insisted or not self._put_off(frame)):
-            self.due = False
-            self.raised = True
-            raise InsistedInterrupt if self.insisted else KeyboardInterrupt
-
-    def _put_off(self, frame: FrameType | None) -> bool:
-        """Look again soon, if what is raised here would come out as any error, or come out alone.
-
-        The first is so within an import. The second is so between the end of a block and the
-        `__exit__` of its generator: that would never hear of it, and only an outer block would.
-        """
-        between = frame is not None and frame.f_code.co_filename == contextlib.__file__
-        while not between and frame is not None and not _imports(frame):
-            frame = frame.f_back
-        if frame is None:
-            return False
-        self._before.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._raise))
-        signal.setitimer(signal.ITIMER_REAL, _LOOK_AGAIN)
-        self._was_put_off = True
-        return True
-
-
-def _imports(frame: FrameType) -> bool:
-    """Whether it is one of Python's own import system."""
-    return frame.f_code.co_filename.startswith("<frozen importlib")
+            if self._at_once:
+                raise KeyboardInterrupt
+        elif time.monotonic() >= self._insisting_from:
+            raise InsistedInterrupt

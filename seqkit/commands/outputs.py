@@ -3,7 +3,9 @@
 import contextlib
 import dataclasses
 import os
+import re
 import resource
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -13,8 +15,7 @@ from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.stdout import Product
 
-_OTHER_FILES = 256  # that the process may have open
-_FEWEST_OTHER_FILES = 64
+_OTHER_FILES = 64  # that the process may have open
 
 
 def free_files(config: Config) -> list[Path]:
@@ -32,17 +33,19 @@ def free_files(config: Config) -> list[Path]:
         raise ConfigError(f"out={config.out}: give the name of a file")
     allow_open_files(config.streams)
     files = numbered(out, config.streams)
+    reads = (config.checkpoint, config.prompt_file, config.prompt_audio, *config.data.path)
     for file in files:
-        if file.is_dir():
-            raise OutputError(f"{file} is a folder: give the name of a file")
         if file.exists() and not file.is_file():
             raise OutputError(f"{file} is no regular file: give the name of one, or out=-")
-        _check_not_read(file, config)
+        for read in filter(None, reads):
+            with contextlib.suppress(OSError, ValueError):  # one is not there, or no file's name
+                if file.samefile(read):
+                    raise OutputError(f"out={file} is what is read: give another name")
         refuse_in_run(file)
         if file.exists() and not config.overwrite:
             raise disk.exists_error(file)
-        if not file.parent.is_dir():
-            raise OutputError(f"{file}: there is no folder {file.parent}")
+    if not out.parent.is_dir():
+        raise OutputError(f"{out}: there is no folder {out.parent}")
     if not os.access(out.parent, os.W_OK | os.X_OK):
         raise OutputError(f"{out}: {out.parent.absolute()} is a folder that cannot be written to")
     return files
@@ -52,15 +55,6 @@ def result_file(config: Config) -> Path | None:
     """The file of `out` for a command's result, None for stdout. Raises as `free_files` does."""
     files = free_files(dataclasses.replace(config, streams=1))
     return files[0] if files else None
-
-
-def _check_not_read(file: Path, config: Config) -> None:
-    """Raise OutputError where `out` is a file that the command reads; `overwrite` does not help."""
-    named = (config.checkpoint, config.prompt_file, config.prompt_audio, *config.data.path)
-    for read in filter(None, named):
-        with contextlib.suppress(OSError, ValueError):  # one is not there, or no name of a file
-            if file.samefile(read):
-                raise OutputError(f"out={file} is what is read: give another name")
 
 
 def refuse_in_run(out: Path) -> None:
@@ -120,36 +114,21 @@ def numbered(out: Path, streams: int) -> list[Path]:
 
 
 def new_files(folder: Path, streams: int, suffix: str) -> list[Path]:
-    """New files generated_N in a folder, which is made. Raises OutputError.
-
-    They are there, empty, when this returns: a process that runs beside this one takes other names.
-    """
+    """Names generated_N that nothing in a folder has, which is made. Raises OutputError."""
     disk.make_folder(folder)
-    number = 0
-    while True:
-        number += 1
-        files = numbered(folder / f"generated_{number}{suffix}", streams)
-        try:
-            if not any(folder.glob(f"generated_{number}[._]*")) and disk.reserve(files):
-                return files
-        except OSError as error:
-            raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
+    names = [re.match(r"generated_(\d+)[._]", file.name) for file in folder.iterdir()]
+    number = max((int(name[1]) for name in names if name), default=0) + 1
+    return numbered(folder / f"generated_{number}{suffix}", streams)
 
 
 def allow_open_files(count: int) -> None:
-    """Ask the system for so many open files, where it has a limit that the user may raise.
-
-    Raises:
-        OutputError: it does not allow so many.
-    """
+    """Ask the system for so many open files. Raises OutputError where it does not allow them."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count + _OTHER_FILES
-    if hard != resource.RLIM_INFINITY:
-        if count > (most := max(1, hard - _FEWEST_OTHER_FILES)):
-            raise OutputError(
-                f"streams={count}: this system lets a process open {hard} files: "
-                f"give at most streams={most}"
-            )
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    most = sys.maxsize if hard == resource.RLIM_INFINITY else max(1, hard - _OTHER_FILES)
+    if count > most:
+        raise OutputError(
+            f"streams={count}: this system lets a process open {hard} files: "
+            f"give at most streams={most}"
+        )
+    if soft != resource.RLIM_INFINITY and soft < count + _OTHER_FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

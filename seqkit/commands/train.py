@@ -7,8 +7,9 @@ from seqkit.api.begin import advice
 from seqkit.api.prepare_training import Training, opened
 from seqkit.api.run_training import run_training
 from seqkit.api.samples import closing_file, closing_sample, draw_closing_sample
-from seqkit.commands import outputs, sample_output
+from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
+from seqkit.commands.sample_output import Sample
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.foundation import device, processes, rendezvous, stdout
@@ -90,20 +91,12 @@ def _print_sample(training: Training, console: Console) -> None:
     with ended_by_signals() as interrupts, device.memory_errors(training.memory_advice):
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
+        sample = Sample(blocks, medium, training.prompt, training.length, console, interrupts)
         if medium.printed:
-            sample_output.print_stream(blocks, medium, training.prompt, training.length, console)
+            sample.print_one()
             return
         file = closing_file(training)
-        sample_output.write_files(
-            blocks,
-            medium,
-            training.prompt,
-            [file],
-            length=training.length,
-            overwrite=True,
-            interrupts=interrupts,
-            console=console,
-        )
+        sample.write_files([file], overwrite=True)
     with console.progress("drawing"):
         draw_closing_sample(training, console.notice)
     outputs.print_names([file])

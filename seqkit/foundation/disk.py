@@ -9,7 +9,7 @@ import errno
 import functools
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Self
 
@@ -181,19 +181,6 @@ def reopen(path: Path) -> OutputFile:
     """A file to be written anew or left as it is, made if it is not there. Raises OutputError."""
     with _failures(path):
         return OutputFile(open_file(path, "ab"), path)
-
-
-def reserve(paths: Sequence[Path]) -> bool:
-    """Make empty files, if none of the names is taken; whether that is so. Raises OutputError."""
-    for count, path in enumerate(paths):
-        with _failures(path):
-            try:
-                open_file(path, "xb").close()
-            except FileExistsError:
-                for made in paths[:count]:
-                    remove(made)
-                return False
-    return True
 
 
 def append(path: Path, text: str) -> None:

@@ -1,19 +1,18 @@
 """Files and streams of generation: written while symbols are made, and kept when they end early."""
 
-import contextlib
 import os
 import signal
 import subprocess
 import tracemalloc
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from seqkit.commands import outputs, sample_output
+from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts
+from seqkit.commands.sample_output import Sample
 from seqkit.data.codecs import Characters, Codec, MuLaw
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import OutputError
@@ -34,16 +33,9 @@ def blocks(count: int, streams: int) -> Iterator[Integers]:
 
 def write(made: Iterator[Integers], codec: Codec, files: list[Path]) -> None:
     with Interrupts() as interrupts:
-        sample_output.write_files(
-            made,
-            medium_of(codec),
-            np.array([1, 2], np.uint8),
-            files,
-            length=1000,
-            overwrite=False,
-            interrupts=interrupts,
-            console=Console(quiet=True),
-        )
+        prompt = np.array([1, 2], np.uint8)
+        sample = Sample(made, medium_of(codec), prompt, 1000, Console(quiet=True), interrupts)
+        sample.write_files(files, overwrite=False)
 
 
 def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
@@ -69,7 +61,7 @@ def test_a_file_is_whole_when_its_symbols_are_interrupted(
 ) -> None:
     def made() -> Iterator[Integers]:
         yield from blocks(2, 1)
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     file, whole = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
     with pytest.raises(KeyboardInterrupt):
@@ -79,35 +71,20 @@ def test_a_file_is_whole_when_its_symbols_are_interrupted(
     assert len(list(tmp_path.iterdir())) == 2
 
 
-@pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize(
     ("codec", "suffix"), [(CODEC, "txt"), (MuLaw(6, 4000), "wav"), (MuLaw(6, 4000), "flac")]
 )
 def test_files_that_would_hold_nothing_are_removed_and_not_told(
-    codec: Codec, suffix: str, own: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    codec: Codec, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def made() -> Iterator[Integers]:
         signal.raise_signal(signal.SIGINT)  # while the engine is set up
         yield from blocks(1, 2)
 
-    medium = medium_of(codec)
-    files = [tmp_path / f"{number}.{suffix}" for number in range(2)]
-    with contextlib.ExitStack() as stack:
-        interrupts = stack.enter_context(Interrupts())
-        stack.enter_context(pytest.raises(KeyboardInterrupt))
-        if own:
-            files = outputs.new_files(tmp_path, 2, f".{suffix}")
-            stack.enter_context(sample_output.removed_if_empty(files, medium))
-        sample_output.write_files(
-            made(),
-            medium,
-            np.array([], np.uint8),
-            files,
-            length=1000,
-            overwrite=own,
-            interrupts=interrupts,
-            console=Console(),
-        )
+    nothing = np.array([], np.uint8)
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        sample = Sample(made(), medium_of(codec), nothing, 1000, Console(), interrupts, 2)
+        sample.write_files([tmp_path / f"{n}.{suffix}" for n in range(2)], overwrite=False)
     assert not list(tmp_path.iterdir())
     assert "written" not in capsys.readouterr().err
 
@@ -157,15 +134,11 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
     def made() -> Iterator[Integers]:
         yield np.array([[1, 2]])
         yield np.array([[2, 3], [0, 0]])
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        sample_output.print_streams(
-            *(made(), medium_of(CODEC), CODEC.encode("a"), 2),
-            length=2,
-            interrupts=interrupts,
-            console=Console(quiet=True),
-        )
+        prompt, console = CODEC.encode("a"), Console(quiet=True)
+        Sample(made(), medium_of(CODEC), prompt, 2, console, interrupts, 2).print_all()
     assert capfdbinary.readouterr().out == b"abca\n\nacda"
 
 
@@ -219,14 +192,3 @@ def test_a_folder_without_permission_is_named(run: Run, tmp_path: Path) -> None:
     refused = run("evaluate", "checkpoint=nowhere", f"out={folder / 'a'}")
     assert refused.code == 6
     assert "cannot be written to" in refused.err
-
-
-def test_processes_that_run_at_once_take_names_of_their_own(tmp_path: Path) -> None:
-    taken = outputs.new_files(tmp_path, 1, ".wav")
-    assert [file.name for file in taken] == ["generated_1.wav"]
-    with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda _: outputs.new_files(tmp_path, 2, ".wav"), range(20)))
-    names = [file for files in made for file in files]
-    assert len(set(names)) == 40
-    assert set(tmp_path.iterdir()) == {*names, *taken}
-    assert all(len({file.stem.rpartition("_")[0] for file in files}) == 1 for files in made)

@@ -231,16 +231,6 @@ def test_a_parent_that_is_no_folder_is_not_taken_for_a_name_in_use(
         disk.make_folder(tmp_path / parent / "new", new=True)
 
 
-def test_names_are_reserved_together_or_not_at_all(tmp_path: Path) -> None:
-    names = [tmp_path / name for name in ("a", "b", "c")]
-    names[2].write_text("another's")
-    assert not disk.reserve(names)
-    assert list(tmp_path.iterdir()) == [names[2]]
-    assert names[2].read_text() == "another's"
-    assert disk.reserve(names[:2])
-    assert not disk.reserve(names[:1])
-
-
 @pytest.mark.parametrize("name", [".", "new", "new/deep/file", "file"])
 def test_the_disk_is_that_of_the_nearest_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
