@@ -3,9 +3,9 @@
 A file is copied again only if its store says that it changed.
 """
 
+import re
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -19,23 +19,12 @@ from seqkit.foundation.wording import counted
 
 PATIENCE = 30.0
 """Seconds that a store may take for the next bytes, or for a listing."""
+_BARRED = re.compile(r"(^|/)\.|\0|/$")  # some stores have folder/
 _BLOCK = 1 << 22  # bytes; a slow line has to bring them within PATIENCE
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A file of a store.
-
-    name: its path within the folder that was asked for; empty if it is what was asked for.
-    place: what the store calls it.
-    size: in bytes; None if the store does not say.
-    stamp: all that the store says of it.
-    """
-
-    name: str
-    place: str
-    size: int | None
-    stamp: dict[str, str]
+Info = dict[str, Any]
+"""What a store says of a file, under keys of its own beside `name` and `size`."""
 
 
 def fetched(
@@ -50,20 +39,20 @@ def fetched(
     """
     copies, system = copies_of(url, data, cache), asked(url, lambda: _file_system(url), PATIENCE)
     found = _files(url, system)
-    chosen = [entry for entry in found if _is_asked_for(entry, data)]
+    chosen = _chosen(found, data)
     if not chosen:
         which = f" that matches {data.pattern}" if data.pattern else ""
         raise DataError(f"{url}: the folder holds no file{which}")
-    if new := [entry for entry in chosen if not copies.has(entry.name, entry.stamp)]:
-        size = sum(entry.size or 0 for entry in new)
+    if new := {n: info for n, info in chosen.items() if not copies.has(n, _stamp(info))}:
+        size = sum(info.get("size") or 0 for info in new.values())
         notice(f"{url}: fetching {counted(len(new), 'file')}, {size / 1e6:,.1f} MB")
         with meter.shown(f"fetching {copies.path.name}", size):
-            for entry in new:
-                blocks = _blocks(url, system, entry, meter)
-                copies.write(entry.name, entry.stamp, blocks, entry.size or 0)
-        if [entry for entry in _files(url, system) if _is_asked_for(entry, data)] != chosen:
+            for name, info in new.items():
+                blocks = _blocks(f"{url.rstrip('/')}/{name}" if name else url, system, info, meter)
+                copies.write(name, _stamp(info), blocks, info.get("size") or 0)
+        if _chosen(_files(url, system), data) != chosen:
             raise DataError(f"{url}: changed while it was fetched: give the same command again")
-    copies.keep_only(entry.name for entry in found)
+    copies.keep_only(found)
     notice(f"{url}: read from its copy, {copies.path}")
     return copies.path
 
@@ -75,8 +64,13 @@ def copies_of(url: str, data: DataConfig, cache: Path) -> Copies:
     return Copies(cache, "remote", url, name)
 
 
-def _is_asked_for(entry: Entry, data: DataConfig) -> bool:
-    return not entry.name or matches(entry.name, data.pattern)
+def _chosen(found: dict[str, Info], data: DataConfig) -> dict[str, Info]:
+    return {n: info for n, info in found.items() if not n or matches(n, data.pattern)}
+
+
+def _stamp(info: Info) -> dict[str, str]:
+    """What changes with a file's content: all that the store says of it."""
+    return {key: str(value) for key, value in info.items()}
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -100,8 +94,10 @@ def _file_system(url: str) -> tuple[Any, str]:
         raise ConfigError(f"data.path={url}: {error}") from error
 
 
-def _files(url: str, system: tuple[Any, str]) -> list[Entry]:
-    """The file, or all files in the folder that are not hidden, as they are now.
+def _files(url: str, system: tuple[Any, str]) -> dict[str, Info]:
+    """The files in a folder as they are now, by their paths in it; a file alone has none.
+
+    Left out is what a copy may not be called: what is hidden, or leads out of the folder.
 
     Raises DataError.
     """
@@ -109,36 +105,25 @@ def _files(url: str, system: tuple[Any, str]) -> list[Entry]:
         raise DataError(f"{url}: HTTP cannot list a folder: give the URL of each file")
     store, root = system
 
-    def listed() -> list[Entry]:
+    def listed() -> dict[str, Info]:
         store.invalidate_cache()
         info = store.info(root)
         if info["type"] != "directory":
-            return [_entry("", info)]
+            return {"": info}
         folder = str(info["name"]).rstrip("/") + "/"
         found = sorted(store.find(root, detail=True).items())
-        entries = [_entry(place.removeprefix(folder).lstrip("/"), one) for place, one in found]
-        return [entry for entry in entries if _may_be_a_name(entry.name)]
+        named = {place.removeprefix(folder).lstrip("/"): one for place, one in found}
+        return {name: one for name, one in named.items() if not _BARRED.search(name)}
 
     return asked(url, listed, PATIENCE)
 
 
-def _entry(name: str, info: dict[str, Any]) -> Entry:
-    stamp = {key: str(value) for key, value in info.items()}
-    return Entry(name, str(info["name"]), info.get("size"), stamp)
-
-
-def _may_be_a_name(name: str) -> bool:
-    """Whether a copy may be called so: neither hidden nor a way out of the folder."""
-    hidden = any(part.startswith(".") for part in name.split("/"))
-    return not (hidden or "\0" in name or name.endswith("/"))  # some stores have folder/
-
-
-def _blocks(url: str, system: tuple[Any, str], entry: Entry, meter: Meter) -> Iterator[bytes]:
+def _blocks(file: str, system: tuple[Any, str], info: Info, meter: Meter) -> Iterator[bytes]:
     """The content of a file. Raises DataError if it is not as long as the store said."""
-    file = f"{url.rstrip('/')}/{entry.name}" if entry.name else url
-    read, of = 0, "" if entry.size is None else f" of {entry.size:,}"
+    size, read = info.get("size"), 0
+    of = "" if size is None else f" of {size:,}"
     # Without blocks of its own, HTTP sends the file in one go, and other stores what is asked.
-    stream = asked(file, lambda: system[0].open(entry.place, "rb", block_size=0), PATIENCE)
+    stream = asked(file, lambda: system[0].open(info["name"], "rb", block_size=0), PATIENCE)
     try:
         while block := asked(
             file, lambda: bytes(stream.read(_BLOCK)), PATIENCE, f" after {read:,}{of} bytes"
@@ -148,7 +133,7 @@ def _blocks(url: str, system: tuple[Any, str], entry: Entry, meter: Meter) -> It
             yield block
     finally:
         threading.Thread(target=stream.close, daemon=True).start()  # which may hang, too
-    if entry.size not in (None, read):
+    if size not in (None, read):
         raise DataError(
             f"{file}: came to its end after {read:,}{of} bytes: give the same command again"
         )

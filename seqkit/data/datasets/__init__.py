@@ -88,11 +88,6 @@ def locate(name: str, catalogue: Catalogue, folders: Folders) -> Located:
         ConfigError: nothing has the name, or what has it fails.
         DataError: the data set cannot be had.
     """
-    if "." in name and name not in catalogue.names("datasets"):
-        raise ConfigError(
-            f"data.dataset={name}: a data set goes by its name: give plugins=MODULE, perhaps "
-            f"plugins={name.partition('.')[0]}, and the name that the module's DATASETS gives it"
-        )
     found = catalogue.find("datasets", name)
     try:
         located = found.locate(folders)

@@ -17,11 +17,6 @@ def test_an_unknown_data_set_is_named(name: str, folders: Folders) -> None:
         datasets.locate(name, Catalogue(), folders)
 
 
-def test_a_dotted_path_is_told_the_way_of_plug_ins(folders: Folders) -> None:
-    with pytest.raises(ConfigError, match=r"goes by its name: .*plugins=my_data"):
-        datasets.locate("my_data.squares", Catalogue(), folders)
-
-
 @pytest.mark.parametrize(
     ("body", "said"),
     [
