@@ -1,8 +1,7 @@
 """The data that a checkpoint is to predict: what is named, or its own, found again."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from seqkit.api import training_data
 from seqkit.config import Config, DataConfig
@@ -92,11 +91,15 @@ def _own_corpus(
         DataError: the data is not found, or is another.
     """
     data = remote.kept(recorded(saved), disk.cache_dir())
+    problem = None
     if data.path:
         problem = recorded_path_problem(data, saved.codec, saved.data)
-    else:
-        known = data.dataset in catalogue.names("datasets")
-        problem = None if known else _unknown_dataset(data.dataset, saved.config)
+    elif data.dataset not in catalogue.names("datasets"):
+        given = ",".join(saved.config.get("plugins") or ()) or "MODULE"
+        problem = (
+            f"data.dataset={data.dataset} was not found: install the package that it is from, or "
+            f"give plugins={given}, as in the training"
+        )
     if problem:
         raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")
     corpus = load_corpus(
@@ -113,13 +116,6 @@ def _own_corpus(
             "(another sha256): give data.path to evaluate other data"
         )
     return corpus
-
-
-def _unknown_dataset(name: str, config: Mapping[str, Any]) -> str:
-    """Which plug-in to give: nothing is imported because a checkpoint names it."""
-    given = ",".join(config.get("plugins") or ())
-    hint = f"plugins={given}, as in the training" if given else "plugins=MODULE"
-    return f"data.dataset={name} was not found: install the package that it is from, or give {hint}"
 
 
 def recorded(saved: Checkpoint) -> DataConfig:

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from seqkit.api.about_run import about_run, summary
 from seqkit.api.begin import advice, begin
 from seqkit.api.prepare_training import Notice, Training
-from seqkit.api.samples import sample
+from seqkit.api.run_files import about_run, sample, summary
 from seqkit.api.spectral_comparison import judge_of
 from seqkit.foundation import device
 from seqkit.foundation.errors import (
@@ -30,15 +29,7 @@ from seqkit.runs.events import (
     Validating,
     describe,
 )
-from seqkit.runs.observers import (
-    Checkpoints,
-    Log,
-    Metrics,
-    Observer,
-    Observers,
-    Pictures,
-    Samples,
-)
+from seqkit.runs.observers import Checkpoints, Observer, Observers, Records, Samples
 from seqkit.runs.saver import Saver
 from seqkit.runs.tensorboard import TensorBoard
 from seqkit.symbols import Integers
@@ -184,16 +175,14 @@ def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -
 
     judge = judge_of(training.corpus, training.prompt.size)
     return [
-        Metrics(folder),
+        Records(folder),
         Checkpoints(
             saver,
             training.checkpoint,
             training.best,
             validates=len(training.validation) > 0,
         ),
-        Log(folder),
         Samples(folder, medium, glimpse, tell, notice, judge),
-        *([Pictures(notice)] if training.corpus.codec.kind == "audio" else []),
         *([TensorBoard(folder, config, notice)] if config.log.tensorboard else []),
     ]
 

@@ -9,7 +9,6 @@ import torch
 
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
-from seqkit.data.sound import Wave
 from seqkit.evaluation.spectral import Recording
 from seqkit.foundation.errors import DataError
 from seqkit.generation.continuation import continue_prompt
@@ -37,21 +36,36 @@ def of_model(
         recording: see `recording_of`.
         chosen: where the model runs.
         notice: told what the engine is.
-        watch: told how many samples of each sound there are by now.
+        watch: told how many samples of each sound there are.
 
     Raises:
         DataError: the sounds are too short.
     """
     codec = saved.codec
     assert isinstance(codec, Quantiser)
-    prompt = np.zeros(0, np.uint8)
+    prompt, rate = np.zeros(0, np.uint8), codec.sample_rate
     blocks, done = [], 0
     for block in continue_prompt(saved.build(chosen), codec, prompt, request, notice=notice):
         blocks.append(block)
         done += len(block)
         watch(done)
     waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
-    return _compare(waves, codec.sample_rate, recording)
+    try:
+        found = [recording.measure(wave, rate) for wave in waves]
+    except ValueError as error:
+        raise DataError(f"seconds is too small to compare: {error}") from error
+    halves, pitch_halves = recording.halves()
+    shuffled, pitch_shuffled = recording.shuffled()
+    return {
+        "spectral": float(np.mean(found)),
+        "spectral_spread": max(found) - min(found),
+        "spectral_sounds": found,
+        "spectral_halves": halves,
+        "spectral_shuffled": shuffled,
+        "pitch": float(np.mean([recording.on_pitch(wave, rate) for wave in waves])),
+        "pitch_halves": pitch_halves,
+        "pitch_shuffled": pitch_shuffled,
+    }
 
 
 def recording_of(corpus: Corpus) -> Recording:
@@ -82,51 +96,17 @@ def judge_of(corpus: Corpus, prompt: int) -> Callable[[Integers], str]:
     codec = corpus.codec
     if not isinstance(codec, Quantiser):
         return lambda symbols: ""
-    rate = codec.sample_rate
-
-    @functools.cache  # made when it is first needed, and once, also where it cannot be
-    def recording() -> Recording | None:
-        try:
-            return recording_of(corpus)
-        except DataError:
-            return None  # too short, or silent
+    recording = functools.cache(lambda: recording_of(corpus))  # made when it is first needed
 
     def judge(symbols: Integers) -> str:
-        whole = recording()
-        if whole is None:
-            return ""
         made = codec.decode(symbols[prompt:])
         try:
-            found = whole.measure(made, rate)
-        except ValueError:
-            return ""  # too short to compare
-        own = whole.pieces(len(made) / rate)
+            found = recording().measure(made, codec.sample_rate)
+        except (DataError, ValueError):
+            return ""  # one of the two is silent, or too short to compare
+        own = recording().pieces(len(made) / codec.sample_rate)
         return (
             f"spectral measure {found:.3f} (a piece of the recording as long: {own:.3f}; noise: 1)"
         )
 
     return judge
-
-
-def _compare(waves: list[Wave], rate: int, recording: Recording) -> dict[str, Any]:
-    """The fields of `evaluate protocol=spectral`: some sounds (N,) beside their recording.
-
-    Raises:
-        DataError: the sounds are too short.
-    """
-    try:
-        found = [recording.measure(wave, rate) for wave in waves]
-    except ValueError as error:
-        raise DataError(f"seconds is too small to compare: {error}") from error
-    halves, pitch_halves = recording.halves()
-    shuffled, pitch_shuffled = recording.shuffled()
-    return {
-        "spectral": float(np.mean(found)),
-        "spectral_spread": max(found) - min(found),
-        "spectral_sounds": found,
-        "spectral_halves": halves,
-        "spectral_shuffled": shuffled,
-        "pitch": float(np.mean([recording.on_pitch(wave, rate) for wave in waves])),
-        "pitch_halves": pitch_halves,
-        "pitch_shuffled": pitch_shuffled,
-    }

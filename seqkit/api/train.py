@@ -12,8 +12,8 @@ from seqkit import compose
 from seqkit.api.load import load
 from seqkit.api.model import Model
 from seqkit.api.prepare_training import opened
+from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training
-from seqkit.api.samples import save_closing_sample
 from seqkit.api.training_config import compose_training
 from seqkit.foundation import device, disk, processes
 from seqkit.foundation.errors import CheckpointError, ConfigError

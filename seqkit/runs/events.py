@@ -9,13 +9,7 @@ from seqkit.foundation.escaping import visible_line
 from seqkit.foundation.processes import ALONE, Place
 from seqkit.foundation.wording import counted, duration, percent
 from seqkit.training import events as training
-from seqkit.training.events import (
-    CheckpointDue,
-    SampleDue,
-    Stepped,
-    Trained,
-    Validated,
-)
+from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 
 __all__ = [
     "PRUNED",
@@ -133,7 +127,7 @@ def describe(event: Event) -> str | None:
                 f"into {event.run_dir}" + (f"\n{data}: {event.credit}" if event.credit else "")
             )
         case Validated():
-            best = share(event.scored, event.total)
+            best = _share(event.scored, event.total)
             best += "" if event.improved else f" (best {event.best_loss:.4f})"
             best += ", average of the weights" if event.weights == "average" else ""
             best += f", temperature {event.temperature:g}" if event.temperature != 1 else ""
@@ -151,22 +145,20 @@ def describe(event: Event) -> str | None:
         case Diverged():
             return event.reason
         case Finished():
-            part = share(event.scored, event.total)
-            loss = (
-                ""
-                if event.best_loss is None
-                else f"; best validation loss {event.best_loss:.4f}{part}"
-            )
+            loss = ""
+            if event.best_loss is not None:
+                loss = f"; best validation loss {event.best_loss:.4f}"
+                loss += _share(event.scored, event.total)
+            words = "generate", f"checkpoint={event.run_dir}", *_given(event.plugins)
             return (
                 f"finished: {counted(event.step, 'step')} in {duration(event.seconds)}{loss}; "
-                "generate with: "
-                + command_line("generate", f"checkpoint={event.run_dir}", *_given(event.plugins))
+                f"generate with: {command_line(*words)}"
             )
         case _:
             return None
 
 
-def share(scored: int, total: int) -> str:
+def _share(scored: int, total: int) -> str:
     """What is said after a loss on the validation part, if not all of it was scored."""
     return "" if scored >= total else f", on {percent(scored / total)} of the validation part"
 

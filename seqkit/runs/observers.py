@@ -6,21 +6,14 @@ are put together.
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from seqkit.data.sound import pictures
 from seqkit.foundation.console import Bar, Console
 from seqkit.generation.medium import Medium, save_sample
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.events import (
-    Diverged,
-    Event,
-    Sampled,
-    Stopped,
-    Validating,
-    describe,
-    readings,
-)
+from seqkit.runs.events import Diverged, Event, Sampled, Stopped, Validating, describe, readings
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.saver import Saver
 from seqkit.symbols import Integers
@@ -54,19 +47,21 @@ class Observers:
             self._waiting.clear()  # after a failure, too, of which the others are told
 
 
-class Metrics:
-    """metrics.jsonl: a line for each report and each validation."""
+class Records:
+    """metrics.jsonl: a line for each report and validation; `log`: what a person is told."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
 
     def __call__(self, event: Event) -> None:
-        """Keep what docs/config.md says of the event."""
+        """Keep what docs/config.md says of the event, and its line with the time."""
         match event:
             case Trained():
                 self._folder.record("train", _without(event, "total_steps"))
             case Validated():
                 self._folder.record("validate", _without(event, "improved", "best_loss"))
+        if line := describe(event):
+            self._folder.note(line)
 
 
 class Checkpoints:
@@ -80,13 +75,9 @@ class Checkpoints:
         *,
         validates: bool,
     ) -> None:
-        """An observer that saves.
+        """`training_state` has all that resuming needs, `evaluated` the weights of evaluation.
 
-        Args:
-            saver: writes them.
-            training_state: all that resuming needs.
-            evaluated: the weights of evaluation.
-            validates: without validation the best checkpoint is the last one.
+        A training that never validates has its last checkpoint for its best one.
         """
         self._saver = saver
         self._training_state = training_state
@@ -107,7 +98,7 @@ class Checkpoints:
 
 
 class Samples:
-    """samples/: what the network would write, or how it would sound, by now."""
+    """samples/: what the network would write, or how it would sound, with its picture, by now."""
 
     def __init__(
         self,
@@ -149,35 +140,20 @@ class Samples:
         except Exception as error:
             self._notice(f"no sample at step {event.step}: {error}")
         else:
+            if file.suffix == ".wav":
+                draw(file, self._notice)
             self._tell(Sampled(event.step, file, preview, judgement))
 
 
-class Pictures:
-    """samples/: the waveform and mel spectrogram beside each sample of sound."""
+def draw(file: Path, notice: Callable[[str], None]) -> None:
+    """Draw the waveform and the mel spectrogram of a sample of sound beside it.
 
-    def __init__(self, notice: Callable[[str], None]) -> None:
-        self._notice = notice
-
-    def __call__(self, event: Event) -> None:
-        """Draw a sample's file; a picture that fails is told, and ends no training."""
-        if not isinstance(event, Sampled):
-            return
-        try:
-            pictures.draw_file(event.file)
-        except Exception as error:
-            self._notice(f"no picture of {event.file}: {error}")
-
-
-class Log:
-    """The file `log`: what a person is told, with the time."""
-
-    def __init__(self, folder: RunFolder) -> None:
-        self._folder = folder
-
-    def __call__(self, event: Event) -> None:
-        """Append the event's line, if it has one."""
-        if line := describe(event):
-            self._folder.note(line)
+    A picture that fails is told, and ends no training.
+    """
+    try:
+        pictures.draw_file(file)
+    except Exception as error:
+        notice(f"no picture of {file}: {error}")
 
 
 class ProgressBar:

@@ -228,7 +228,7 @@ def test_the_state_is_saved_while_a_sample_is_drawn(
         found.append(last.exists())
         return iter([np.zeros((1, 1), np.int64)])
 
-    monkeypatch.setattr("seqkit.api.samples.continue_prompt", continue_prompt)
+    monkeypatch.setattr("seqkit.api.run_files.continue_prompt", continue_prompt)
     done = run(
         *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=2",
     )  # fmt: skip

@@ -1,26 +1,96 @@
-"""What the model of a training makes of the prompt."""
+"""What a training leaves beside its checkpoints: about.json, summary.json, and samples."""
 
 import dataclasses
 import math
 import time
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.data.codecs import Quantiser
+from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.wording import counted
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Blocks
+from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import page
 from seqkit.runs.checkpoint import load as load_checkpoint
-from seqkit.runs.events import Sampled
 from seqkit.runs.layout import find_checkpoint
-from seqkit.runs.observers import Pictures
+from seqkit.runs.observers import draw
+from seqkit.symbols import Symbols
 
+_SOUGHT = 60  # seconds of the data's sound of which the loudest one is shown
 _SHARE = 0.1  # of train.max_minutes, which the closing sample may take beyond it
 _LEAST = 1.0  # seconds that it may take
+
+
+def about_run(training: Training) -> dict[str, Any]:
+    """about.json, see docs/config.md; of sound, samples/data.wav is written, too.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    corpus = training.corpus
+    if corpus.codec.kind == "audio":
+        save_sample(training.medium, _excerpt(training), training.folder.files.sample("data"))
+    return {
+        **_of_both(training),
+        "local_processes": training.ranks.place.local_size,
+        "total_steps": training.trainer.total_steps,
+        "data": {
+            **corpus.record(),
+            "kind": corpus.codec.kind,
+            "symbols": len(corpus.whole),
+            "training_symbols": len(corpus.split(training.config.data.split)[0]),
+            "vocabulary": corpus.codec.size,
+        },
+        "baselines": training.baselines,
+    }
+
+
+def summary(training: Training) -> dict[str, Any]:
+    """summary.json, see docs/config.md."""
+    progress, corpus = training.trainer.progress, training.corpus
+    return {
+        **_of_both(training),
+        "recipe": training.config.recipe,
+        "steps": progress.step,
+        "symbols": progress.symbols,
+        "train_seconds": progress.seconds,
+        "elapsed_seconds": training.trainer.elapsed,
+        "best_validation_loss": progress.best_loss,
+        "validation_symbols": len(training.validation),
+        "validation_symbols_scored": progress.scored or 0,
+        "best_step": progress.best_step if progress.best_loss is not None else None,
+        "best_weights": progress.best_weights,
+        "best_temperature": progress.best_temperature,
+        "data": {"name": corpus.name, "sha256": corpus.sha256},
+        "settings": dataclasses.asdict(training.config),
+    }
+
+
+def _of_both(training: Training) -> dict[str, Any]:
+    return {
+        "device": training.device_words,
+        "processes": training.ranks.place.size,
+        "dtype": training.execution.precision,
+        "parameters": training.parameters,
+        "versions": device.versions(),
+    }
+
+
+def _excerpt(training: Training) -> Symbols:
+    """The loudest second, symbols (n,), of the first minute that it is validated on."""
+    part = training.validation if len(training.validation) else training.corpus.whole
+    length = min(training.medium.glimpse, len(part))
+    begins = range(0, length * min(len(part) // length, _SOUGHT), length)
+    pieces = [part.symbols[begin : begin + length] for begin in begins]
+    return max(pieces, key=lambda piece: float(np.square(training.medium.decode(piece)).mean()))
 
 
 def sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
@@ -70,22 +140,19 @@ def closing_file(training: Training) -> Path:
     return training.folder.files.sample("final").with_suffix(training.medium.suffix)
 
 
-def save_closing_sample(training: Training, notice: Notice) -> Path:
+def save_closing_sample(training: Training, notice: Notice) -> None:
     """Write the closing sample, after its prompt, while it is made."""
-    file = closing_file(training)
-    with training.medium.open(file, overwrite=True) as write:
+    with training.medium.open(closing_file(training), overwrite=True) as write:
         write(training.prompt)
         for block in closing_sample(training, notice):
             write(block[:, 0])
     draw_closing_sample(training, notice)
-    return file
 
 
 def draw_closing_sample(training: Training, notice: Notice) -> None:
     """Draw it, if it is sound, and show it in the report."""
     if training.corpus.codec.kind == "audio":
-        step = training.trainer.progress.step
-        Pictures(notice)(Sampled(step, closing_file(training), ""))
+        draw(closing_file(training), notice)
         try:
             page.write(training.folder.path, "finished")
         except SeqkitError as error:

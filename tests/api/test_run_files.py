@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqkit.api.samples import _in_time, closing_file
+from seqkit.api.run_files import _in_time, closing_file
 from seqkit.config import Config, TrainConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.foundation.errors import OutputError
