@@ -16,5 +16,5 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if not config.run_dir:
         raise ConfigError("no run: give run_dir=FOLDER")
     with console.progress("writing the page"):
-        file = page.write(Path(config.run_dir), progress=console.progress)
+        file = page.write(Path(config.run_dir))
     outputs.print_lines([str(file)])

@@ -3,23 +3,24 @@
 import math
 import time
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
 from seqkit.foundation import disk
 from seqkit.foundation.config_file import to_yaml
-from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.escaping import visible, visible_line
-from seqkit.foundation.wording import decimals, duration
+from seqkit.foundation.wording import counted, decimals, duration
 from seqkit.report import charts, html, verdict
 from seqkit.report.charts import Chart
 from seqkit.report.diagnosis import baselines, noun
+from seqkit.report.html import Titled
 from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
 
 _CURVE = 3  # points at least: a line between two tells nothing that the loss does not
 _LONGEST = 2000  # characters of a name or a message
+_MOST = 60
+"""Samples on a page. A WAV of one second at the highest rate has 96 kB: 60 in base64 have 8 MB."""
 _STATES = {
     "running": "running",
     "finished": "finished",
@@ -30,7 +31,7 @@ _STATES = {
 }
 
 
-def write(path: Path, state: State | None = None, progress: Progress = unseen) -> Path:
+def write(path: Path, state: State | None = None) -> Path:
     """Write report.html of the run in a folder; its state, if it is not given, is found out.
 
     Raises:
@@ -38,14 +39,14 @@ def write(path: Path, state: State | None = None, progress: Progress = unseen) -
         OutputError: the page cannot be written.
     """
     require_run(path)
-    page = render(read(path, state), progress)
+    page = render(read(path, state))
     file = RunFiles(path).report
     with disk.atomic_write(file) as stream:
         stream.write(page)
     return file
 
 
-def render(record: Record, progress: Progress = unseen) -> bytes:
+def render(record: Record) -> bytes:
     """The page of a run."""
     texts, sounds = _titled(record, ".txt"), _sounds(record)
     values = {
@@ -57,11 +58,11 @@ def render(record: Record, progress: Progress = unseen) -> bytes:
         "noun": noun(record),
         "standing": _standing(record),
         "charts": [(chart.title, Markup(chart.svg)) for chart in _charts(record)],
-        "texts": html.texts(texts),
+        "texts": [html.text(*sample) for sample in html.spread(texts, _MOST)],
         "text_count": len(texts),
-        "sounds": html.sounds(sounds, progress),
+        "sounds": html.sounds(html.spread(sounds, _MOST)),
         "sound_count": len(sounds),
-        "facts": [(name, _short(value)) for name, value in _facts(record) if value],
+        "facts": [(name, _short(value)) for name, value in _facts(record).items() if value],
         "again": verdict.again(record),
         "settings": visible(to_yaml(record.settings)) if record.settings else "",
     }
@@ -105,7 +106,7 @@ def _charts(record: Record) -> list[Chart]:
     return made
 
 
-def _titled(record: Record, suffix: str) -> list[tuple[str, Path]]:
+def _titled(record: Record, suffix: str) -> list[Titled]:
     """The samples with this suffix by step, each with its validation loss."""
     validation = record.metrics.validation
     loss = {int(s): f", loss {v:.3f}" for s, v in zip(*validation, strict=True)}
@@ -116,7 +117,7 @@ def _titled(record: Record, suffix: str) -> list[tuple[str, Path]]:
     ]
 
 
-def _sounds(record: Record) -> list[tuple[str, Path]]:
+def _sounds(record: Record) -> list[Titled]:
     """The data's own sound first, to which the samples are compared, and the closing one last."""
     files = _titled(record, ".wav")
     files += [("the closing sample", record.final)] if record.final else []
@@ -125,39 +126,28 @@ def _sounds(record: Record) -> list[tuple[str, Path]]:
     return files
 
 
-def _facts(record: Record) -> list[tuple[str, str]]:
+def _facts(record: Record) -> dict[str, str]:
     settings, metrics = record.settings, record.metrics
     symbols, size = record.number("data", "symbols"), record.number("data", "vocabulary")
-    total = record.number("total_steps")
-    made_of = f"{symbols:,.0f} {noun(record)}s" if symbols else ""
-    made_of += f", {size:,.0f} distinct" if made_of and size else ""
-    steps = f"{metrics.step:,}" + (f" of {total:,.0f}" if total else "")
-    facts: dict[str, Any] = {
-        "recipe": settings.recipe if settings else "",
+    total, parameters = record.number("total_steps"), record.number("parameters")
+    network = ""
+    if settings:
+        model = settings.model
+        layers = counted(model.num_layers, "layer")
+        network = f"{model.cell}, {layers} of {model.hidden_size} units, dropout {model.dropout:g}"
+    versions = {name: record.text("versions", name) for name in ("seqkit", "torch", "python")}
+    return {
+        "recipe": settings.recipe or "" if settings else "",
         "data": record.text("data", "name"),
-        "size": made_of,
+        "size": f"{symbols:,.0f} {noun(record)}s, {size:,.0f} distinct" if symbols and size else "",
         "sha256": record.text("data", "sha256"),
         "licence": record.text("data", "licence"),
         "source": record.text("data", "citation"),
-        "network": _network(record),
+        "network": network,
+        "parameters": f"{parameters:,.0f}" if parameters else "",
         "device": record.text("device"),
         "precision": record.text("dtype"),
-        "steps": steps,
+        "steps": f"{metrics.step:,}" + (f" of {total:,.0f}" if total else ""),
         "time": duration(record.seconds or 0),
-        "versions": ", ".join(
-            f"{name} {version}"
-            for name in ("seqkit", "torch", "python")
-            if (version := record.text("versions", name))
-        ),
+        "versions": ", ".join(f"{name} {own}" for name, own in versions.items() if own),
     }
-    return [(name, value or "") for name, value in facts.items()]
-
-
-def _network(record: Record) -> str:
-    if record.settings is None:
-        return ""
-    model = record.settings.model
-    layers = f"{model.num_layers} layer{'s' if model.num_layers > 1 else ''}"
-    words = f"{model.cell}, {layers} of {model.hidden_size} units, dropout {model.dropout:g}"
-    parameters = record.number("parameters")
-    return words + (f"; {parameters:,.0f} parameters" if parameters else "")

@@ -132,7 +132,8 @@ def read(path: Path, state: State | None = None) -> Record:
         settings = settings_of(path)
     names = list[Path]()
     with contextlib.suppress(OSError):  # there were none, perhaps
-        names = sorted(files.samples.iterdir())
+        found = files.samples.iterdir()
+        names = sorted(file for file in found if file.is_file() and not file.is_symlink())
     samples = [(match, file) for file in names if (match := _SAMPLE.fullmatch(file.name))]
     extra = {file.name: file for file in names}
     return Record(

@@ -13,7 +13,6 @@ import pytest
 import soundfile
 
 from seqkit.config import Config
-from seqkit.foundation import console
 from seqkit.report import page
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
@@ -112,21 +111,6 @@ def test_sixty_samples_of_sound_stay_under_15_megabytes(leave: Leave) -> None:
     (last,) = re.findall(r'src="data:audio/wav;base64,([^"]+)', html)[-1:]
     wave, rate = soundfile.read(io.BytesIO(base64.b64decode(last)))
     assert (rate, len(wave)) == (48_000, 6 * 48_000)  # the closing sample, cut
-
-
-def test_reading_samples_of_sound_is_shown(
-    leave: Leave, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = leave([3.0, 2.0], [2.0])
-    for step in (1, 2):
-        name = RunFiles(run).sample(f"step_{step:07}").with_suffix(".wav")
-        soundfile.write(name, tone(8000, 0.1), 8000)
-    monkeypatch.setattr(console, "_LINE_EVERY", 0.0)
-    page.write(run, progress=console.Console().progress)
-    shown = capsys.readouterr().err.splitlines()
-    assert shown == ["read samples 0/2", "read samples 1/2"]
-    page.write(run, progress=console.Console(quiet=True).progress)
-    assert capsys.readouterr().err == ""
 
 
 def test_each_sample_stands_under_its_step_and_loss_in_order(leave: Leave) -> None:
