@@ -11,7 +11,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from seqkit.data.files import BadFileError
-from seqkit.data.sound import Wave, mel, pictures, reader, resample, writer
+from seqkit.data.sound import Wave, pictures, reader, resample, writer
 from seqkit.foundation import disk
 from seqkit.foundation.escaping import visible
 
@@ -96,7 +96,7 @@ def sounds(samples: Sequence[Titled]) -> list[Sound]:
             continue
         if rate > _HIGHEST_RATE:
             wave, rate = resample.resample(wave, rate, _HIGHEST_RATE), _HIGHEST_RATE
-        decibels = mel.log_mel(wave, rate)
+        decibels = pictures.log_mel(wave, rate)
         top = float(decibels.max()) if top is None else top
         found.append(player(title, wave, rate)._replace(spectrogram=_picture(decibels, top)))
     return found
@@ -116,7 +116,7 @@ def player(title: str, wave: Wave, rate: int) -> Sound:
     )
 
 
-def _picture(decibels: mel.Decibels, top: float) -> str:
+def _picture(decibels: pictures.Decibels, top: float) -> str:
     """A mel spectrogram (M, frames) as a PNG of as many pixels."""
     from matplotlib.image import imsave
 
