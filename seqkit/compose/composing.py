@@ -150,14 +150,14 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
             )
         if not key:
             raise ConfigError(f"{argument!r} has no key before the = sign: give key=value")
-        if key[:1] in "+~" and not key.lstrip("+~").startswith("hydra."):
+        if key[:1] in "+~":
             raise ConfigError(f"{key}=: keys are set as key=value, without + or ~")
         if key in FREE_TEXT:
             free.append((key, value))
             continue
         if key in RENAMED:
             raise ConfigError(_renamed(key))
-        if key not in known and key not in _GROUPS and not key.lstrip("+~").startswith("hydra."):
+        if key not in known and key not in _GROUPS:
             raise ConfigError(
                 f"unknown key {key}{nearest(key, [*known, *_GROUPS])} --help after the command "
                 "lists its keys"

@@ -5,12 +5,10 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 """
 
 from seqkit.config.data import HIGHEST_RATE, DataConfig
-from seqkit.config.dynamic import DynamicConfig
 from seqkit.config.model import ARITHMETIC_KEYS, ModelConfig, check_model
 from seqkit.config.root import Config, check, options
-from seqkit.config.sample import TEMPERATURE, SampleConfig
-from seqkit.config.sweep import LauncherConfig, SearchConfig
-from seqkit.config.training import OptimizerConfig, TrainConfig
+from seqkit.config.sample import TEMPERATURE, DynamicConfig, SampleConfig
+from seqkit.config.training import LauncherConfig, OptimizerConfig, SearchConfig, TrainConfig
 
 __all__ = [
     "ARITHMETIC_KEYS",

@@ -6,12 +6,15 @@ from dataclasses import Field, dataclass, field
 from typing import Any
 
 from seqkit.config.data import DataConfig
-from seqkit.config.dynamic import DynamicConfig
-from seqkit.config.log import LogConfig
 from seqkit.config.model import ModelConfig, check_model
-from seqkit.config.sample import SampleConfig
-from seqkit.config.sweep import LauncherConfig, SearchConfig
-from seqkit.config.training import OptimizerConfig, TrainConfig
+from seqkit.config.sample import DynamicConfig, SampleConfig
+from seqkit.config.training import (
+    LauncherConfig,
+    LogConfig,
+    OptimizerConfig,
+    SearchConfig,
+    TrainConfig,
+)
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, option, options_of
 

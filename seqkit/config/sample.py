@@ -1,4 +1,4 @@
-"""Keys of generation."""
+"""Keys of what a trained network does: generation, and learning from what it reads."""
 
 from dataclasses import dataclass
 
@@ -36,4 +36,28 @@ class SampleConfig:
         "generate: hertz of the sound that is written to files; 0 takes the model's",
         minimum=0,
         maximum=HIGHEST_RATE,
+    )
+
+
+@dataclass
+class DynamicConfig:
+    """How a trained network goes on learning from what it has predicted or coded."""
+
+    rate: float = option(
+        7e-4,
+        "learning while reading: how far, roughly, every weight moves in an update",
+        minimum=0,
+        maximum=1,
+    )
+    decay: float = option(
+        1e-3,
+        "learning while reading: share of the way back to the trained weights after every update",
+        minimum=0,
+        maximum=1,
+    )
+    window: int = option(
+        32,
+        "learning while reading: symbols that are predicted between two updates",
+        minimum=1,
+        maximum=4096,
     )

@@ -1,4 +1,4 @@
-"""Keys of the update rule and of the training loop."""
+"""Keys of the update rule, of the training loop, and of a sweep of many trainings."""
 
 from dataclasses import dataclass
 
@@ -112,4 +112,53 @@ class TrainConfig:
         False,
         "repeat bit for bit on the same machine: a fixed number of threads, and on a GPU only "
         "operations that repeat",
+    )
+
+
+@dataclass
+class LogConfig:
+    """Where a training is recorded, beside the files of its run."""
+
+    tensorboard: bool = option(
+        False, "record the training for TensorBoard, too (needs seqkit[tensorboard])"
+    )
+
+
+@dataclass
+class LauncherConfig:
+    """What starts the jobs of a sweep; all but `kind` is for Slurm."""
+
+    kind: str = option(
+        "serial",
+        "--multirun: one job after the other (serial), several at once on this machine "
+        "(local), or jobs of a Slurm cluster (slurm)",
+        choices=("serial", "local", "slurm"),
+    )
+    partition: str | None = option(None, "slurm: the partition; by default the cluster's own")
+    account: str | None = option(None, "slurm: the account that pays")
+    minutes: int = option(
+        1440,
+        "slurm: time limit of a job; one that reaches it is queued again and goes on",
+        minimum=1,
+    )
+    cpus: int = option(4, "slurm: cores of a job", minimum=1)
+    memory_gb: int | None = option(
+        None, "slurm: memory of a job; by default the cluster's own", minimum=1
+    )
+
+
+@dataclass
+class SearchConfig:
+    """What chooses the settings of a sweep's jobs."""
+
+    kind: str = option(
+        "grid",
+        "--multirun: every combination of the values given (grid), or what Optuna tries next in "
+        "the ranges given (optuna; needs seqkit[optuna])",
+        choices=("grid", "optuna"),
+    )
+    trials: int = option(20, "optuna: how many settings are tried", minimum=1)
+    prune: bool = option(
+        True,
+        "optuna: end a training that is worse than the median of the others at the same validation",
     )

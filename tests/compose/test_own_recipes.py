@@ -43,7 +43,6 @@ def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
         ("model: [", "line 1: not valid YAML"),
         ("seed: 1\nseed: 2\n", r"/mine\.yaml, line 2: not valid YAML: .*seed"),
         ("defaults: shakespeare", "must be a list"),
-        ("a: &a [*a]", r"/mine\.yaml: an alias in it"),
         ("model:\n  hidden_size: 0\n", "model.hidden_size=0"),
     ],
 )
