@@ -74,7 +74,7 @@ def _time(call: Callable[[], object], count: int, device: torch.device) -> list[
             marks.append(time.perf_counter())
         return [1000 * (b - a) for a, b in itertools.pairwise(marks)]
     torch.cuda.synchronize(device)
-    events = [_event() for _ in range(count + 1)]
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]  # type: ignore[no-untyped-call]
     events[0].record()
     for event in events[1:]:
         call()
@@ -95,7 +95,3 @@ def _allocated(device: torch.device) -> int:
 
 def _peak(device: torch.device, before: int) -> int | None:
     return torch.cuda.max_memory_allocated(device) - before if device.type == "cuda" else None
-
-
-def _event() -> torch.cuda.Event:
-    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]

@@ -28,7 +28,7 @@ def test_the_same_seed_gives_the_same_text(run: Run, trained: Path) -> None:
 
 
 def test_without_a_seed_each_text_is_another_and_its_seed_is_told(run: Run, trained: Path) -> None:
-    words = ("generate", f"checkpoint={trained}", "temperature=1.5", "length=60")
+    words = ("generate", f"checkpoint={trained}", "temperature=4", "length=60")
     made = [run(*words), run(*words)]
     assert made[0].out != made[1].out
     for one in made:
@@ -46,31 +46,11 @@ def test_a_prompt_is_literal_and_comes_first(run: Run, trained: Path, tmp_path: 
         assert len(result.out) == 14
 
 
-def test_unknown_characters_of_a_prompt(run: Run, trained: Path) -> None:
-    refused = run("generate", f"checkpoint={trained}", "prompt=thé rain")
-    assert refused.code == 2
-    assert "'é'" in refused.err
-    assert "offset 2" in refused.err
-    for rule, prompt in [("skip", b"th rain"), ("nearest", b"the rain")]:
-        result = run(
-            "generate",
-            f"checkpoint={trained}",
-            "prompt=thé rain",
-            f"sample.unknown={rule}",
-            "length=3",
-        )
-        assert result.out[:-3] == prompt
-        assert "'é'" in result.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (["sample.engine=fused", "device=cpu"], 5, "needs a GPU"),
-        (["sample.engine=cuda_graph", "device=cpu"], 5, "needs a GPU"),
         (["sample.engine=torch", "sample.precision=int8"], 2, "computes in fp32"),
-        (["sample.precision=fp16", "device=cpu"], 2, "no engine for a CPU"),
-        (["sample.engine=fast"], 2, "choose one of"),
     ],
 )
 def test_an_engine_that_cannot_run_is_refused(
@@ -117,20 +97,6 @@ def test_files_are_written_and_not_overwritten(run: Run, trained: Path, tmp_path
         assert run("generate", f"checkpoint={trained}", f"out={place}").code == 6
     to_stdout = run("generate", f"checkpoint={trained}", "length=20", "prompt=the ", "out=-")
     assert len(to_stdout.out) == 24
-
-
-def test_bytes_models_write_bytes(run: Run, tmp_path: Path) -> None:
-    data = tmp_path / "data.bin"
-    data.write_bytes(bytes(range(256)) * 8)
-    result = run(
-        "recipe=shakespeare", "data.kind=bytes", f"data.path={data}", f"run_dir={tmp_path / 'a'}",
-        "model.hidden_size=16", "train.max_steps=2", "train.sequence_length=16", "device=cpu",
-        "length=40",
-    )  # fmt: skip
-    assert result.code == 0, result.err
-    result = run("generate", f"checkpoint={tmp_path / 'a'}", "prompt=é", "length=40")
-    assert result.out[:2] == "é".encode()
-    assert len(result.out) == 42
 
 
 def test_missing_and_damaged_checkpoints_exit_with_4(

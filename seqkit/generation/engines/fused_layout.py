@@ -71,6 +71,8 @@ class Layout(Spread):
     COPIES: int
     IN_REGISTERS: int
     IN_SHARED: int
+    on_chip: bool
+    """Whether all weights fit into registers and shared memory; the rest is read from L2."""
 
     @property
     def logits(self) -> int:
@@ -80,16 +82,6 @@ class Layout(Spread):
     @property
     def threads(self) -> int:
         return (self.WARPS + self.TILES) * 32
-
-    @property
-    def fragments(self) -> int:
-        """How many fragments of 16 x 16 weights a warp multiplies by in a step."""
-        return ((2 * self.L - 1) * self.TILES + self.HEAD_TILES) * self.KTILES
-
-    @property
-    def on_chip(self) -> bool:
-        """Whether all fragments fit into registers and shared memory; the rest is read from L2."""
-        return self.fragments <= self.IN_REGISTERS + self.IN_SHARED
 
     @property
     def hidden_words(self) -> int:
@@ -183,6 +175,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
     columns = 8 if warps <= 8 else 16
     partial = streams * _ROWS * (columns + 4) * 4
     needed = (2 * tiles + (layers - 1) * tiles + head_tiles) * partial + 4 * tiles
+    # Fragments of 16 x 16 weights that a warp multiplies by in a step.
     fragments = ((2 * layers - 1) * tiles + head_tiles) * ktiles
     lanes = round_up(warps + tiles, 4) * 32  # registers are allocated to four warps at a time
     free = min(65536 // lanes // 8 * 8, 255) - 20 - 4 * ktiles - 2 * layers * tiles
@@ -191,7 +184,8 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
     shared = min(fragments - registers, max(shared_limit - needed, 0) // (warps * 512))
     needed += shared * warps * 512
     table = size * tiles * _ROWS * 4
-    table_shared = needed + table <= shared_limit and registers + shared == fragments
+    on_chip = registers + shared == fragments
+    table_shared = on_chip and needed + table <= shared_limit
     return Layout(
         L=layers,
         H=h,
@@ -205,6 +199,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
         COPIES=8,
         IN_REGISTERS=registers,
         IN_SHARED=shared,
+        on_chip=on_chip,
         TABLE_SHARED=table_shared,
         SKIPS=config.skip_connections,
         shared=needed + (table if table_shared else 0),
