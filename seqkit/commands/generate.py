@@ -7,7 +7,7 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample
 from seqkit.config import Config
-from seqkit.foundation import device
+from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
@@ -42,7 +42,11 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     if to_stdout:
         medium.check_stream(config.streams, Product().terminal)
     else:
-        medium.check_files(files or [Path(f"generated{medium.suffix}")])
+        folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
+        expected = files or [folder / f"generated{medium.suffix}"]
+        medium.check_files(expected)
+        least = medium.least_size(expected[0], prompt.size + length)
+        disk.require_space(expected[0], config.streams * least)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
         request = request_of(config, length)
@@ -57,7 +61,6 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
             (sample.print_all if config.streams > 1 else sample.print_one)()
             return
         if not files:
-            folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
             files = outputs.new_files(folder, config.streams, medium.suffix)
         sample.write_files(files, overwrite=config.overwrite)
     if config.out is None:

@@ -128,6 +128,10 @@ class Text:
                     f"{file}: this model writes text, no sound: give {file.with_suffix('.txt')}"
                 )
 
+    def least_size(self, file: Path, symbols: int) -> int:
+        """How many bytes a file of so many symbols has at least."""
+        return symbols
+
     def check_stream(self, streams: int, terminal: bool) -> None:
         """Refuse a stdout that cannot take the streams; texts are printed one below the other."""
 

@@ -1,40 +1,12 @@
 """`export` writes a model that any ONNX Runtime runs, with what its symbols stand for."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-import onnxruntime
 import pytest
 
-from seqkit.data import codecs
-from seqkit.foundation.plugins import Catalogue
-from seqkit.runs import checkpoint
-from seqkit.runs.layout import find_checkpoint
 from tests.conftest import Run
-
-
-def test_the_model_writes_what_seqkit_writes(run: Run, trained: Path, tmp_path: Path) -> None:
-    out = tmp_path / "model.onnx"
-    result = run("export", f"checkpoint={trained}", f"out={out}")
-    assert result.code == 0, result.err
-    assert result.out == b""
-    assert "written" in result.err
-
-    session = onnxruntime.InferenceSession(out)
-    properties = session.get_modelmeta().custom_metadata_map
-    codec = codecs.from_spec(json.loads(properties["codec"]), Catalogue())
-    h = c = np.zeros((2, 1, 24), np.float32)
-    text, symbols = "", np.array([json.loads(properties["start"])])
-    for _ in range(60):
-        logits, h, c = session.run(None, {"symbols": symbols, "h": h, "c": c})
-        symbols = logits.argmax(1)
-        text += str(codec.decode(symbols))
-    assert len(logits[0]) == checkpoint.load(find_checkpoint(trained), Catalogue()).codec.size
-    expected = run("generate", f"checkpoint={trained}", "temperature=0", "length=60")
-    assert text == expected.out.decode()
 
 
 def test_the_example_of_the_docs_writes_what_seqkit_writes(

@@ -4,12 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import torch
 
 from seqkit.config import ModelConfig
-from seqkit.evaluation import scoring
-from seqkit.foundation import memory
-from seqkit.foundation.errors import DeviceError
 from seqkit.generation.request import stream_bytes
 from tests.conftest import Tell, environment
 from tests.warm_python import python
@@ -68,11 +64,3 @@ def test_streams_take_what_is_estimated_or_a_little_more(
     estimate = streams * stream_bytes(model, on_gpu=False)
     assert estimate < int(done.stdout) < 3 * estimate + 60 * 10**6
     tell("generations that take the memory that was estimated", 1)
-
-
-def test_an_evaluation_of_a_huge_vocabulary_is_refused() -> None:
-    wide = ModelConfig(num_layers=1, hidden_size=8, vocabulary_size=10**11)
-    with pytest.raises(DeviceError, match=r"this evaluation needs at least 6\.\d PB"):
-        scoring.require_memory(wide, 10**5, memory.HOST)
-    small = ModelConfig(num_layers=1, hidden_size=8, vocabulary_size=100)
-    scoring.require_memory(small, 10**5, torch.device("cpu"))

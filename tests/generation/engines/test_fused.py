@@ -16,9 +16,7 @@ from seqkit.generation.sampling import Sampling, draw
 from tests.generation.engines.networks import (
     RULES,
     check_draws,
-    check_frequencies,
     differences,
-    flat,
     network,
     random_state,
 )
@@ -109,14 +107,6 @@ def test_symbols_are_drawn_by_the_rule(
 ) -> None:
     model = network(layers, hidden, size, device="cuda")
     check_draws(FusedEngine(model, size, streams), model, streams, 300, sampling)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("sampling", [Sampling(0.9), Sampling(top_k=6), Sampling(1.1, top_p=0.7)])
-@pytest.mark.parametrize("streams", [4, 100])
-def test_draws_follow_the_probabilities(streams: int, sampling: Sampling) -> None:
-    model = flat(40, "cuda")
-    check_frequencies(FusedEngine(model, 40, streams), model, streams, sampling)
 
 
 @pytest.mark.gpu

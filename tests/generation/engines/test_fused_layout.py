@@ -29,21 +29,23 @@ def test_layouts_cover_the_network(layers: int, hidden: int, size: int, streams:
 
 
 @pytest.mark.parametrize(
-    ("changes", "size", "streams", "word"),
+    ("few", "changes", "size", "streams", "word"),
     [
-        ({"cell": "gru"}, 65, 1, "lstm"),
-        ({"hidden_size": 40}, 65, 1, "multiple of 32"),
-        ({"num_layers": 9}, 65, 1, "8 layers"),
-        ({}, 1025, 1, "1024 symbols"),
-        ({}, 65, 5, "4 streams"),
-        ({"backend": "unrolled", "cell_clip": 3.0}, 65, 1, "cell_clip"),
+        (True, {"cell": "gru"}, 65, 1, "lstm"),
+        (True, {"hidden_size": 40}, 65, 1, "multiple of 32"),
+        (True, {"num_layers": 9}, 65, 1, "8 layers"),
+        (True, {}, 65, 5, "4 streams"),
+        (True, {"backend": "unrolled", "cell_clip": 3.0}, 65, 1, "cell_clip"),
+        (False, {"hidden_size": 32}, 129, 8, "128 symbols with 32"),
+        (False, {}, 65, 257, "256 streams"),
     ],
 )
 def test_what_it_is_not_made_for_is_refused(
-    changes: dict[str, object], size: int, streams: int, word: str
+    few: bool, changes: dict[str, object], size: int, streams: int, word: str
 ) -> None:
+    config = ModelConfig(**changes)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=word):
-        lay_out(ModelConfig(**changes), size, streams, *H200)  # type: ignore[arg-type]
+        (lay_out if few else lay_out_many)(config, size, streams, *H200)
 
 
 def test_a_network_too_large_is_refused() -> None:
