@@ -1,7 +1,9 @@
 """`score`: how surprising a model finds every symbol, as lines of JSON or as a page."""
 
 import contextlib
+import dataclasses
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -10,26 +12,30 @@ import numpy as np
 from seqkit.api import checkpoint_data
 from seqkit.api.load import load_checkpoint
 from seqkit.commands import outputs
-from seqkit.commands.score_cells import SEARCH, cell_of, search
-from seqkit.config import Config
+from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import search_of
 from seqkit.data.shards import opened
-from seqkit.evaluation import scoring
-from seqkit.evaluation.surprise import Stretch, Wanted, stretches
+from seqkit.evaluation import cell_search, scoring
+from seqkit.evaluation.surprise import Cell, Stretch, Wanted, stretches
 from seqkit.foundation import device, stdout
+from seqkit.foundation.command_line import command_line
 from seqkit.foundation.console import Console, unseen
-from seqkit.foundation.errors import DataError
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.escaping import visible
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
 from seqkit.model.cells import quantity
 from seqkit.model.char_rnn import CharRNN
+from seqkit.report import html
 from seqkit.report.surprise_of_sound import SurpriseOfSound
-from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of
+from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of, text_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import find_checkpoint
+from seqkit.symbols import Floats
 
+_SEARCH = "search"
 _TOLD = 5  # places on stderr
 _LINES = 1 << 14  # that are written at once
 
@@ -42,7 +48,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if out is None:
         stdout.existing()
     saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
-    cell = cell_of(config.neuron, saved.model)
+    cell = _cell_of(config.neuron, saved.model)
     chosen = device.choose_device(config.device)
     part, corpus = checkpoint_data.asked_for(
         config, saved, catalogue, console.notice, console.progress
@@ -56,9 +62,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     ):
         model, codec = saved.build(chosen), saved.codec
         places: Sequence[object] = ()
-        if config.neuron == SEARCH:
+        if config.neuron == _SEARCH:
             again = _again(config, names) if _is_page(out) else None
-            search(model, codec, part, names, again, write, console)
+            _search(model, codec, part, names, again, write, console)
         else:
             wanted = Wanted(codec.size, _alternatives(codec, out), cell)
             lines = None if _is_page(out) else write
@@ -169,3 +175,70 @@ def _is_page(out: Path | None) -> bool:
 def _alternatives(codec: Codec, out: Path | None) -> int:
     """How many other symbols are told of: those of a text, on its page."""
     return ALTERNATIVES if _is_page(out) and not isinstance(codec, Quantiser) else 0
+
+
+def _cell_of(neuron: str | None, model: ModelConfig) -> Cell | None:
+    """The cell that the key names; None for none, or for a search.
+
+    Raises:
+        ConfigError: it is no cell of this model.
+    """
+    if neuron in (None, _SEARCH):
+        return None
+    found = re.fullmatch(r"(\d+):(\d+)", neuron or "", re.ASCII)
+    layers, cells = model.num_layers, model.hidden_size
+    if found is None or int(found[1]) >= layers or int(found[2]) >= cells:
+        raise ConfigError(
+            f"neuron={neuron}: give search, or LAYER:INDEX; of this model they go from 0:0 to "
+            f"{layers - 1}:{cells - 1}"
+        )
+    return Cell(int(found[1]), int(found[2]))
+
+
+def _search(
+    model: CharRNN,
+    codec: Codec,
+    part: Part,
+    names: Names,
+    again: Sequence[str] | None,
+    write: Write,
+    console: Console,
+) -> None:
+    """Write the cells that best follow each trait.
+
+    They are lines of JSON, or a page if the words of the command are given that scores the same.
+    """
+    if len(part) > cell_search.MOST:
+        console.notice(f"the search reads the first {cell_search.MOST:,} of {len(part):,} symbols")
+        starts = part.starts[part.starts < cell_search.MOST]
+        part = dataclasses.replace(part, symbols=part.symbols[: cell_search.MOST], starts=starts)
+    found = _traits(part, codec)
+    with console.progress("search", len(part), unit="symbols") as bar:
+        followers = cell_search.search(model, part, found, start=codec.start, watch=bar.update)
+    if not found:
+        console.notice("nothing in this data changes that a cell could follow")
+    if again is None:
+        for trait, cell, correlation in followers:
+            line = {"trait": trait, "cell": str(cell), "correlation": round(correlation, 4)}
+            write(f"{json.dumps(line)}\n".encode())
+        return
+    words = [(*again, f"neuron={one.cell}", "out=cell.html") for one in followers]
+    values = {
+        "name": visible(names.data),
+        "model": visible(names.model),
+        "quantity": quantity(model.config.cell),
+        "symbols": len(part),
+        "rows": [
+            (one.trait, str(one.cell), f"{one.correlation:+.3f}", visible(command_line(*given)))
+            for one, given in zip(followers, words, strict=True)
+        ],
+    }
+    write(html.render("cell_table.html", values))
+
+
+def _traits(part: Part, codec: Codec) -> dict[str, Floats]:
+    """What a cell may follow in this data, by name."""
+    if isinstance(codec, Quantiser):
+        return cell_search.traits_of_sound(codec.along(part.symbols), codec.symbol_rate)
+    texts = [text_of(content) for content in contents_of(codec)]
+    return cell_search.traits_of_text(texts, part.symbols[:], part.starts)

@@ -1,21 +1,33 @@
-"""The cells that follow something best: quotes, brackets, lines; in sound, voice and silence."""
+"""The cells that follow something best, and what they may follow: one number for every symbol.
 
-from collections.abc import Callable, Mapping
+In text that is quotes, brackets and lines, in sound voice and silence. Each is of the moment before
+the symbol, as the activations of cells are: of the symbols that the network has read by then. Only
+the length of a line looks ahead.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from seqkit.data.corpus import Part
+from seqkit.data.sound import Wave
 from seqkit.evaluation import protocols, scoring
-from seqkit.evaluation.scoring import Chunk
 from seqkit.evaluation.surprise import Cell
 from seqkit.model.char_rnn import CharRNN
-from seqkit.symbols import Floats
+from seqkit.symbols import Floats, Integers, Symbols
 
 MOST = 1 << 19
 """Symbols of a part that are worth reading for this."""
 _SHOWN = 3  # cells of each trait
+_OPENING, _CLOSING = "\u201c\u00ab", "\u201d\u00bb"  # quotation marks that say which they are
+_BRACKETS, _BRACKETS_CLOSED = "([{", ")]}"
+_FRAME = 0.025  # seconds
+_SILENT = 0.01  # of the loudest frame's RMS
+_PITCHES = (60, 400)  # hertz of a voice
+_PERIODIC = 0.5  # correlation of a voiced frame with itself, one period later
 
 
 class Follower(NamedTuple):
@@ -41,54 +53,101 @@ def search(
     """
     if not traits:
         return []
-    columns = np.stack([*traits.values()], axis=1)
-    sums = _Sums(model, torch.from_numpy(columns).double())
-    done = 0
-    segments = protocols.warmed(part)
-    for chunk in scoring.chunks(model, part, start=start, segments=segments, precision="fp32"):
-        done += sums.add(chunk)
+    columns = torch.from_numpy(np.stack([*traits.values()], axis=1)).double()
+    columns = (columns - columns.mean(0)) / columns.std(0, correction=0)
+    network, size = model.network(dtype=torch.float32), model.config.hidden_size
+    sums, squares = torch.zeros(2, model.config.num_layers, size, dtype=torch.float64)
+    products = torch.zeros(len(sums), size, len(traits), dtype=torch.float64)
+    done, segments = 0, protocols.warmed(part)
+    for chunk in scoring.chunks(model, part, start=start, segments=segments):
+        counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
+        own = columns[torch.from_numpy(chunk.places[chunk.counted])]
+        for layer in range(len(sums)):  # one at a time, for the memory
+            values = network.activations(chunk.trace, layer, slice(None))[counted].cpu().double()
+            sums[layer] += values.sum(0)
+            squares[layer] += values.square().sum(0)
+            products[layer] += values.T @ own
+        done += len(own)
         watch(done)
-    correlations = sums.correlations()  # (cells, traits)
+    deviation = (squares / done - (sums / done).square()).clamp(min=0).sqrt()[..., None]
+    # The traits have mean 0 and deviation 1; a cell that does not move follows none.
+    correlations = (products / done / deviation.clamp(min=1e-6)).where(deviation > 1e-6, 0.0)
     found = []
-    for number, trait in enumerate(traits):
-        column = correlations[:, number]
-        for row in np.argsort(-np.abs(column), kind="stable")[:_SHOWN].tolist():
-            cell = Cell(*divmod(row, model.config.hidden_size))
-            found.append(Follower(trait, cell, float(column[row])))
+    for trait, column in zip(traits, correlations.flatten(0, 1).T.numpy(), strict=True):
+        best = np.argsort(-np.abs(column), kind="stable")[:_SHOWN].tolist()
+        found += [Follower(trait, Cell(*divmod(row, size)), float(column[row])) for row in best]
     return found
 
 
-class _Sums:
-    """What the correlations of C cells with K traits are computed from."""
+def traits_of_text(texts: Sequence[str], symbols: Symbols, starts: Integers) -> dict[str, Floats]:
+    """The traits of symbols (N,) of some documents; one that is the same everywhere is left out.
 
-    def __init__(self, model: CharRNN, traits: torch.Tensor) -> None:
-        self._network = model.network(dtype=torch.float32)
-        self._traits = (traits - traits.mean(0)) / traits.std(0, correction=0)
-        layers, size = model.config.num_layers, model.config.hidden_size
-        self._count = 0
-        self._cells, self._squares = torch.zeros(2, layers, size, dtype=torch.float64)
-        self._products = torch.zeros(layers, size, traits.shape[1], dtype=torch.float64)
+    `texts` says what each symbol stands for.
+    """
+    after: dict[str, list[float]] = {
+        "quotes": [], "brackets": [], "place in the line": [], "indentation": []
+    }  # fmt: skip
+    begins = set(starts.tolist())
+    quoted, depth, column, indent, leading = False, 0, 0, 0, True
+    for place, symbol in enumerate(symbols.tolist()):
+        if place in begins:
+            quoted, depth, column, indent, leading = False, 0, 0, 0, True
+        for values, now in zip(after.values(), (quoted, depth, column, indent), strict=True):
+            values.append(now)
+        for character in texts[symbol]:
+            if character == "\n":
+                quoted = quoted and column > 0  # an empty line ends every quotation
+                depth = depth if column else 0
+                column, indent, leading = 0, 0, True
+                continue
+            column += 1
+            leading = leading and character in " \t"
+            indent += leading
+            if character == '"':
+                quoted = not quoted
+            elif character in _OPENING + _CLOSING:
+                quoted = character in _OPENING
+            elif character in _BRACKETS:
+                depth += 1
+            elif character in _BRACKETS_CLOSED:
+                depth = max(depth - 1, 0)
+    found = {name: np.array(values, np.float32) for name, values in after.items()}
+    ends = [place for place, symbol in enumerate(symbols.tolist()) if "\n" in texts[symbol]]
+    edges = np.unique([*starts.tolist(), *(end + 1 for end in ends), len(symbols)])
+    found["length of the line"] = np.repeat(np.diff(edges), np.diff(edges)).astype(np.float32)
+    return _varying(found)
 
-    def add(self, chunk: Chunk) -> int:
-        """Count a chunk's symbols; how many they are."""
-        counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
-        traits = self._traits[torch.from_numpy(chunk.places[chunk.counted])]
-        for layer in range(len(self._cells)):  # one at a time, for the memory
-            values = self._network.activations(chunk.trace, layer, slice(None))[counted]
-            values = values.cpu().double()  # (n, H)
-            self._cells[layer] += values.sum(0)
-            self._squares[layer] += values.square().sum(0)
-            self._products[layer] += values.T @ traits
-        self._count += len(traits)
-        return len(traits)
 
-    def correlations(self) -> Floats:
-        """(C, K); 0 for a cell that does not move."""
-        mean = self._cells.flatten() / self._count
-        deviation = (self._squares.flatten() / self._count - mean.square()).clamp(min=0).sqrt()
-        # The traits have mean 0 and deviation 1.
-        products = self._products.flatten(0, 1) / self._count
-        moving = deviation > 1e-6
-        found = torch.where(moving[:, None], products / deviation.clamp(min=1e-6)[:, None], 0.0)
-        values: Floats = found.numpy()
-        return values
+def traits_of_sound(wave: Wave, sample_rate: int) -> dict[str, Floats]:
+    """Whether a wave (N,) is voiced, and whether it is silent, frame by frame: 0 or 1."""
+    size = max(2, round(_FRAME * sample_rate))
+    count = len(wave) // size
+    frames = wave[: count * size].reshape(count, size).astype(np.float64)
+    loudness = np.sqrt(np.square(frames).mean(axis=1)) if count else np.zeros(0)
+    silent = loudness <= _SILENT * max(float(loudness.max(initial=0.0)), 1e-9)
+    voiced = np.array([_is_periodic(frame, sample_rate) for frame in frames], bool) & ~silent
+    spread = {"voiced": voiced, "silent": silent}
+    found = {
+        name: np.pad(np.repeat(flags, size), (0, len(wave) - count * size), "edge")
+        if count
+        else np.zeros(len(wave))
+        for name, flags in spread.items()
+    }
+    return _varying({name: values.astype(np.float32) for name, values in found.items()})
+
+
+def _is_periodic(frame: npt.NDArray[np.float64], sample_rate: int) -> bool:
+    """Whether a frame (n,) is much like itself one period of a voice later."""
+    centred = frame - frame.mean()
+    power = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
+    correlation = np.fft.irfft(power)
+    first, last = (sample_rate // pitch for pitch in reversed(_PITCHES))
+    lags = np.arange(max(first, 1), min(last, len(frame) - 1))
+    if not len(lags) or correlation[0] <= 0:
+        return False
+    whole = correlation[lags] * len(frame) / (len(frame) - lags) / correlation[0]
+    return bool(whole.max() > _PERIODIC)
+
+
+def _varying(found: Mapping[str, Floats]) -> dict[str, Floats]:
+    return {name: values for name, values in found.items() if np.ptp(values) > 0}

@@ -6,7 +6,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
-from seqkit.evaluation import cell_search, traits
+from seqkit.evaluation import cell_search
 from seqkit.evaluation.surprise import Cell
 from seqkit.model.char_rnn import CharRNN
 
@@ -15,7 +15,7 @@ TEXT = 'a "bc" (d (e) f)\n  g\n\n"h\n\ni'
 
 def of(text: str) -> "dict[str, np.ndarray[tuple[int], np.dtype[np.float32]]]":
     codec = Characters.from_text(text)
-    found = traits.of_text(list(codec.vocabulary), codec.encode(text), np.array([0]))
+    found = cell_search.traits_of_text(list(codec.vocabulary), codec.encode(text), np.array([0]))
     return {name: np.asarray(values) for name, values in found.items()}
 
 
@@ -37,7 +37,7 @@ def test_what_is_the_same_everywhere_is_left_out() -> None:
 def test_documents_begin_anew() -> None:
     codec = Characters.from_text('"(ab')
     part = Part.of(codec.encode('"(a'), codec.encode("ab"))
-    found = traits.of_text(list(codec.vocabulary), part.symbols[:], part.starts)
+    found = cell_search.traits_of_text(list(codec.vocabulary), part.symbols[:], part.starts)
     assert found["quotes"].tolist() == [0, 1, 1, 0, 0]
     assert found["brackets"].tolist() == [0, 0, 1, 0, 0]
 
@@ -48,13 +48,13 @@ def test_sound_is_voiced_or_silent() -> None:
     voice = 0.5 * np.sign(np.sin(2 * np.pi * 120 * time))
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, rate)
     wave = np.concatenate([voice, noise, np.zeros(rate), voice[:10]]).astype(np.float32)
-    found = traits.of_sound(wave, rate)
+    found = cell_search.traits_of_sound(wave, rate)
     assert {len(values) for values in found.values()} == {len(wave)}
     for second, (voiced, silent) in enumerate([(1, 0), (0, 0), (0, 1)]):
         inner = slice(second * rate + 200, (second + 1) * rate - 200)
         assert abs(found["voiced"][inner].mean() - voiced) < 0.1
         assert found["silent"][inner].mean() == silent
-    assert traits.of_sound(wave[:3], rate) == {}
+    assert cell_search.traits_of_sound(wave[:3], rate) == {}
 
 
 def test_a_cell_that_remembers_a_bracket_is_found() -> None:
@@ -74,7 +74,7 @@ def test_a_cell_that_remembers_a_bracket_is_found() -> None:
         bottom.bias_ih_l0[3] = 8.0  # type: ignore[operator]
         w[10 + 3, codec.encode("(")[0]] = 8.0  # type: ignore[operator]
         w[10 + 3, codec.encode(")")[0]] = -8.0  # type: ignore[operator]
-    found = traits.of_text(list(codec.vocabulary), part.symbols[:], part.starts)
+    found = cell_search.traits_of_text(list(codec.vocabulary), part.symbols[:], part.starts)
     watched: list[int] = []
     given = {"brackets": found["brackets"]}
     best = cell_search.search(model, part, given, start=codec.start, watch=watched.append)[0]
