@@ -19,7 +19,7 @@ from seqkit.doctor.examine import examine
 from seqkit.doctor.faults import Fault
 from seqkit.doctor.levels import decibels
 from seqkit.doctor.text_faults import RETURN
-from seqkit.evaluation import baseline_names
+from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
@@ -232,7 +232,7 @@ def _sound(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _baselines(found: Mapping[str, Any]) -> Iterator[str]:
-    names = baseline_names.names()
+    names = baselines.names()
     known = [f"{name.brief} {found[key]:.3f}" for key, name in names.items() if key in found]
     yield _row("bits a symbol", ", ".join(known))
     part = "the validation part" if found["part"] == "validation" else "all of the data"

@@ -15,8 +15,7 @@ from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
-from seqkit.evaluation.bootstrap import interval
-from seqkit.evaluation.score import Score
+from seqkit.evaluation.score import Score, interval
 from seqkit.foundation import device, processes, rendezvous, stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError

@@ -8,6 +8,7 @@ import io
 import lzma
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import soundfile
@@ -24,6 +25,36 @@ SAMPLE = 1 << 20
 _BLOCK = 1 << 20  # symbols read at a time
 _FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size
 _DICTIONARY = 1 << 12, 1 << 23  # bytes: the smallest one of xz, and that of its default level
+CONSTANT_BITS = 0.05
+"""Bits by frequency below which data are nearly constant, and a loss on them tells nothing."""
+_NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
+
+
+class BaselineName(NamedTuple):
+    """A baseline's name in a sentence, and a short one for charts and lists."""
+
+    whole: str
+    brief: str
+
+
+def noun(kind: str, symbols_per_sample: int = 1) -> str:
+    """What a symbol of text, bytes or audio is; of two that make up a sample it is a symbol."""
+    return _NOUNS.get(kind, "symbol") if symbols_per_sample == 1 else "symbol"
+
+
+def names(symbol: str = "symbol") -> dict[str, BaselineName]:
+    """The names of all baselines by their keys in about.json and JSON results.
+
+    `symbol` is what a symbol is: a character, a byte or a sample.
+    """
+    return {
+        "uniform_bits": BaselineName("blind guessing", "blind guess"),
+        "histogram_bits": BaselineName("guessing by frequency", "by frequency"),
+        "context_bits": BaselineName(f"a table of what follows any two {symbol}s", "last two"),
+        "ngram_bits": BaselineName("an n-gram model", "n-gram"),
+        "flac_bits": BaselineName("FLAC", "FLAC"),
+        "xz_bits": BaselineName("xz", "xz"),
+    }
 
 
 def beside_score(codec: Codec) -> tuple[str, ...]:
@@ -48,36 +79,31 @@ def baselines(
 ) -> dict[str, float]:
     """Bits per symbol of a part, or of its first `limit` symbols, by the baseline's name.
 
-    `watch` hears how many symbols were read, of `len(names)` times as many as there are.
+    `watch` hears after each how many symbols were read, of `len(names)` times as many.
     """
     if limit is not None and limit < len(part):
         part = Part(part.symbols[:limit], part.starts[part.starts < limit])
-    found, before = {}, 0
-
-    def within(done: int) -> None:
-        watch(before + done)
-
-    for name in names:
-        found[name] = _bits(name, part, codec, within)
-        before += len(part)
-        watch(before)
+    found = {}
+    for number, name in enumerate(names, 1):
+        found[name] = _bits(name, part, codec)
+        watch(number * len(part))
     return found
 
 
-def _bits(name: str, part: Part, codec: Codec, watch: Callable[[int], None]) -> float:
+def _bits(name: str, part: Part, codec: Codec) -> float:
     match name:
         case "uniform_bits":
             return math.log2(codec.size)
         case "histogram_bits":
             return histogram_bits(part.symbols, codec.size)
         case "context_bits":
-            return count_models.context_bits(part, codec.size, watch)
+            return count_models.context_bits(part, codec.size)
         case "ngram_bits":
-            return count_models.ngram_bits(part, codec.size, watch)
+            return count_models.ngram_bits(part, codec.size)
         case "flac_bits" if codec.kind == "audio":
-            return flac_bits(part.symbols, codec, watch)
+            return flac_bits(part.symbols, codec)
         case "xz_bits" if codec.kind != "audio":
-            return 8 * packed_bytes(part.symbols, codec, watch) / len(part)
+            return 8 * packed_bytes(part.symbols, codec) / len(part)
     raise ValueError(f"{name} is no baseline of {codec.kind}")
 
 
@@ -98,21 +124,16 @@ def text_bytes(symbols: Row, codec: TextCodec) -> int:
     return sum(len(_encoded(symbols[begin : begin + _BLOCK], codec)) for begin in blocks)
 
 
-def packed_bytes(
-    symbols: Row, codec: TextCodec, watch: Callable[[int], None] = lambda done: None
-) -> int:
+def packed_bytes(symbols: Row, codec: TextCodec) -> int:
     """The size of the text as `xz` packs it, at its own default level."""
     least, most = _DICTIONARY
     wanted = min(max(4 * len(symbols), least), most)  # memory for more than there is is not needed
     packer = lzma.LZMACompressor(
         filters=[{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": wanted}]
     )
-    size = 0
-    for begin in range(0, len(symbols), _BLOCK):
-        block = symbols[begin : begin + _BLOCK]
-        size += len(packer.compress(_encoded(block, codec)))
-        watch(begin + len(block))
-    return size + len(packer.flush())
+    blocks = range(0, len(symbols), _BLOCK)
+    encoded = (_encoded(symbols[begin : begin + _BLOCK], codec) for begin in blocks)
+    return sum(len(packer.compress(block)) for block in encoded) + len(packer.flush())
 
 
 def _encoded(symbols: Symbols, codec: TextCodec) -> bytes:
@@ -121,44 +142,17 @@ def _encoded(symbols: Symbols, codec: TextCodec) -> bytes:
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
-def flac_bits(
-    symbols: Row, codec: Quantiser, watch: Callable[[int], None] = lambda done: None
-) -> float:
+def flac_bits(symbols: Row, codec: Quantiser) -> float:
     """The size of a FLAC (best compression) of the quantised signal, the levels as integers.
 
-    Up to 256 levels are 8-bit samples around silence, more are 16-bit ones. In bits per symbol.
-    `watch` hears how many symbols were packed.
+    Up to 256 levels are 8-bit samples around silence, more are 16-bit ones. In bits per symbol; of
+    more than a million symbols each million is a file of its own.
     """
-    depth = 8 if codec.levels <= 256 else 16
-    sink = _Sink()
-    rate = min(codec.sample_rate, _FLAC_RATE)
-    subtype = "PCM_S8" if depth == 8 else "PCM_16"
-    with soundfile.SoundFile(
-        sink, "w", rate, codec.channels, subtype, format="FLAC", compression_level=1.0
-    ) as file:
-        for begin in range(0, len(symbols), _BLOCK):
-            levels = codec.levels_of(symbols[begin : begin + _BLOCK]) - codec.levels // 2
-            file.write((levels << (16 - depth)).astype(np.int16))
-            watch(min(begin + _BLOCK, len(symbols)))
-    return 8 * sink.size / len(symbols)
-
-
-class _Sink:
-    """A file that keeps nothing but its size."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._place = 0
-
-    def write(self, data: bytes) -> int:
-        self._place += len(data)
-        self.size = max(self.size, self._place)
-        return len(data)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        origin = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.size}
-        self._place = origin[whence] + offset
-        return self._place
-
-    def tell(self) -> int:
-        return self._place
+    subtype, shift = ("PCM_S8", 8) if codec.levels <= 256 else ("PCM_16", 0)
+    rate, size = min(codec.sample_rate, _FLAC_RATE), 0
+    for begin in range(0, len(symbols), _BLOCK):
+        levels = codec.levels_of(symbols[begin : begin + _BLOCK]) - codec.levels // 2
+        packed, wave = io.BytesIO(), (levels << shift).astype(np.int16)
+        soundfile.write(packed, wave, rate, subtype, format="FLAC", compression_level=1.0)
+        size += len(packed.getvalue())
+    return 8 * size / len(symbols)

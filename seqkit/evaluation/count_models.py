@@ -21,10 +21,9 @@ _INDEX_BITS = 21
 _MOST = 1 << _INDEX_BITS  # symbols that are read at a time
 
 _Flags = npt.NDArray[np.bool_]
-_Watch = Callable[[int], None]
 
 
-def context_bits(part: Part, size: int, watch: _Watch = lambda done: None) -> float:
+def context_bits(part: Part, size: int) -> float:
     """The bits per symbol of a model of the last two symbols, of `size` different ones.
 
         p_k(s|u) = (n(us) + a_k p_{k-1}(s|u')) / (n(u) + a_k)
@@ -32,10 +31,10 @@ def context_bits(part: Part, size: int, watch: _Watch = lambda done: None) -> fl
     n(us) counts how often s followed u, n(u) is the sum over s, and a is 1, 64, 64: a Dirichlet
     prior of each order around the one below (MacKay and Peto, 1995).
     """
-    return _bits(part, size, len(_STRENGTHS) - 1, _dirichlet, watch)
+    return _bits(part, size, len(_STRENGTHS) - 1, _dirichlet)
 
 
-def ngram_bits(part: Part, size: int, watch: _Watch = lambda done: None) -> float:
+def ngram_bits(part: Part, size: int) -> float:
     """The bits per symbol of an interpolated Kneser-Ney model of the last five symbols.
 
         p_k(s|u) = (max(n_k(us) - d, 0) + d t(u) p_{k-1}(s|u')) / n_k(u)
@@ -44,7 +43,7 @@ def ngram_bits(part: Part, size: int, watch: _Watch = lambda done: None) -> floa
     is p_{k-1}. n_5(us) counts how often s followed u, and for shorter contexts in how many longer
     ones it did (Kneser and Ney, 1995; Chen and Goodman, 1999); n_k(u) is the sum over s.
     """
-    return _bits(part, size, _ORDER, _kneser_ney, watch)
+    return _bits(part, size, _ORDER, _kneser_ney)
 
 
 class _Groups:
@@ -98,7 +97,7 @@ def _kneser_ney(order: int, contexts: _Groups, pairs: _Groups, new: _Flags, p: F
     return np.where(in_all > 0, mixed, p)
 
 
-def _bits(part: Part, size: int, most: int, mix: _Mix, watch: _Watch) -> float:
+def _bits(part: Part, size: int, most: int, mix: _Mix) -> float:
     """The bits per symbol of a model with contexts of at most so many symbols."""
     bits = 0.0
     for begin in range(0, len(part), _MOST):
@@ -106,7 +105,6 @@ def _bits(part: Part, size: int, most: int, mix: _Mix, watch: _Watch) -> float:
         first = int(np.searchsorted(part.starts, begin, side="right"))
         starts = np.append(begin, part.starts[first : np.searchsorted(part.starts, end)]) - begin
         bits += _bits_of_piece(part.symbols[begin:end].astype(np.int64), starts, size, most, mix)
-        watch(end)
     return bits / len(part)
 
 

@@ -72,7 +72,6 @@ def evaluate(
     *,
     start: int,
     segments: Integers,
-    precision: str = "fp32",
     watch: Callable[[int], None] = lambda done: None,
     ranks: Ranks = ALONE,
 ) -> Score:
@@ -83,20 +82,11 @@ def evaluate(
         part: the symbols; at least one.
         start: the codec's start symbol, the input before each document.
         segments: what a function of `protocols` returned for this part.
-        precision: of the matrix products.
         watch: called after every chunk with the symbols scored so far, by all processes.
         ranks: the processes that share the segments; all of them call this and get the same score.
     """
     tally = Tally(part)
-    for chunk in chunks(
-        model,
-        part,
-        start=start,
-        segments=segments,
-        precision=precision,
-        watch=watch,
-        ranks=ranks,
-    ):
+    for chunk in chunks(model, part, start=start, segments=segments, watch=watch, ranks=ranks):
         tally.add(*chunk.counted_nats())
     tally.add_up(ranks)
     return tally.score()
@@ -140,7 +130,7 @@ def chunks(
     *,
     start: int,
     segments: Integers,
-    precision: str,
+    precision: str = "fp32",
     begin_states: Mapping[int, State] = MappingProxyType({}),
     watch: Callable[[int], None] = lambda done: None,
     ranks: Ranks = ALONE,
@@ -148,9 +138,9 @@ def chunks(
     """Run this process's share of segments, those side by side that take about as long.
 
     A chunk has as many steps as a power of two says, and no more than `CHUNK`. The arguments are
-    those of `evaluate`; `begin_states` has the states (L, 1, H), by the row of the table, of the
-    segments that do not begin with zeros. All processes have to take chunks until there are no
-    more: `watch` is called in all of them at the same time.
+    those of `evaluate`; `precision` is that of the matrix products. `begin_states` has the states
+    (L, 1, H), by the row of the table, of the segments that do not begin with zeros. All processes
+    have to take chunks until there are no more: `watch` is called in all at the same time.
     """
     own = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
     own = own[ranks.place.rank :: ranks.place.size]
@@ -212,7 +202,6 @@ def row(model: CharRNN, symbols: Integers, *, start: int, state: State) -> Itera
         part,
         start=start,
         segments=protocols.streaming(part),
-        precision="fp32",
         begin_states={0: state},
     )
 

@@ -40,7 +40,6 @@ def evaluate(
     part: Part,
     *,
     start: int,
-    precision: str = "fp32",
     watch: Callable[[int], None] = lambda done: None,
     ranks: Ranks = ALONE,
 ) -> Score:
@@ -50,7 +49,7 @@ def evaluate(
     """
     tally = Tally(part)
     table = pieces(protocols.streaming(part), ranks.place.size)
-    reading = _Reading(model, part, table, start, precision)
+    reading = _Reading(model, part, table, start)
     states = reading.read(lambda chunk: tally.add(*chunk.counted_nats()), watch=watch, ranks=ranks)
     tally.add_up(ranks)
 
@@ -82,7 +81,7 @@ def run(
     Returns:
         The state (L, 1, H) at the end of the last segment, on the host, if a chunk ended there.
     """
-    reading = _Reading(model, part, table, start, "fp32")
+    reading = _Reading(model, part, table, start)
     states = reading.read(take, begin_state)
     reading.mend(states, take)
     return states.final.get(len(table) - 1)
@@ -95,7 +94,6 @@ class _Reading(NamedTuple):
     part: Part
     table: Integers
     start: int
-    precision: str
 
     @torch.inference_mode()
     def read(
@@ -116,7 +114,6 @@ class _Reading(NamedTuple):
             self.part,
             start=self.start,
             segments=self.table,
-            precision=self.precision,
             begin_states={} if begin_state is None else {0: begin_state},
             watch=watch,
             ranks=ranks,
@@ -148,7 +145,6 @@ class _Reading(NamedTuple):
                 self.part,
                 start=self.start,
                 segments=np.array([[begin, begin, end]]),
-                precision=self.precision,
                 begin_states={0: before},
             ):
                 take(chunk)

@@ -10,7 +10,8 @@ import numpy as np
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import beginning
-from seqkit.evaluation import baseline_names
+from seqkit.evaluation.baselines import names as names_of
+from seqkit.evaluation.baselines import noun as noun_of
 from seqkit.runs.record import Record
 
 Diagnosis = Literal[
@@ -53,13 +54,13 @@ def noun(record: Record) -> str:
     if not kind and record.settings:
         kind = record.settings.data.kind
     symbols_per_sample = record.settings.data.symbols_per_sample if record.settings else 1
-    return baseline_names.noun(kind, symbols_per_sample)
+    return noun_of(kind, symbols_per_sample)
 
 
 def baselines(record: Record) -> list[Baseline]:
     """Those that the run recorded, the weakest first."""
     found = []
-    for key, name in baseline_names.names(noun(record)).items():
+    for key, name in names_of(noun(record)).items():
         bits = record.number("baselines", key)
         if bits is not None and 0 <= bits < 64:
             found.append(Baseline(*name, bits * math.log(2)))

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
-from seqkit.evaluation.baseline_names import noun
-from seqkit.evaluation.peaks import Peaks
+from seqkit.evaluation.baselines import noun
+from seqkit.evaluation.places import Peaks
 from seqkit.evaluation.surprise import Stretch
 from seqkit.foundation.escaping import visible
 from seqkit.report import charts, html

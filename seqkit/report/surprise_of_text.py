@@ -12,8 +12,7 @@ import numpy as np
 from seqkit.data import codecs
 from seqkit.data.codecs import TextCodec
 from seqkit.data.corpus import Part
-from seqkit.evaluation.peaks import Peak, Peaks
-from seqkit.evaluation.positions import position
+from seqkit.evaluation.places import Peak, Peaks, position
 from seqkit.evaluation.surprise import Stretch
 from seqkit.foundation.escaping import visible
 from seqkit.report import html

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import Config
-from seqkit.evaluation.baseline_names import CONSTANT_BITS
+from seqkit.evaluation.baselines import CONSTANT_BITS
 from seqkit.foundation.command_line import command_line
 from seqkit.foundation.processes import ALONE, Place
 from seqkit.foundation.wording import percent

@@ -96,7 +96,7 @@ def test_every_place_has_its_nats(model: CharRNN, protocol: str) -> None:
         "warmed": protocols.warmed(data),
     }[protocol]
     each = np.full(len(data), np.nan)
-    for chunk in scoring.chunks(model, data, start=START, segments=segments, precision="fp32"):
+    for chunk in scoring.chunks(model, data, start=START, segments=segments):
         places, values = chunk.counted_nats()
         assert np.isnan(each[places]).all()
         each[places] = values

@@ -48,7 +48,7 @@ def test_stretches_add_up_to_the_stream(lengths: tuple[int, ...], soon: bool) ->
     model, part, watched = network(), part_of(*lengths), list[int]()
     expected = np.zeros(len(part), np.float32)
     segments = protocols.streaming(part)
-    for chunk in scoring.chunks(model, part, start=START, segments=segments, precision="fp32"):
+    for chunk in scoring.chunks(model, part, start=START, segments=segments):
         places, nats = chunk.counted_nats()
         expected[places] = nats
     found = [

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit.evaluation.bootstrap import interval
-from seqkit.evaluation.score import Score
+from seqkit.evaluation.score import Score, interval
 from seqkit.foundation.ranks import ALONE
 from tests.conftest import environment, torchrun
 from tests.evaluation.together import recorded, scores
