@@ -24,7 +24,7 @@ from seqkit.foundation.errors import (
     expected,
     shows_tracebacks,
 )
-from seqkit.foundation.escaping import visible
+from seqkit.foundation.wording import visible
 
 if TYPE_CHECKING:
     from seqkit.compose import Composed

@@ -10,9 +10,15 @@ from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.console import Console
-from seqkit.foundation.escaping import json_text, visible_line
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.wording import aligned, columns_of, decimals, duration
+from seqkit.foundation.wording import (
+    aligned,
+    columns_of,
+    decimals,
+    duration,
+    json_text,
+    visible_line,
+)
 from seqkit.report import charts
 from seqkit.runs.layout import find_runs
 from seqkit.runs.record import DATA_KEYS, Record, read

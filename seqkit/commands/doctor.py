@@ -23,9 +23,8 @@ from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.escaping import json_text, visible_line
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.wording import counted, duration, rounded
+from seqkit.foundation.wording import counted, duration, json_text, rounded, visible_line
 from seqkit.report import verdict
 
 _COUNTS = 12  # symbols that are listed with their counts

@@ -19,10 +19,10 @@ from seqkit.evaluation.score import Score, interval
 from seqkit.foundation import device, processes, rendezvous, stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.escaping import json_text
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.processes import ALONE
 from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.wording import json_text
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
 from seqkit.runs.checkpoint import Checkpoint, as_trained

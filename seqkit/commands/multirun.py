@@ -9,10 +9,9 @@ from seqkit.commands.interrupts import Interrupts
 from seqkit.commands.sweep_plan import Plan
 from seqkit.data import pipes
 from seqkit.foundation import disk, threads
-from seqkit.foundation.command_line import command_line
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, InterruptedRunError, OutputError, StoppedError
-from seqkit.foundation.wording import aligned, duration
+from seqkit.foundation.wording import aligned, command_line, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.runs.layout import RunFiles, runs_below

@@ -20,12 +20,11 @@ from seqkit.data.shards import opened
 from seqkit.evaluation import cell_search, scoring
 from seqkit.evaluation.surprise import Cell, Stretch, Wanted, stretches
 from seqkit.foundation import device, stdout
-from seqkit.foundation.command_line import command_line
 from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.escaping import visible
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
+from seqkit.foundation.wording import command_line, visible
 from seqkit.model.cells import quantity
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import html

@@ -24,9 +24,9 @@ from seqkit.data.shards.index import read_index
 from seqkit.data.sound.reader import Reader
 from seqkit.doctor.examine import Examined
 from seqkit.foundation import disk
-from seqkit.foundation.command_line import command_line
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.wording import command_line
 from seqkit.model.char_rnn import count_parameters
 
 _FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
-from seqkit.foundation.escaping import character_name
+from seqkit.foundation.wording import character_name
 from seqkit.symbols import Integers, Symbols
 
 _SAMPLE = 1 << 24  # symbols among which repetitions are sought, from the first

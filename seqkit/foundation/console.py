@@ -5,31 +5,55 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, TextIO
 
-from seqkit.foundation.escaping import visible, visible_line
-from seqkit.foundation.progress_line import ProgressLine
+from seqkit.foundation.wording import columns_of, duration, visible, visible_line
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 _DRAW_EVERY = 0.05  # seconds at least between two drawings of what changed
 _REDRAW_EVERY = 0.5  # seconds; a terminal may be resized at any time
 _COLUMNS = 80  # of a terminal that does not say
+_MARKS = 60  # moments that are remembered to judge the speed by, a second apart at least
+_SECONDS_TO_JUDGE = 1.0  # before the time left is told
+_GRAPHIC = 20  # columns
+_MAIN = 2  # readings that are as important as the time left
 _ERASE = "\r\x1b[J"  # the row of the cursor, and all below it
 
 
 class Bar:
-    """Something long that is under way."""
+    """Something long that is under way: its count, readings such as a loss, and the time left."""
 
     def __init__(
-        self, line: ProgressLine, show: Callable[[], None], every: float = _DRAW_EVERY
+        self,
+        title: str,
+        total: int = 0,
+        completed: int = 0,
+        unit: str = "",
+        show: Callable[[], None] = lambda: None,
+        every: float = _DRAW_EVERY,
     ) -> None:
-        """`show` shows the line, at updates that are at least so many seconds apart."""
-        self._line = line
-        self._show = show
-        self._every = every
-        self._shown = time.monotonic()
+        """Begin a line.
+
+        Args:
+            title: what is under way.
+            total: 0 as long as nobody knows it; while `completed` is 0 as well, nothing is counted
+                but the seconds.
+            completed: of the total, before.
+            unit: of the speed, which is shown a second; of MB, bytes are counted.
+            show: shows the line.
+            every: seconds at least between two calls of it.
+        """
+        self._title, self._unit = visible_line(title), unit
+        self._total, self._completed = total, completed
+        self._show, self._every = show, every
+        self._readings: Sequence[str] = ()
+        self._marks: deque[tuple[float, int]] = deque(maxlen=_MARKS)  # (time, completed)
+        self._speed = 0.0  # a second; 0 as long as it is not known
+        self._end: float | None = None  # by the monotonic clock
+        self._begun = self._shown = time.monotonic()
 
     def update(
         self,
@@ -41,6 +65,8 @@ class Bar:
     ) -> None:
         """Show where it stands.
 
+        The time before the first update is not judged: a first step takes longer than others.
+
         Args:
             completed: of the total.
             readings: what to show beside it, in order of importance.
@@ -48,11 +74,65 @@ class Bar:
             important: show it, however short the time since the last update was.
             timed: whether the time left can be told from how fast it went so far.
         """
-        lines = [" ".join(visible_line(text).split()) for text in readings]
-        self._line.update(completed, lines, total, timed=timed)
-        if important or time.monotonic() - self._shown >= self._every:
-            self._shown = time.monotonic()
+        now = time.monotonic()
+        self._completed = completed
+        self._readings = [" ".join(visible_line(text).split()) for text in readings]
+        self._total = self._total if total is None else total
+        if timed:
+            self._judge(now)
+        else:
+            self._end = None
+        if important or now - self._shown >= self._every:
+            self._shown = now
             self._show()
+
+    def whole(self) -> str:
+        """The line at its full length."""
+        return "  ".join(self._fields())
+
+    def fitted(self, width: int) -> str:
+        """The line in at most `width` columns: what comes last is left out first."""
+        fits = (form for form in self._forms() if columns_of(form) <= width)
+        return next(fits, self._count()[:width])
+
+    def _judge(self, now: float) -> None:
+        """How fast it went so far, and when it will end."""
+        begun, first = self._marks[0] if self._marks else (now, self._completed)
+        if self._completed > first and now - begun >= _SECONDS_TO_JUDGE:
+            self._speed = (self._completed - first) / (now - begun)
+            left = (self._total - self._completed) / self._speed
+            self._end = now + left if self._total else None
+        if not self._marks or now - self._marks[-1][0] >= _SECONDS_TO_JUDGE:
+            self._marks.append((now, self._completed))
+
+    def _forms(self) -> Iterator[str]:
+        """The line in all its forms, the longest first."""
+        fields = self._fields()
+        more = max(0, len(self._readings) - _MAIN)
+        if self._total:
+            done = min(_GRAPHIC * self._completed // self._total, _GRAPHIC)
+            graphic = f"[{'#' * done}{'.' * (_GRAPHIC - done)}] "
+            for left_out in range(more + 1):
+                yield graphic + "  ".join(fields[: len(fields) - left_out])
+        for count in range(len(fields) - more, 0, -1):
+            yield "  ".join(fields[:count])
+
+    def _fields(self) -> list[str]:
+        if not self._completed and not self._total:
+            return [f"{self._title}  {duration(time.monotonic() - self._begun)}"]
+        fields = [f"{self._title} {self._count()}", *self._readings[:_MAIN]]
+        if self._unit and self._speed:
+            fields.append(f"{self._amount(self._speed)} {self._unit}/s")
+        if self._end is not None:
+            fields.append(f"{duration(max(self._end - time.monotonic(), 0.0))} left")
+        return [*fields, *self._readings[_MAIN:]]
+
+    def _count(self) -> str:
+        both = [self._completed, self._total] if self._total else [self._completed]
+        return "/".join(self._amount(n) if self._unit == "MB" else str(n) for n in both)
+
+    def _amount(self, number: float) -> str:
+        return f"{number / 1e6:,.1f}" if self._unit == "MB" else f"{number:,.0f}"
 
 
 class Progress(Protocol):
@@ -67,7 +147,7 @@ class Progress(Protocol):
 @contextlib.contextmanager
 def unseen(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
     """Progress that nobody watches."""
-    yield Bar(ProgressLine(title, total, completed, unit), lambda: None)
+    yield Bar(title, total, completed, unit)
 
 
 class Console:
@@ -76,7 +156,7 @@ class Console:
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
         self._stream = None if quiet else sys.stderr  # None, too, if it was closed before
-        self._shown: ProgressLine | None = None
+        self._shown: Bar | None = None
         self._lock = threading.RLock()
 
     def notice(self, text: str) -> None:
@@ -96,22 +176,23 @@ class Console:
     def progress(
         self, title: str, total: int = 0, completed: int = 0, unit: str = ""
     ) -> Iterator[Bar]:
-        """A line about something long, animated on a terminal only: see ProgressLine.
+        """A line about something long, animated on a terminal only.
 
         There it is drawn at once, and without updates shows the time that has passed. Elsewhere
         lines come with updates alone.
         """
-        line = ProgressLine(visible_line(title), total, completed, unit)
+        bar = Bar(title, total, completed, unit, self.redraw)
         if not self._animates():
-            yield Bar(line, lambda: self.notice(line.whole()), _LINE_EVERY)
+            bar = Bar(title, total, completed, unit, lambda: self.notice(bar.whole()), _LINE_EVERY)
+            yield bar
             return
-        before, self._shown = self._shown, line
+        before, self._shown = self._shown, bar
         ended = threading.Event()
         painter = threading.Thread(target=self._paint, args=(ended,), daemon=True)
         painter.start()
         try:
             self.redraw()
-            yield Bar(line, self.redraw)
+            yield bar
         finally:
             ended.set()
             with self._lock:

@@ -11,48 +11,23 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, BinaryIO, TextIO
+from typing import TextIO
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
-from seqkit.foundation.escaping import visible
+from seqkit.foundation.wording import visible
 
 _FLUSH_EVERY = 0.05  # seconds
 
 
-class _Reserved:
-    """In the place of sys.stdout: a print goes to stderr, and `product` is the stdout that was."""
-
-    def __init__(self, product: TextIO, aside: TextIO | None) -> None:
-        self.product = product
-        self._aside = aside
-
-    def write(self, text: str) -> int:
-        """Write aside, or nowhere where there is no stderr."""
-        return len(text) if self._aside is None else self._aside.write(text)
-
-    def flush(self) -> None:
-        """Flush what was written aside."""
-        if self._aside is not None:
-            self._aside.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._aside, name)
-
-
-@contextlib.contextmanager
-def reserved() -> Iterator[None]:
+def reserved() -> contextlib.AbstractContextManager[object]:
     """Let stdout take in the block what is written with this module, and nothing else."""
-    if sys.stdout is None or isinstance(sys.stdout, _Reserved):
-        yield
-        return
-    with contextlib.redirect_stdout(_Reserved(sys.stdout, sys.stderr)):
-        yield
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def stream() -> TextIO | None:
     """The stdout of the process; Python has none where it was closed before the program began."""
-    return sys.stdout.product if isinstance(sys.stdout, _Reserved) else sys.stdout
+    return sys.__stdout__
 
 
 def columns() -> int | None:
@@ -85,17 +60,16 @@ def check_reader() -> None:
 
     Writing finds that out, too, but who writes once in a while works in vain until then.
     """
-    with contextlib.suppress(AttributeError, ValueError):  # no poll on Windows; no stdout
-        poll = select.poll()
-        poll.register(existing().fileno(), 0)
-        if any(event & select.POLLERR for _, event in poll.poll(0)):
-            discard()
-            raise BrokenPipeError
+    poll = select.poll()
+    poll.register(existing().fileno(), 0)
+    if any(event & select.POLLERR for _, event in poll.poll(0)):
+        discard()
+        raise BrokenPipeError
 
 
 def discard() -> None:
     """Send nowhere what is still to come, and what Python flushes at its exit."""
-    with contextlib.suppress(OSError, OutputError, ValueError):
+    with contextlib.suppress(OSError, OutputError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
             os.dup2(nowhere, existing().fileno())
@@ -127,7 +101,7 @@ class Product:
         out = existing()
         self._stream = out.buffer
         self.terminal = out.isatty()
-        self.stored = _is_file(self._stream)
+        self.stored = stat.S_ISREG(os.fstat(out.fileno()).st_mode)
         """Whether it goes to a file, where nobody watches it grow."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
@@ -157,13 +131,6 @@ class Product:
         with failures():
             self._stream.flush()
         self._flushed = time.monotonic()
-
-
-def _is_file(stream: BinaryIO) -> bool:
-    try:
-        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-    except (OSError, ValueError):
-        return False
 
 
 def to_bytes(text: str | bytes) -> bytes:

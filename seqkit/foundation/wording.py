@@ -1,10 +1,25 @@
-"""Numbers, durations, counts and sizes as people read them."""
+"""What people read: numbers, texts of users with nothing hidden in them, and command lines."""
 
+import json
+import os
+import re
+import shlex
 import unicodedata
 from collections.abc import Sequence
 from unicodedata import east_asian_width
 
+from seqkit.foundation.processes import ALONE, Place
+
 _HUGE = 1e6  # beyond it decimals tell nothing
+_INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+"""Unicode's categories of characters that have no shape of their own, or act on others."""
+_JOINERS = "\u200c\u200d"  # they belong to the spelling of some languages, and to emoji
+
+_CONTROLS = (  # Unicode gives them no names; these are those of ASCII
+    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR"),
+    *("SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB"),
+    *("ESC", "FS", "GS", "RS", "US"),
+)
 
 
 def byte_count(count: float) -> str:
@@ -63,3 +78,82 @@ def percent(share: float) -> str:
 def decimals(value: float, digits: int) -> str:
     """A number with so many decimals; one that is huge, as of a training that diverged, brief."""
     return f"{value:.{digits}f}" if abs(value) < _HUGE else f"{value:.{digits}g}"
+
+
+def visible(text: str) -> str:
+    """A text in which nothing hides: control and direction marks are written out, as \\u202e.
+
+    Newlines and tabs stay. The bytes of file names that are no UTF-8 become \\xe9.
+    """
+    return _escaped(text, "\n\t" + _JOINERS)
+
+
+def visible_line(text: str) -> str:
+    """The same in one line: newlines and tabs are written out, too."""
+    return _escaped(text, _JOINERS)
+
+
+def character_name(character: str) -> str:
+    """The name that Unicode gives a character, or ASCII a control character; empty without one."""
+    if ord(character) < len(_CONTROLS):
+        return _CONTROLS[ord(character)]
+    return unicodedata.name(character, "")
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """JSON in ASCII that every parser takes.
+
+    Half a surrogate pair, as a file name that is no UTF-8 has it, is not JSON to many of them: it
+    is written out as in `visible`.
+    """
+    text = json.dumps(value, indent=indent)
+    if not re.search(r"\\ud[89a-f]", text):
+        return text
+    raw = json.dumps(value, ensure_ascii=False)
+    whole = re.sub("[\ud800-\udfff]", lambda half: _written_out(half[0]).replace("\\", r"\\"), raw)
+    return json.dumps(json.loads(whole), indent=indent)
+
+
+def _escaped(text: str, kept: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(
+        _written_out(c) if unicodedata.category(c) in _INVISIBLE and c not in kept else c
+        for c in text
+    )
+
+
+def _written_out(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # Python's stand-in for a byte (surrogateescape)
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return repr(character)[1:-1]
+
+
+def command_line(*words: str, place: Place = ALONE) -> str:
+    """`python -m seqkit` with these words, each quoted so that it arrives letter for letter.
+
+    For a process that is one of several it is torchrun's, which starts as many. Of several machines
+    one does not know how many processes the others have: the options of torchrun are left open.
+    """
+    return " ".join([_launcher(place), "-m seqkit", *map(_quoted, words)])
+
+
+def _launcher(place: Place) -> str:
+    if place.size == 1:
+        return "python"
+    if place.size == place.local_size:
+        return f"torchrun --standalone --nproc-per-node={place.size}"
+    return "on each machine, torchrun …"
+
+
+def _quoted(word: str) -> str:
+    """A word as shells read it; what a terminal would not show is written as $'…' has it."""
+    if word.isprintable():
+        return shlex.quote(word)
+    letters = (
+        letter
+        if letter.isprintable() and letter not in "'\\"
+        else "".join(f"\\{byte:03o}" for byte in os.fsencode(letter))
+        for letter in word
+    )
+    return f"$'{''.join(letters)}'"

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave, pictures, reader, resample, writer
 from seqkit.foundation import disk
-from seqkit.foundation.escaping import visible
+from seqkit.foundation.wording import visible
 
 _LONGEST_TEXT = 20_000  # bytes
 _LONGEST_SOUND = 6.0  # seconds

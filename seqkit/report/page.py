@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from seqkit.foundation import disk
 from seqkit.foundation.config_file import to_yaml
-from seqkit.foundation.escaping import visible, visible_line
-from seqkit.foundation.wording import counted, decimals, duration
+from seqkit.foundation.wording import counted, decimals, duration, visible, visible_line
 from seqkit.report import charts, html, verdict
 from seqkit.report.charts import Chart
 from seqkit.report.diagnosis import baselines, noun

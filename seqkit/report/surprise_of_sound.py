@@ -16,7 +16,7 @@ from seqkit.data.sound import Wave
 from seqkit.evaluation.baselines import noun
 from seqkit.evaluation.places import Peaks
 from seqkit.evaluation.surprise import Stretch
-from seqkit.foundation.escaping import visible
+from seqkit.foundation.wording import visible
 from seqkit.report import charts, html
 from seqkit.report.surprise_of_text import Names, name_of
 from seqkit.runs.metrics import Curve

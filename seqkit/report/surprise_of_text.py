@@ -14,7 +14,7 @@ from seqkit.data.codecs import TextCodec
 from seqkit.data.corpus import Part
 from seqkit.evaluation.places import Peak, Peaks, position
 from seqkit.evaluation.surprise import Stretch
-from seqkit.foundation.escaping import visible
+from seqkit.foundation.wording import visible
 from seqkit.report import html
 from seqkit.symbols import Symbols
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from seqkit.config import Config
 from seqkit.evaluation.baselines import CONSTANT_BITS
-from seqkit.foundation.command_line import command_line
 from seqkit.foundation.processes import ALONE, Place
-from seqkit.foundation.wording import percent
+from seqkit.foundation.wording import command_line, percent
 from seqkit.report.diagnosis import (
     BEATEN,
     Diagnosis,

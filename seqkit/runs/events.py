@@ -4,10 +4,8 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.foundation.command_line import command_line
-from seqkit.foundation.escaping import visible_line
 from seqkit.foundation.processes import ALONE, Place
-from seqkit.foundation.wording import counted, duration, percent
+from seqkit.foundation.wording import command_line, counted, duration, percent, visible_line
 from seqkit.training import events as training
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 

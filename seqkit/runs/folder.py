@@ -15,7 +15,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.checkpoint_files import SAVED, is_run
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import OutputError
-from seqkit.foundation.escaping import json_text
+from seqkit.foundation.wording import json_text
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.lock import FolderLock, is_locked

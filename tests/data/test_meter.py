@@ -12,7 +12,6 @@ from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.foundation.console import Bar
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.progress_line import ProgressLine
 
 TEXT_PASSES = ["hashing", "finding the characters", "encoding"]
 SOUND_PASSES = ["hashing", "measuring the level", "encoding"]
@@ -22,7 +21,7 @@ class Watched(Bar):
     """Keeps, of every bar, its title, its total, and where it stood at last."""
 
     def __init__(self) -> None:
-        super().__init__(ProgressLine("", 0), lambda: None)
+        super().__init__("")
         self.bars: list[tuple[str, int, int]] = []
 
     @contextlib.contextmanager

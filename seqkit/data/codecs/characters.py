@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from seqkit.data.codecs.base import TextCodec, checked_symbols
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.escaping import character_name
 from seqkit.foundation.settings import check_type
+from seqkit.foundation.wording import character_name
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import read_whole
 from seqkit.foundation import disk
-from seqkit.foundation.escaping import visible_line
+from seqkit.foundation.wording import visible_line
 
 Decibels = npt.NDArray[np.float64]
 """A spectrogram (M, frames)."""

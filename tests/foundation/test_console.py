@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqkit.foundation.progress_line import ProgressLine
+from seqkit.foundation.console import Bar
 from seqkit.foundation.wording import columns_of
 from tests.conftest import SENTENCE, TINY, environment
 from tests.terminal import on_terminal
@@ -26,12 +26,12 @@ class Clock:
 READINGS = ["loss 1.234", "21,500 symbols/s", "1.78 bits/symbol", "gradient 0.43"]
 
 
-def training(monkeypatch: pytest.MonkeyPatch, total: int, done: int, second: float) -> ProgressLine:
+def training(monkeypatch: pytest.MonkeyPatch, total: int, done: int, second: float) -> Bar:
     """A line that stands at `done` of `total` steps, each of which took so many seconds."""
-    clock, line = Clock(monkeypatch), ProgressLine("step", total)
+    clock, line = Clock(monkeypatch), Bar("step", total)
     for step in (1, done):
         clock.now = 1000 + step * second
-        line.update(step, READINGS)
+        line.update(step, *READINGS)
     return line
 
 
@@ -58,19 +58,19 @@ def test_what_matters_most_stays_where_there_is_little_room(
 
 @given(st.text(max_size=30), st.lists(st.text(max_size=30), max_size=4), st.integers(0, 130))
 def test_any_text_stays_in_its_columns(title: str, texts: list[str], columns: int) -> None:
-    line = ProgressLine(title, 300, 7)
-    line.update(8, texts)
+    line = Bar(title, 300, 7)
+    line.update(8, *texts)
     assert columns_of(line.fitted(columns)) <= columns
 
 
 def test_the_first_estimate_comes_true_though_the_first_step_was_slow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock, line = Clock(monkeypatch), ProgressLine("step", 1000)
+    clock, line = Clock(monkeypatch), Bar("step", 1000)
     clock.now += 30  # the first step
     for step in (1, *range(10, 40, 10)):
         clock.now += 0.05 * 10
-        line.update(step, [])
+        line.update(step)
     assert line.whole().startswith("step 30/1000")
     assert line.whole().endswith("0:50 left")  # by 29 steps in 1.5 s
     clock.now += 5
@@ -78,20 +78,20 @@ def test_the_first_estimate_comes_true_though_the_first_step_was_slow(
 
 
 def test_the_estimate_follows_a_machine_that_slows_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, line = Clock(monkeypatch), ProgressLine("step", 1000)
+    clock, line = Clock(monkeypatch), Bar("step", 1000)
     for step in range(1, 501):
         clock.now += 0.1 if step <= 300 else 1.0
-        line.update(step, [])
+        line.update(step)
     assert line.whole().endswith("8:20 left")
 
 
 def test_nothing_is_promised_where_the_total_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, line = Clock(monkeypatch), ProgressLine("read", 0, unit="bytes")
-    line.update(10, [])
+    clock, line = Clock(monkeypatch), Bar("read", 0, unit="bytes")
+    line.update(10)
     clock.now += 2
-    line.update(1010, [])
+    line.update(1010)
     assert line.whole() == line.fitted(80) == "read 1010  500 bytes/s"
-    line.update(1010, [], 2010)
+    line.update(1010, total=2010)
     assert line.whole() == "read 1010/2010  500 bytes/s  0:02 left"
 
 
@@ -179,8 +179,8 @@ def test_without_a_terminal_lines_are_told_now_and_then(tmp_path: Path) -> None:
 
 
 def test_bytes_are_shown_as_megabytes() -> None:
-    line = ProgressLine("encoding", 12_000_000, unit="MB")
-    line.update(3_456_789, [])
+    line = Bar("encoding", 12_000_000, unit="MB")
+    line.update(3_456_789)
     assert line.whole() == "encoding 3.5/12.0"
     assert line.fitted(8) == "3.5/12.0"
 
@@ -190,5 +190,5 @@ def test_while_something_else_is_done_no_time_left_is_told(
 ) -> None:
     line = training(monkeypatch, 100, 20, 1.0)
     assert "1:20 left" in line.whole()
-    line.update(20, READINGS[:1], timed=False)
+    line.update(20, *READINGS[:1], timed=False)
     assert "left" not in line.whole()
