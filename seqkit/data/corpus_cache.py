@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, checked_json, codecs
+from seqkit.data import checked_json, codec_choice, codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.findings import Findings
@@ -57,7 +57,7 @@ def load(
         ConfigError: keys that do not fit the codec.
     """
     if isinstance(codec, codecs.Quantiser):
-        audio_corpus.check_same(source.config, codec)
+        codec_choice.check_same(source.config, codec)
     files = source.identity(strict=True)
     found = _fitted(source, files, cache, catalogue, crew, codec, grow, check)
     own = codecs.from_spec(found.codec, catalogue)

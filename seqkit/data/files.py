@@ -1,6 +1,7 @@
-"""Files: what they hold in blocks, what the first bytes tell, and those that cannot be read."""
+"""Files: what they hold, what the first bytes and the status tell, and which cannot be read."""
 
 import codecs
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -92,6 +93,15 @@ def blocks(
                 yield block
     except OSError as error:
         raise BadFileError.of(file, error) from error
+
+
+def stamp(status: os.stat_result) -> list[int]:
+    """What is another for a file that changed: size, two times in ns, and inode.
+
+    `cp -p` and rsync put the first time back (mtime). The second, of the last change of any kind
+    (ctime), no program can.
+    """
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def first_of(files: Sequence[Path]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, codecs, corpus_cache, datasets, files
+from seqkit.data import codec_choice, codecs, corpus_cache, datasets, files
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
@@ -71,7 +71,7 @@ def load_corpus(
     if folder := opened.folder_of(data):
         corpus = opened.load(data, folder, catalogue=catalogue, codec=codec, check=check)
         if trained is not None and corpus.codec.kind == "audio":
-            audio_corpus.check_gain(data, trained)
+            codec_choice.check_gain(data, trained)
         for note in corpus.notes:
             notice(note)
         return corpus
@@ -81,7 +81,7 @@ def load_corpus(
         _check_readable(found.located, codec)
     sound = found.search.kind == "audio"
     if sound and trained is not None:
-        audio_corpus.check_gain(data, trained)
+        codec_choice.check_gain(data, trained)
     corpus = corpus_cache.load(
         Source.of(data, found.located, found.files, found.search),
         cache=cache,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit.data.stamps import stamp
+from seqkit.data.files import stamp
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 from seqkit.symbols import symbol_dtype

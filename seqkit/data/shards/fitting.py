@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import HIGHEST_RATE, DataConfig
-from seqkit.data import audio_corpus, codecs, text_corpus
+from seqkit.data import codec_choice, codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
 from seqkit.data.codecs.characters import counts_of
 from seqkit.data.files import BadFileError, blocks
@@ -99,7 +99,7 @@ def _of_text(
     source: Source, crew: Crew, catalogue: Catalogue, codec: TextCodec | None, grow: bool
 ) -> Fit:
     config, files = source.config, source.documents
-    kind = type(codec) if codec else text_corpus.codec_kind(config, files.values(), catalogue)
+    kind = type(codec) if codec else codec_choice.text_codec_kind(config, files.values(), catalogue)
     characters = codec is None and kind is Characters
     counts, bad = np.zeros(0, np.int64), dict[str, str]()
     if characters or config.on_bad_file == "skip":
@@ -178,7 +178,7 @@ def _quantiser(source: Source, crew: Crew, catalogue: Catalogue) -> Quantiser:
         DataError: a file cannot be read, none holds sound, or their rate is too high.
     """
     config = source.config
-    kind = audio_corpus.quantiser_kind(config, catalogue)
+    kind = codec_choice.quantiser_kind(config, catalogue)
     rate = config.sample_rate or _common_rate(source)
     if rate > HIGHEST_RATE:
         raise DataError(

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import audio_corpus, codecs, pipes, text_corpus
+from seqkit.data import codecs, pipes
 from seqkit.data.codecs import Codec
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search, is_folder
-from seqkit.data.files import HEAD, BadFileError, blocks
+from seqkit.data.files import HEAD, BadFileError, blocks, stamp
 from seqkit.data.findings import Findings
 from seqkit.data.shards.plan import stamp_of
-from seqkit.data.stamps import stamp
-from seqkit.data.text_reading import table_hints
+from seqkit.data.text_reading import check_encoding, check_plain, table_hints
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 
@@ -50,10 +49,8 @@ class Source:
         Raises:
             DataError: none is left, a file is of another kind, or a part has no file.
         """
-        if search.kind == "audio":
-            audio_corpus.check_files(located)
-        else:
-            files = text_corpus.readable(config, located, files, search)
+        if search.kind != "audio":
+            files = _readable(config, located, files, search)
         parts = {located.part_of(name) for name in files}
         for part, pattern in ((1, located.validation), (2, located.test)):
             if pattern and part not in parts:
@@ -130,6 +127,46 @@ class Source:
             raise BadFileError.of(file, error) from error
         ends = [*blocks(file, end=HEAD), *blocks(file, begin=max(now[0] - HEAD, 0), end=now[0])]
         return [str(file), *now[:2], hashlib.sha256(b"".join(ends)).hexdigest()]  # as of `cp -p`
+
+
+def _readable(
+    config: DataConfig, located: Located, found: Mapping[str, Path], search: Search
+) -> dict[str, Path]:
+    """The files that hold something, and nothing but text if that is what is looked for.
+
+    Files that may be left out are noted in `search`.
+    """
+    check_encoding(config.encoding)
+    files = {**found}
+    if search.kind == "text":
+        files = _plain(files, config.encoding, search)
+    full = {name: file for name, file in files.items() if file.stat().st_size}
+    if not full:
+        raise DataError(f"{located}: the text is empty")
+    if len(full) < len(files):
+        search.left_out["empty"] += len(files) - len(full)
+    return full
+
+
+def _plain(files: dict[str, Path], encoding: str, search: Search) -> dict[str, Path]:
+    """The files without those that are known to be something else than text.
+
+    Raises:
+        DataError: there is one, and it may not be left out; or no others are left.
+    """
+    kept = {}
+    for name, file in files.items():
+        try:
+            check_plain(file, encoding)
+        except BadFileError as error:
+            if len(files) == 1:
+                raise
+            search.leave_out(error)
+        else:
+            kept[name] = file
+    if not kept:
+        raise search.errors[-1]
+    return kept
 
 
 def settings_key(values: Mapping[str, Any]) -> str:

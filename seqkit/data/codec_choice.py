@@ -1,25 +1,16 @@
-"""Whether files are sound, and whether keys fit the quantiser of a checkpoint."""
+"""Which codec data get, and whether keys fit the codec of a checkpoint."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, files
-from seqkit.data.codecs import Quantiser
-from seqkit.data.datasets import Located
-from seqkit.data.file_search import is_folder
-from seqkit.data.files import TEXT_HINT, BadFileError
-from seqkit.data.sound import reader
+from seqkit.data import codecs
+from seqkit.data.codecs import Bytes, Characters, Quantiser, TextCodec
+from seqkit.data.files import BadFileError, head, is_text
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-
-
-def check_files(located: Located) -> None:
-    """Raise BadFileError for a path that is a file of text."""
-    for path in located.paths:
-        if not is_folder(path):
-            _check_not_text(path)
 
 
 def quantiser_kind(config: DataConfig, catalogue: Catalogue) -> type[Quantiser]:
@@ -29,11 +20,25 @@ def quantiser_kind(config: DataConfig, catalogue: Catalogue) -> type[Quantiser]:
     return kind
 
 
-def _check_not_text(file: Path) -> None:
-    """Raise BadFileError for text."""
-    begin = files.head(file)
-    if begin and files.is_text(begin, "utf-8") and not reader.is_sound(file):
-        raise BadFileError(file, "cannot be read as sound: it is text", TEXT_HINT)
+def text_codec_kind(
+    config: DataConfig, files: Iterable[Path], catalogue: Catalogue
+) -> type[TextCodec]:
+    """The class of codecs for some files, as `config` asks for it, or by their content."""
+    if config.codec != "auto":
+        kind = codecs.find(config.codec, catalogue)
+        assert issubclass(kind, TextCodec)
+        return kind
+    raw = config.kind == "bytes"
+    if config.kind == "auto":
+        raw = not any(_begins_as_text(file, config.encoding) for file in files)
+    return Bytes if raw else Characters
+
+
+def _begins_as_text(file: Path, encoding: str) -> bool:
+    """Whether data.kind=auto takes a file for text: if it is in another encoding, that is told."""
+    with contextlib.suppress(BadFileError):
+        return is_text(head(file), encoding)
+    return False
 
 
 def check_same(config: DataConfig, codec: Quantiser) -> None:
