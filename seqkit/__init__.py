@@ -22,8 +22,7 @@ from seqkit.foundation.errors import (
 )
 
 if TYPE_CHECKING:
-    from seqkit.api.load import load
-    from seqkit.api.model import Model
+    from seqkit.api.model import Model, load
     from seqkit.api.symbol_reader import ModelState
     from seqkit.api.train import Run, train
     from seqkit.config import DynamicConfig, ModelConfig, SampleConfig
@@ -68,8 +67,7 @@ _HOMES = {
     "seqkit.data": ("codecs",),
     "seqkit.data.corpus": ("Corpus", "Part"),
     "seqkit.data.lanes": ("Lanes", "Window"),
-    "seqkit.api.load": ("load",),
-    "seqkit.api.model": ("Model",),
+    "seqkit.api.model": ("Model", "load"),
     "seqkit.api.symbol_reader": ("ModelState",),
     "seqkit.api.train": ("Run", "train"),
     "seqkit.model.char_rnn": ("CharRNN",),

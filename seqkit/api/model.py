@@ -1,4 +1,4 @@
-"""A trained network beside its codec: it generates, and tells what it expects.
+"""A trained network beside its codec, from a checkpoint: it generates, and tells what it expects.
 
 Each call starts from the zero state, or from a state that it is given. Arrays are NumPy's.
 """
@@ -6,7 +6,9 @@ Each call starts from the zero state, or from a state that it is given. Arrays a
 import io
 import itertools
 import logging
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
 import numpy as np
@@ -19,12 +21,17 @@ from seqkit.compression.compress import compress, decompress
 from seqkit.compression.container import Reader
 from seqkit.config import Config, DynamicConfig
 from seqkit.data.sound import Wave
-from seqkit.foundation.device import memory_errors
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.device import choose_device, memory_errors
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.foundation.wording import counted
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of, with_seed
 from seqkit.runs.checkpoint import Checkpoint, as_trained
+from seqkit.runs.checkpoint import load as read_checkpoint
+from seqkit.runs.layout import find_checkpoint
 from seqkit.symbols import Floats, Integers, Symbols
 
 Content = TypeVar("Content")
@@ -246,3 +253,42 @@ class Model(Generic[Content]):
         if content is None:
             return np.zeros(0, np.uint8)
         return self._medium.encode(name, content, unknown, _LOG.info)
+
+
+def load_checkpoint(
+    place: str | None, catalogue: Catalogue, progress: Progress = unseen
+) -> Checkpoint:
+    """The checkpoint that `checkpoint=` names: a run's folder or a file.
+
+    Raises:
+        ConfigError: nothing is named.
+        CheckpointError: there is no checkpoint, or none that can be read.
+    """
+    if not place:
+        raise ConfigError("no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE")
+    file = find_checkpoint(Path(place))
+    with progress("reading the checkpoint"):
+        return read_checkpoint(file, catalogue)
+
+
+def load(
+    checkpoint: str | os.PathLike[str], device: str = "auto", plugins: Sequence[str] = ()
+) -> Model[Any]:
+    """The model of a run, or of a checkpoint's file.
+
+    Args:
+        checkpoint: a run's folder, of which the best checkpoint is taken, or a file.
+        device: auto, cpu, cuda or cuda:N.
+        plugins: modules that bring the codec, where it is none of an installed package.
+
+    Raises:
+        ConfigError: an argument of a wrong type, or a plug-in that cannot be used.
+        CheckpointError: there is no checkpoint, or none that can be read.
+        DeviceError: there is no such device, or its memory does not suffice.
+    """
+    check_type("checkpoint", checkpoint, str | os.PathLike)
+    check_type("device", device, str)
+    saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins))
+    chosen = choose_device(device)
+    with memory_errors(_advice):
+        return Model(saved, chosen)

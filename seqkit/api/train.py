@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import compose
-from seqkit.api.load import load
-from seqkit.api.model import Model
+from seqkit.api.model import Model, load
 from seqkit.api.prepare_training import opened
 from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from seqkit.api.load import load_checkpoint
+from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.compression.compress import compress
 from seqkit.compression.container import MARK

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from seqkit.api import agreement, checkpoint_data, spectral_comparison
-from seqkit.api.load import load_checkpoint
+from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser

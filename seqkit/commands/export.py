@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from seqkit.api.load import load_checkpoint
+from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import disk

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from seqkit.api.load import load_checkpoint
+from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from seqkit.api.load import load_checkpoint
+from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation.console import Console

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.api import checkpoint_data
-from seqkit.api.load import load_checkpoint
+from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec, Quantiser
