@@ -17,7 +17,7 @@ from seqkit.data.shards import opened
 from seqkit.doctor import advice
 from seqkit.doctor.examine import examine
 from seqkit.doctor.faults import Fault
-from seqkit.doctor.levels import decibels
+from seqkit.doctor.sound import decibels
 from seqkit.doctor.text_faults import RETURN
 from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk
@@ -194,11 +194,7 @@ def _text(found: Mapping[str, Any], kind: str) -> Iterator[str]:
         name = f"{entry['code_point']} {entry['name']}".strip()
         yield _row("odd", f"{name}, {entry['kind']}: {entry['count']:,}")
     if kind == "text":
-        yield _row(
-            "lines",
-            f"{lines['count']:,}; {lines['median']:,} symbols in the middle, 95 % have at most "
-            f"{lines['95_percent']:,}, the longest {lines['longest']:,}",
-        )
+        yield _row("lines", f"{lines['count']:,}, the longest of {lines['longest']:,} symbols")
     share, sample = repeated["share"], rounded(repeated["sample"])
     yield _row("repeated", f"{share:.1%} of passages of 32 symbols (in {sample} symbols)")
 
@@ -219,15 +215,6 @@ def _sound(found: Mapping[str, Any]) -> Iterator[str]:
     yield _row("silence", f"{found['silence']:.1%}")
     if found["snr_db"] is not None:
         yield _row("quantiser", f"{found['snr_db']:.1f} dB with {found['levels']} levels")
-    if noise := found.get("snr_of_256_levels_db"):
-        told = [
-            f"{name.replace('_', '-')} {noise[name]:.1f} dB"
-            for name in ("mu_law", "linear")
-            if noise[name] is not None
-        ]
-        sample = f" (in {rounded(noise['sample'])} samples)"
-        if told:
-            yield _row("256 levels", ", ".join(told) + sample)
 
 
 def _baselines(found: Mapping[str, Any]) -> Iterator[str]:

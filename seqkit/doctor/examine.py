@@ -60,7 +60,7 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
     with progress("looking for duplicates", len(paths), unit="files") as bar:
         duplicates, small = _alike_and_small(paths, bar.update)
     if codec.kind == "audio":
-        about, faults = _of_sound(config, corpus, codec, paths, progress)
+        about, faults = _of_sound(corpus, codec, paths, progress)
     else:
         about, faults = _of_text(config, corpus, paths, progress)
     judged = validation if len(validation) else corpus.whole  # as the run's report does
@@ -122,13 +122,12 @@ def _marked(part: Part, codec: Codec, encoding: str) -> int:
 
 
 def _of_sound(
-    config: Config, corpus: Corpus, codec: Quantiser, paths: Sequence[Path], progress: Progress
+    corpus: Corpus, codec: Quantiser, paths: Sequence[Path], progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
-    """Of the files, or, of a data set that has none of its own here, of its symbols."""
-    seconds = len(corpus.whole) / codec.symbol_rate
+    """Of the sound and of its files; a data set may have none of its own here."""
+    seconds, levels = len(corpus.whole) / codec.symbol_rate, sound.heard(corpus, codec)
     with progress("listening", len(paths), unit="files") as bar:
-        found = sound.facts(paths, config.data.channel, codec.gain, bar.update)
-    levels = found.levels if paths else sound.heard(corpus, codec)
+        found = sound.facts(paths, bar.update)
     facts = {
         "seconds": seconds,
         "sample_rate": codec.sample_rate,
@@ -139,8 +138,9 @@ def _of_sound(
         "snr_db": corpus.snr,
         **(found.record() if paths else {}),
     }
-    faults = sound.faults(levels, seconds, codec.gain, found.clipped_share)
-    return {"sound": facts}, [*faults, *sound.file_faults(found, codec)]
+    faults = [*sound.faults(levels, seconds, codec.gain, found.clipped_share)]
+    faults += sound.file_faults(found, codec)
+    return {"sound": facts}, [*faults, *sound.quantiser_faults(levels, codec, corpus.snr)]
 
 
 def _alike_and_small(

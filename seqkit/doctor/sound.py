@@ -1,7 +1,7 @@
-"""What recordings are like, file by file before they are mixed and quantised; what is wrong."""
+"""What recordings are like: their files as they are, the sound as a model hears it; its faults."""
 
 import contextlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from seqkit.data.codecs import Linear, MuLaw, Quantiser
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.reader import Reader
 from seqkit.doctor.faults import LEAST_SOUND, Fault
-from seqkit.doctor.levels import Levels, decibels
 from seqkit.foundation.wording import counted, duration
+from seqkit.symbols import Integers
 
 _FULL_SCALE = 32767 / 32768  # as far as 16 bits reach
 _LEVELS = 256
-_QUANTISED = 1 << 22  # samples, about, of which the quantisers' noise is measured
 _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
 _SILENCE = 0.5
 _OFFSET = 0.05  # of the swing
@@ -28,12 +27,16 @@ _CLIPPED = 0.001
 _CLOSER = 3.0  # decibels, from which another quantiser is worth a word
 _NAMED = 3  # files
 _BLOCK = 1 << 16  # samples read at a time
+_FRAMES = 50  # a second; each is silent or not
+_LOWEST = -120  # decibels; what is quieter counts as this
+_BELOW_PEAK = 50.0  # decibels below the loudest swing at which a frame is silent
+_SILENT = -70.0  # decibels of full scale at which a frame is silent, whatever the rest is
 _MOST = 1 << 24  # samples that are read before a training, which takes a third of a second
 
 
 @dataclass
 class SoundFacts:
-    """Recordings in numbers.
+    """Files of sound in numbers.
 
     seconds: of each file.
     rates, channels: how many files have each.
@@ -41,9 +44,6 @@ class SoundFacts:
     clipped: how many of them are at full scale beside another one there.
     empty_channels: channels without a sound in a file that has others.
     silent: files in which nothing is heard.
-    levels: of the mix of each file's channels, or of the channel that is read.
-    signal, noise: the energy of that mix, and of what 256 levels add to it, by codec.
-    quantised: of how many samples.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -53,20 +53,11 @@ class SoundFacts:
     clipped: int = 0
     empty_channels: int = 0
     silent: list[Path] = field(default_factory=list)
-    levels: Levels = field(default_factory=Levels)
-    signal: float = 0.0
-    noise: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    quantised: int = 0
 
     @property
     def clipped_share(self) -> float:
         """Of all samples of all channels."""
         return self.clipped / self.samples if self.samples else 0.0
-
-    def snr(self, codec: str) -> float | None:
-        """Of quantising with 256 levels, in decibels; None without signal or noise."""
-        noise = self.noise[codec]
-        return 10 * float(np.log10(self.signal / noise)) if self.signal and noise else None
 
     def record(self) -> dict[str, Any]:
         """As `doctor` gives it."""
@@ -78,61 +69,34 @@ class SoundFacts:
             "shortest": min(self.seconds, default=None),
             "longest": max(self.seconds, default=None),
             "clipped": self.clipped_share,
-            "snr_of_256_levels_db": {
-                **{name: self.snr(name) for name in ("mu_law", "linear")},
-                "sample": self.quantised,
-            },
         }
 
 
-def facts(
-    files: Sequence[Path], channel: str, gain: float, watch: Callable[[int], None]
-) -> SoundFacts:
-    """Read all files, each as far as it can be read.
-
-    Args:
-        files: of sound.
-        channel: what is read of them, see `Reader.blocks`.
-        gain: of the quantisers.
-        watch: told how many files were read.
-    """
-    found, codecs = SoundFacts(), (MuLaw(_LEVELS, 1, gain), Linear(_LEVELS, 1, gain))
-    sizes = sum(file.stat().st_size for file in files)
-    every = max(1, sizes // 2 // _QUANTISED)  # as if it were 16 bits and one channel
+def facts(files: Sequence[Path], watch: Callable[[int], None]) -> SoundFacts:
+    """Read all files, each as far as it can be read; `watch` is told how many were."""
+    found = SoundFacts()
     for number, file in enumerate(files, 1):
         with contextlib.suppress(BadFileError):
-            _read(Reader(file), channel, codecs, every, found)
+            _read(Reader(file), found)
         watch(number)
     return found
 
 
-def _read(
-    reader: Reader, channel: str, codecs: Sequence[Quantiser], every: int, found: SoundFacts
-) -> None:
+def _read(reader: Reader, found: SoundFacts) -> None:
     """Take one file in. Raises BadFileError."""
-    reader.require_channel(channel)
-    levels, count, loudest = Levels(), 0, np.zeros(reader.channels, np.float32)
-    for number, frames in enumerate(reader.all_channels()):
-        mono: Wave = frames.mean(1) if channel == "mix" else frames[:, int(channel)].copy()
-        levels.add(mono, reader.sample_rate)
+    count, swings = 0, np.zeros(reader.channels, np.float32)
+    for frames in reader.all_channels():
         count += len(frames)
         found.clipped += _clipped(frames)
-        loudest = np.maximum(loudest, np.ptp(frames, axis=0))
-        if number % every == 0:
-            found.quantised += mono.size
-            found.signal += float(np.square(mono, dtype=np.float64).sum())
-            for codec in codecs:
-                error = codec.decode(codec.encode(mono)) - mono
-                found.noise[codec.name] += float(np.square(error, dtype=np.float64).sum())
-    found.levels.include(levels)
+        swings = np.maximum(swings, np.ptp(frames, axis=0))
     found.seconds.append(count / reader.sample_rate)
     found.rates[reader.sample_rate] += 1
     found.channels[reader.channels] += 1
     found.samples += count * reader.channels
-    if levels.swing == 0:
+    if swings.any():
+        found.empty_channels += int((swings == 0).sum())
+    else:
         found.silent.append(reader.path)
-    if loudest.any():
-        found.empty_channels += int((loudest == 0).sum())
 
 
 def _clipped(frames: Frames) -> int:
@@ -145,6 +109,63 @@ def _clipped(frames: Frames) -> int:
             beside[:-1] |= full[1:]
             clipped += int((full & beside).sum())
     return clipped
+
+
+def decibels(amplitude: float) -> float:
+    """An amplitude in decibels of full scale, -120 at the lowest."""
+    return max(float(_LOWEST), 20 * float(np.log10(max(amplitude, 1e-9))))
+
+
+class Levels:
+    """Statistics of a wave that comes in blocks; memory does not grow with it."""
+
+    def __init__(self) -> None:
+        self._low, self._high, self._sum, self._square = np.inf, -np.inf, 0.0, 0.0
+        self._frames: Integers = np.zeros(1 - _LOWEST, np.int64)  # how many, by decibels below 0
+        self.samples = 0
+
+    def add(self, wave: Wave, sample_rate: int) -> None:
+        """Take in the next samples (n,), of which there are `sample_rate` in a second."""
+        if not wave.size:
+            return
+        self._low = min(self._low, float(wave.min()))
+        self._high = max(self._high, float(wave.max()))
+        self._sum += float(wave.sum(dtype=np.float64))
+        self._square += float(np.square(wave, dtype=np.float64).sum())
+        self.samples += wave.size
+        size = max(1, sample_rate // _FRAMES)
+        whole = wave.size // size * size
+        frames = wave[:whole].reshape(-1, size) if whole else wave[None]
+        loud = 20 * np.log10(np.maximum(frames.std(1), 1e-9))
+        below = np.clip(-np.rint(loud), 0, -_LOWEST).astype(np.int64)
+        self._frames += np.bincount(below, minlength=len(self._frames))
+
+    @property
+    def peak(self) -> float:
+        """The largest distance from 0."""
+        return max(abs(self._low), abs(self._high)) if self.samples else 0.0
+
+    @property
+    def swing(self) -> float:
+        """Half the distance from the lowest to the highest sample, which no offset changes."""
+        return (self._high - self._low) / 2 if self.samples else 0.0
+
+    @property
+    def offset(self) -> float:
+        """The mean: the constant (DC) on which the sound rides."""
+        return self._sum / self.samples if self.samples else 0.0
+
+    @property
+    def power(self) -> float:
+        """The mean square."""
+        return self._square / self.samples if self.samples else 0.0
+
+    @property
+    def silence(self) -> float:
+        """The share of silent frames of 20 ms, their own offset taken out."""
+        bound = max(_SILENT, decibels(self.swing) - _BELOW_PEAK)
+        first = int(np.ceil(-bound))
+        return float(self._frames[first:].sum() / max(self._frames.sum(), 1))
 
 
 def heard(corpus: Corpus, codec: Quantiser) -> Levels:
@@ -224,10 +245,19 @@ def file_faults(found: SoundFacts, codec: Quantiser) -> Iterator[Fault]:
     if len(found.rates) > 1:
         rates = ", ".join(f"{rate} Hz ({count})" for rate, count in found.rates.most_common())
         yield Fault(f"the files have different rates, {rates}: all become {codec.sample_rate} Hz")
-    mu_law, linear = found.snr("mu_law") or 0.0, found.snr("linear") or 0.0
-    if (codec.name, codec.levels) == ("mu_law", _LEVELS) and linear > mu_law + _CLOSER:
+
+
+def quantiser_faults(levels: Levels, codec: Quantiser, snr: float | None) -> Iterator[Fault]:
+    """Where the noise of 256 linear levels, a twelfth of their step's square, would be less.
+
+    `snr` is that of the codec, in decibels.
+    """
+    if (codec.name, codec.levels) != ("mu_law", _LEVELS) or not snr or not levels.power:
+        return
+    linear = 10 * float(np.log10(levels.power * 12 * (_LEVELS / 2 * codec.gain) ** 2))
+    if linear > snr + _CLOSER:
         yield Fault(
             f"256 linear levels lie closer to this sound ({linear:.1f} dB) than those of mu-law "
-            f"({mu_law:.1f} dB): give data.codec=linear",
+            f"({snr:.1f} dB): give data.codec=linear",
             {"codec": "linear"},
         )

@@ -1,7 +1,6 @@
 """What a text is like: its characters, its lines, and how much of it is there twice."""
 
 import unicodedata
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +38,7 @@ class TextFacts:
 
     counts: how often each symbol occurs, (V,).
     odd: characters that are seldom meant, the most frequent first: see `odd_characters`.
-    lines: how many there are; their median, 95th percentile and largest length in symbols.
+    lines, longest_line: how many there are, and the largest length in symbols.
     repeated: the share of passages of 32 symbols that came before, in a sample.
     sampled: symbols in that sample.
     """
@@ -47,9 +46,7 @@ class TextFacts:
     counts: Integers
     odd: list[dict[str, Any]]
     lines: int
-    line_median: int
-    line_95: int
-    line_longest: int
+    longest_line: int
     repeated: float
     sampled: int
 
@@ -69,12 +66,7 @@ class TextFacts:
                 "odd": self.odd,
                 "rare": self.rare,
             },
-            "lines": {
-                "count": self.lines,
-                "median": self.line_median,
-                "95_percent": self.line_95,
-                "longest": self.line_longest,
-            },
+            "lines": {"count": self.lines, "longest": self.longest_line},
             "repeated": {"share": self.repeated, "sample": self.sampled},
         }
 
@@ -83,7 +75,7 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
     """The facts of a text; `watch` is told how many symbols were read."""
     newline = _newline(codec)
     counts: Integers = np.zeros(codec.size, np.int64)
-    lengths = Counter[int]()  # how many lines have each length
+    lines, longest = 0, 0
     begun = 0  # where the line that is going on began
     for begin in range(0, len(part), _BLOCK):
         block = part.symbols[begin : begin + _BLOCK]
@@ -92,14 +84,13 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
         last = part.starts[(part.starts > begin) & (part.starts <= begin + len(block))] - 1
         ended = np.union1d(np.flatnonzero(ends) + begin, last)  # a document ends a line, too
         if ended.size:
-            lengths.update((np.diff(ended, prepend=begun - 1) - ends[ended - begin]).tolist())
+            sizes = np.diff(ended, prepend=begun - 1) - ends[ended - begin]
+            lines, longest = lines + len(sizes), max(longest, int(sizes.max()))
             begun = int(ended[-1]) + 1
         watch(begin + len(block))
     if begun < len(part):  # the last line has no end
-        lengths[len(part) - begun] += 1
-    median, most, longest = (_quantile(lengths, share) for share in (0.5, 0.95, 1.0))
-    odd = odd_characters(counts, codec)
-    return TextFacts(counts, odd, lengths.total(), median, most, longest, *_repeated(part))
+        lines, longest = lines + 1, max(longest, len(part) - begun)
+    return TextFacts(counts, odd_characters(counts, codec), lines, longest, *_repeated(part))
 
 
 def odd_characters(counts: Integers, codec: Codec) -> list[dict[str, Any]]:
@@ -140,13 +131,6 @@ def _newline(codec: Codec) -> int:
     if isinstance(codec, Characters):
         return codec.vocabulary.find("\n")
     return 10 if codec.kind == "bytes" else -1
-
-
-def _quantile(lengths: Counter[int], share: float) -> int:
-    """The length that so many of the lines do not exceed."""
-    sizes = sorted(lengths)
-    below = np.cumsum([lengths[size] for size in sizes])
-    return sizes[int(np.searchsorted(below, share * lengths.total()))] if sizes else 0
 
 
 def _repeated(part: Part) -> tuple[float, int]:

@@ -95,9 +95,9 @@ def faults(
             f"{found.rare:,} of {occurring:,} symbols occur fewer than {FEW} times, too few to "
             f"learn: {advised} data.max_vocabulary={most} data.unknown=skip to leave them out"
         )
-    if found.line_longest > _LONG_LINE:
+    if found.longest_line > _LONG_LINE:
         yield Fault(
-            f"the longest line has {found.line_longest:,} symbols: are the line ends missing?"
+            f"the longest line has {found.longest_line:,} symbols: are the line ends missing?"
         )
 
 
