@@ -205,10 +205,10 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     if processes.place().size > 1:
         raise ConfigError("--multirun starts trainings of one process each: leave torchrun out")
     with _starting(words):
-        from seqkit.commands import multirun, sweep_plan
+        from seqkit.commands import multirun
 
         _refuse_keys(command, words)
-        plan = sweep_plan.planned(words, config_dirs)  # all is checked before any runs
+        plan = multirun.planned(words, config_dirs)  # all is checked before any runs
     with ended_by_signals():
         return multirun.run(plan, words)
 

@@ -1,7 +1,6 @@
 """`compare`: runs side by side, the best first."""
 
 import math
-import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,7 @@ from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.wording import (
-    aligned,
-    columns_of,
-    decimals,
-    duration,
-    json_text,
-    visible_line,
-)
+from seqkit.foundation.wording import aligned, decimals, duration, json_text, visible_line
 from seqkit.report import charts
 from seqkit.runs.layout import find_runs
 from seqkit.runs.record import DATA_KEYS, Record, read
@@ -27,7 +19,6 @@ _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
 _SHOWN = 5  # names of what is left out
 _OUTCOMES = ("finished", "pruned", "diverged")
-_RESULTS = ("loss", "bits", "steps", "time", "parameters", "outcome")
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -51,7 +42,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         console.notice(visible_line(problem))
     groups = _groups(found)
     if len(groups) > 1:
-        console.notice(_difference([group[0] for group in groups]))
+        console.notice("not measured on the same data: losses compare within a group only")
     if config.json:
         outputs.print_lines([json_text(_result(groups, _differing(found), others))])
     else:
@@ -136,91 +127,52 @@ def _outcome(record: Record) -> str:
     return record.state if record.state in _OUTCOMES else "unfinished"
 
 
-def _difference(firsts: Sequence[Record]) -> str:
-    """Why the losses of groups, of each of which there is a run, cannot be compared."""
-    differs = ["data"] if len({record.measured_on[0] for record in firsts}) > 1 else []
-    told = {key for record in firsts for key in _telling(record, firsts)}
-    differs += [key for key in DATA_KEYS if key in told]
-    if len({record.settings is None for record in firsts}) > 1:
-        differs.append("settings that are not known")
-    differs = differs or ["the share of the validation part that was scored"]
-    named = " and ".join(filter(None, [", ".join(differs[:-1]), differs[-1]]))
-    return f"these runs differ in {named}: losses compare within a group only"
-
-
 def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
     """What people read of every group."""
+    if len(groups) == 1:
+        return _table(groups[0])
+    told = [key for key in _differing([group[0] for group in groups]) if key in DATA_KEYS]
     lines: list[str] = []
-    firsts = [group[0] for group in groups]
     for group in groups:
-        if len(groups) > 1:
-            lines += [*([""] if lines else []), visible_line(_heading(group[0], firsts))]
-        lines += _table(group, stdout.columns())
+        lines += [*([""] if lines else []), visible_line(_heading(group[0], told)), *_table(group)]
     return lines
 
 
-def _heading(first: Record, firsts: Sequence[Record]) -> str:
+def _heading(first: Record, told: Sequence[str]) -> str:
     """What the runs of a group were measured on, by the first one."""
-    own = first.keys
     name, sha256 = first.text("data", "name"), first.text("data", "sha256")
     known = f"{name}, sha256 {sha256[:8]}…" if sha256 else "not known"
-    keys = (f", {key}={_value(own.get(key))}" for key in _telling(first, firsts))
-    return f"data: {known}{''.join(keys) if own else ', settings unknown'}"
+    keys = first.keys
+    return f"data: {known}{''.join(f', {key}={_value(keys.get(key))}' for key in told)}"
 
 
-def _telling(record: Record, others: Sequence[Record]) -> list[str]:
-    """The keys of the data that set a run apart: from those of its kind, and its kind itself.
-
-    Those of sound say nothing of a text, and the other way round.
-    """
-    kind = record.text("data", "kind")
-    alike = [other for other in others if other.text("data", "kind") == kind]
-    keys = {*_differing(alike)} | {"data.kind"} & {*_differing(others)}
-    return [key for key in DATA_KEYS if key in keys]
-
-
-def _table(group: Sequence[Record], columns: int | None) -> list[str]:
-    """A line for each run; where a terminal has too few columns, a paragraph for each."""
+def _table(group: Sequence[Record]) -> list[str]:
+    """A line for each run."""
     differing = _differing(group)
-    headings = (*_RESULTS, *_short(differing))
-    cells = [
-        [*_results(record), *(visible_line(_value(keys.get(name))) for name in differing)]
-        for record in group
-        for keys in [record.keys]
+    last = [name.rpartition(".")[2] for name in differing]  # where that leaves no doubt
+    short = [
+        one if last.count(one) == 1 else name for name, one in zip(differing, last, strict=True)
     ]
-    names = [visible_line(str(record.path)) for record in group]
-    rows = [("run", *headings)]
-    rows += [(name, *row) for name, row in zip(names, cells, strict=True)]
-    table = aligned(rows)
-    if columns is None or max(map(columns_of, table)) <= columns:
-        return table
-    lines = []
-    for name, row in zip(names, cells, strict=True):
-        facts = ", ".join(f"{key} {cell}" for key, cell in zip(headings, row, strict=True))
-        lines += [name, *textwrap.wrap(facts, columns, initial_indent="  ", subsequent_indent="  ")]
-    return lines
-
-
-def _results(record: Record) -> list[str]:
-    loss, bits, steps = _loss(record), _bits(record), _steps(record)
-    parameters = _parameters(record)
-    return [
-        "-" if loss is None else decimals(loss, 4),
-        "-" if bits is None else decimals(bits, 4),
-        "-" if steps is None else str(steps),
-        "-" if record.seconds is None else duration(record.seconds),
-        "-" if parameters is None else f"{parameters:,}",
-        _outcome(record),
-    ]
+    rows = [("run", "loss", "bits", "steps", "time", "parameters", "outcome", *short)]
+    for record in group:
+        loss, bits, steps = _loss(record), _bits(record), _steps(record)
+        parameters, keys = _parameters(record), record.keys
+        rows.append(
+            (
+                visible_line(str(record.path)),
+                "-" if loss is None else decimals(loss, 4),
+                "-" if bits is None else decimals(bits, 4),
+                "-" if steps is None else str(steps),
+                "-" if record.seconds is None else duration(record.seconds),
+                "-" if parameters is None else f"{parameters:,}",
+                _outcome(record),
+                *(visible_line(_value(keys.get(name))) for name in differing),
+            )
+        )
+    return aligned(rows)
 
 
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value)) or "-"
     return "-" if value is None or value == "" else str(value)
-
-
-def _short(names: Sequence[str]) -> list[str]:
-    """Keys without their section, where that leaves no doubt."""
-    last = [name.rpartition(".")[2] for name in names]
-    return [one if last.count(one) == 1 else name for name, one in zip(names, last, strict=True)]

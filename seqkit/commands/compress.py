@@ -1,6 +1,5 @@
 """`compress`: a file made small by a model that predicts it."""
 
-import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,28 +7,22 @@ from pathlib import Path
 from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.compression.compress import compress
-from seqkit.compression.container import MARK
 from seqkit.config import Config, DataConfig
 from seqkit.data import file_search, files, remote
 from seqkit.data.codecs import Codec, Quantiser
-from seqkit.data.files import BadFileError
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.stdout import Product
-from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Symbols
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Write `data.path` to `out` in as few bytes as the checkpoint can tell it in."""
     out = result_file(config)
-    if out is None and Product().terminal:
-        raise ConfigError("out=-: a terminal cannot show a compressed file: give out=FILE")
-    saved = checkpoint_of(config, catalogue, console)
+    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     path = source_of(config, console)
     chosen = device.choose_device(config.device)
     size, pieces = _pieces(path, saved.codec, config.data.channel)
@@ -69,15 +62,6 @@ def result_file(config: Config) -> Path | None:
     if config.out is None:
         raise ConfigError("no out: give out=FILE, or out=- for stdout")
     return outputs.result_file(config)
-
-
-def checkpoint_of(config: Config, catalogue: Catalogue, console: Console) -> Checkpoint:
-    """The checkpoint. Raises CheckpointError, for a compressed file in its place, too."""
-    path = Path(config.checkpoint or "")
-    with contextlib.suppress(BadFileError, OSError, ValueError):  # said by whoever reads it
-        if path.is_file() and files.head(path).startswith(MARK):
-            raise CheckpointError(f"{path}: a compressed file, no checkpoint: it is for data.path")
-    return load_checkpoint(config.checkpoint, catalogue, console.progress)
 
 
 def source_of(config: Config, console: Console) -> Path:

@@ -1,14 +1,14 @@
 """`decompress`: the file that `compress` was given."""
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from seqkit.commands.compress import checkpoint_of, result_file, source_of, unit_of
+from seqkit.api.model import load_checkpoint
+from seqkit.commands.compress import result_file, source_of, unit_of
 from seqkit.compression.compress import decompress
 from seqkit.compression.container import Reader
 from seqkit.config import Config
@@ -32,17 +32,17 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     path = source_of(config, console)
     with path.open("rb") as stream:
         packed = Reader(stream, str(path))
-        saved = checkpoint_of(config, catalogue, console)
-        _check_out(out, saved.codec)
+        saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
+        if saved.codec.kind == "audio" and out and out.suffix.lower() != ".wav":
+            raise ConfigError(f"out={out}: sound is decompressed to a WAV: give out=NAME.wav")
         chosen = _device(config, packed)
         size, began = packed.header.size, time.monotonic()
         with (
             device.memory_errors(lambda: "Try it when more memory is free."),
             console.progress("decompress", size, unit=unit_of(saved.codec)) as bar,
-            _sink(out, saved.codec, size, overwrite=config.overwrite) as write,
         ):
-            for piece in decompress(saved.build(chosen), saved.codec, packed, bar.update):
-                write(piece)
+            pieces = decompress(saved.build(chosen), saved.codec, packed, bar.update)
+            _save(out, saved.codec, size, pieces, config.overwrite)
     seconds = time.monotonic() - began
     told = f"{size:,} {unit_of(saved.codec)} in {seconds:.1f} s"
     console.notice(f"written: {out or 'stdout'}: {told}")
@@ -58,32 +58,17 @@ def _device(config: Config, packed: Reader) -> torch.device:
     return device.choose_device(wanted)
 
 
-def _check_out(out: Path | None, codec: Codec) -> None:
-    if codec.kind != "audio":
-        return
-    if out is None and Product().terminal:
-        raise ConfigError("out=-: a terminal cannot play sound: give out=NAME.wav")
-    if out is not None and out.suffix.lower() != ".wav":
-        raise ConfigError(f"out={out}: sound is decompressed to a WAV: give out=NAME.wav")
-
-
-@contextlib.contextmanager
-def _sink(
-    out: Path | None, codec: Codec, size: int, *, overwrite: bool
-) -> Iterator[Callable[[Any], None]]:
-    """What takes the original piece by piece; it appears as a whole when the block ends well.
-
-    `size` is its bytes, or samples.
-    """
+def _save(
+    out: Path | None, codec: Codec, size: int, pieces: Iterator[Any], overwrite: bool
+) -> None:
+    """Write the original piece by piece, of `size` bytes or samples; it appears as a whole."""
     size *= 2 if codec.kind == "audio" else 1
     if out:
-        with disk.atomic_write(out, overwrite, size) as stream, _content(stream, codec) as write:
-            yield write
+        with disk.atomic_write(out, overwrite, size) as stream:
+            _write(stream, codec, pieces)
         return
-    place = disk.cache_dir() / "decompressed" / "stdout"
-    with disk.scratch(place, size) as (stream, kept):
-        with _content(stream, codec) as write:
-            yield write
+    with disk.scratch(disk.cache_dir() / "decompressed" / "stdout", size) as (stream, kept):
+        _write(stream, codec, pieces)
         stream.flush()
         product = Product()
         for block in files.blocks(kept):
@@ -91,27 +76,19 @@ def _sink(
         product.end()
 
 
-@contextlib.contextmanager
-def _content(stream: OutputFile, codec: Codec) -> Iterator[Callable[[Any], None]]:
+def _write(stream: OutputFile, codec: Codec, pieces: Iterator[Any]) -> None:
     """Pieces become bytes, or the samples of a WAV, whose header comes last."""
     if codec.kind != "audio":
-
-        def write_bytes(piece: bytes) -> None:
+        for piece in pieces:
             stream.write(piece)
-
-        yield write_bytes
         return
     samples = 0
-
-    def write_sound(symbols: Any) -> None:
-        nonlocal samples
+    stream.write(writer.header(codec.sample_rate, codec.channels, samples))
+    for symbols in pieces:
         frames = codec.frames(symbols)
         samples += frames.size
         if samples > writer.MOST_SAMPLES:
             raise OutputError(f"a WAV holds at most {writer.MOST_SAMPLES} samples")
         stream.write(writer.pcm16(frames))
-
-    stream.write(writer.header(codec.sample_rate, codec.channels, 0))
-    yield write_sound
     stream.seek(0)
     stream.write(writer.header(codec.sample_rate, codec.channels, samples))

@@ -4,16 +4,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from seqkit.cli import main
-from tests.conftest import EARLIER_RUNS, SENTENCE, TINY, Run, environment
-from tests.terminal import set_size
-from tests.warm_python import python
+from tests.conftest import EARLIER_RUNS, SENTENCE, TINY, Run
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +83,7 @@ def test_names_stay_in_their_line_and_are_text(run: Run, runs: Path) -> None:
 def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
     shown = run("compare", f"runs={runs}/*")
     assert shown.code == 0, shown.err
-    assert "these runs differ in data: losses compare within a group only\n" in shown.err
+    assert "not measured on the same data: losses compare within a group only\n" in shown.err
     assert f"left out, since they are no runs: {runs / '_empty'}" in shown.err
     lines = shown.out.decode().splitlines()
     assert [line.split(",")[0] for line in lines if line.startswith("data:")] == [
@@ -157,21 +154,6 @@ def test_a_run_that_diverged_is_said_to_have(run: Run, runs: Path) -> None:
         assert (shown.code, shown.err) == (0, "")
         assert re.search(said, shown.out)
     assert run("report", f"run_dir={diverged}").code == 0
-
-
-@pytest.mark.parametrize(("columns", "paragraphs"), [(300, False), (40, True)])
-def test_a_narrow_terminal_gets_paragraphs(columns: int, paragraphs: bool, trained: Path) -> None:
-    side, other = os.openpty()
-    set_size(side, columns)
-    program = [python(), "-m", "seqkit", "compare", "runs=run", "quiet=true"]
-    subprocess.run(program, cwd=trained.parent, env=environment(), stdout=other, check=True)
-    os.close(other)
-    lines = os.read(side, 1 << 16).decode().split("\r\n")[:-1]
-    os.close(side)
-    assert max(map(len, lines)) <= columns
-    assert len(lines) == (4 if paragraphs else 2)
-    assert lines[0].startswith("run ") is not paragraphs
-    assert ("  loss 0." in lines[1]) is paragraphs
 
 
 def test_runs_of_0_1_0(run: Run) -> None:

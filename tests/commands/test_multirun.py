@@ -14,7 +14,7 @@ import pytest
 
 import seqkit
 from seqkit.commands import multirun
-from seqkit.commands.sweep_plan import planned
+from seqkit.commands.multirun import planned
 from seqkit.foundation.errors import ConfigError
 from tests.conftest import SENTENCE, TINY, Run, environment, saved, wait_for_steps
 from tests.warm_python import module_path, python

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.commands import multirun
-from seqkit.commands.sweep_plan import planned
+from seqkit.commands.multirun import planned
 from seqkit.compose import compose
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.sweeps import launcher
