@@ -204,4 +204,4 @@ def test_a_result_that_cannot_be_written_is_refused_before_anything_is_read(
         assert refused.code == 6, refused.err
     assert not (tmp_path / "none").exists()
     folder = run("evaluate", f"checkpoint={trained}", f"out={tmp_path}", "overwrite=true")
-    assert (folder.code, "is a folder" in folder.err) == (6, True)
+    assert (folder.code, "no regular file" in folder.err) == (6, True)
