@@ -6,23 +6,19 @@ the mappings DATASETS and CODECS and the folder RECIPES (docs/plugins.md). seqki
 by the same code. Nothing is registered: a `Catalogue` is a value that is handed down.
 """
 
-import contextlib
 import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, of_plugin
 from seqkit.foundation.settings import check_list
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
 
 Kind = Literal["datasets", "codecs", "recipes"]
 
@@ -70,25 +66,12 @@ class Catalogue:
                 something of a wrong type, or a name that is taken.
         """
         check_list("plugins", modules, str)
-        self.modules: tuple[str, ...] = ()
+        self.modules = tuple(dict.fromkeys(modules))
         self._found: dict[Kind, list[Entry]] = {}
-        self._add(modules)
-
-    def extended(self, modules: Sequence[str]) -> "Catalogue":
-        """The same with the user's modules that are not in it yet. Raises ConfigError."""
-        wider = Catalogue()
-        wider.modules = self.modules
-        wider._found = {kind: list(entries) for kind, entries in self._found.items()}
-        wider._add([name for name in modules if name not in self.modules])
-        return wider
-
-    def _add(self, modules: Sequence[str]) -> None:
-        given = [(name, _import(name)) for name in dict.fromkeys(modules)]
-        self.modules += tuple(name for name, _ in given)
+        given = [(name, _import(name)) for name in self.modules]
         for kind in _KINDS if given else ():
             entries = self.entries(kind)
-            new = [x for name, module in given for x in _entries_of(kind, module, name)]
-            for entry in new:
+            for entry in [x for name, module in given for x in _entries_of(kind, module, name)]:
                 if taken := [x.source for x in entries if x.name == entry.name]:
                     raise ConfigError(
                         f"{entry.source}: the {_KINDS[kind]} {entry.name} is also in {taken[-1]}: "
@@ -96,6 +79,10 @@ class Catalogue:
                     )
                 _load(kind, entry)
                 entries.append(entry)
+
+    def extended(self, modules: Sequence[str]) -> "Catalogue":
+        """The same with more of the user's modules. Raises ConfigError."""
+        return Catalogue([*self.modules, *modules])
 
     def names(self, kind: Kind) -> list[str]:
         """All names of a kind, sorted."""
@@ -126,15 +113,8 @@ class Catalogue:
     def entries(self, kind: Kind) -> list[Entry]:
         """Every name of a kind with its source; a name may come twice."""
         if kind not in self._found:
-            self._found[kind] = [*_own(kind), *_installed(kind, self._select)]
+            self._found[kind] = [*_own(kind), *_installed(kind)]
         return self._found[kind]
-
-    @cached_property
-    def _select(self) -> "Callable[..., EntryPoints]":
-        """Chooses among the entry points of all installed packages; to read those takes 3 ms."""
-        from importlib.metadata import entry_points  # takes 20 ms
-
-        return entry_points().select
 
 
 def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -173,9 +153,7 @@ def recipes(catalogue: Catalogue, config_dirs: Sequence[Path]) -> dict[str, str]
 def recipe_folders(catalogue: Catalogue, config_dirs: Sequence[Path]) -> list[Path]:
     """Where recipes are looked for, the first find counts; the user's folders come first."""
     folders = user_recipe_folders(config_dirs)
-    for entry in catalogue.entries("recipes"):
-        with contextlib.suppress(OSError):  # said when that recipe is asked for
-            folders.append(Path(str(entry.load())).parent)
+    folders += [Path(str(entry.load())).parent for entry in catalogue.entries("recipes")]
     return list(dict.fromkeys(folders))
 
 
@@ -203,41 +181,34 @@ def _own(kind: Kind) -> list[Entry]:
     return [Entry(name, "seqkit", partial(_resolve, value)) for name, value in values.items()]
 
 
-def _installed(kind: Kind, select: "Callable[..., EntryPoints]") -> list[Entry]:
+def _installed(kind: Kind) -> list[Entry]:
+    from importlib.metadata import entry_points  # takes 20 ms
+
     found = []
-    folders = set()  # several entry points may name the same one
-    for point in select(group=f"seqkit.{kind}"):
+    for point in entry_points(group=f"seqkit.{kind}"):
         source = f"the package {point.dist.name if point.dist else point.value}"
-        if kind != "recipes":
-            found.append(Entry(point.name, source, point.load))
-        elif folder := _package_folder(point.value):
-            if folder.resolve() not in folders:
-                found += _in_folder(folder, source)
-            folders.add(folder.resolve())
+        if kind == "recipes":
+            found += [x for folder in _folders(point.value) for x in _in_folder(folder, source)]
         else:
-            found.append(Entry(point.name, source, partial(_missing_folder, point.value)))
+            found.append(Entry(point.name, source, point.load))
     return found
 
 
 def _entries_of(kind: Kind, module: ModuleType, name: str) -> list[Entry]:
     """What the user's module of that name has of a kind. Raises ConfigError."""
-    source = f"plugins={name}"
-    attribute = kind.upper()
-    value = getattr(module, attribute, None)
-    if value is None:
-        if not any(hasattr(module, other.upper()) for other in _KINDS):
-            raise ConfigError(f"{source}: the module has no DATASETS, CODECS or RECIPES")
-        return []
-    if kind == "recipes":
-        if not isinstance(value, str | Path):
-            raise ConfigError(f"{source}: {attribute} is a {type(value).__name__}, not a folder")
+    source, attribute = f"plugins={name}", kind.upper()
+    if not any(hasattr(module, other.upper()) for other in _KINDS):
+        raise ConfigError(f"{source}: the module has no DATASETS, CODECS or RECIPES")
+    value = getattr(module, attribute, {})
+    if kind == "recipes" and isinstance(value, str | Path):
         folder = Path(module.__file__ or "").parent / value
         if not folder.is_dir():
             raise ConfigError(f"{source}: {attribute}: no such folder: {folder}")
         return _in_folder(folder, source)
-    if not isinstance(value, Mapping) or not all(name and isinstance(name, str) for name in value):
-        raise ConfigError(f"{source}: {attribute} is not a mapping of names to objects")
-    return [Entry(name, source, partial(_given, item)) for name, item in value.items()]
+    if not isinstance(value, Mapping):
+        form = "a folder" if kind == "recipes" else "a mapping of names to objects"
+        raise ConfigError(f"{source}: {attribute} is not {form}")
+    return [Entry(str(name), source, partial(_given, item)) for name, item in value.items()]
 
 
 def _in_folder(folder: Path, source: str) -> list[Entry]:
@@ -277,8 +248,6 @@ def _fault(kind: Kind, name: str, found: Any) -> str | None:
 
 def _import(name: str) -> ModuleType:
     """A module of the user's, from the current folder too. Raises ConfigError."""
-    if not all(part.isidentifier() for part in name.split(".")):
-        raise ConfigError(f"plugins={name}: not the name of a module, such as my_package.my_module")
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:  # the console script has not put it there
         sys.path.append(here)
@@ -295,30 +264,19 @@ def _resolve(value: str) -> Any:
     return getattr(found, name) if name else found
 
 
-def _package_folder(value: str) -> Path | None:
-    """The folder of `package.folder`; nothing is imported."""
+def _folders(value: str) -> list[Path]:
+    """The folder of `package.folder`, if it is there; nothing is imported."""
     top, *inner = value.split(".")
-    try:
-        spec = importlib.util.find_spec(top)
-    except (ImportError, ValueError):
-        return None
+    spec = importlib.util.find_spec(top)
     places = (spec.submodule_search_locations or ()) if spec else ()
-    folders = (Path(place, *inner) for place in places)
-    return next((folder for folder in folders if folder.is_dir()), None)
+    return [folder for place in places if (folder := Path(place, *inner)).is_dir()]
 
 
 def _given(value: object) -> object:
     return value
 
 
-def _missing_folder(value: str) -> object:
-    raise FileNotFoundError(f"no folder {value}")
-
-
 def _description(file: Path) -> str:
-    try:
-        lines = file.read_text("utf-8", "replace").splitlines()
-    except OSError as error:
-        return f"cannot be read: {disk.describe(error)}"
+    lines = file.read_text("utf-8", "replace").splitlines()
     comments = (line[1:].strip() for line in lines if line[:1] == "#")
     return next((line for line in comments if line[:1] != "@"), "")
