@@ -140,8 +140,7 @@ def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> Iterator
 
 
 def _unknown(keys: list[str]) -> str:
-    shown = [key if len(key) <= _LONGEST else f"{key[:_LONGEST]}…" for key in keys[:_SHOWN]]
+    shown = ", ".join(key[:_LONGEST] for key in keys[:_SHOWN])
     if len(keys) == 1:
-        return f"unknown key {shown[0]}{nearest(shown[0], [name for name, _ in options()])}"
-    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    return f"unknown keys {', '.join(shown)}{more}"
+        return f"unknown key {shown}{nearest(shown, [name for name, _ in options()])}"
+    return f"unknown keys {shown}{f' and {len(keys) - _SHOWN} more' * (len(keys) > _SHOWN)}"

@@ -46,7 +46,7 @@ def test_keys_of_older_versions_are_known() -> None:
         (b"2: 1\ntrue: 2\nnull: 3", "unknown keys 2, True, None"),
         (b"model: {depth: 1, width: 2}", "unknown keys model.depth, model.width"),
         (b"\n".join(b"k%d: 1" % n for n in range(9)), "k4 and 4 more"),
-        (b"k" * 300 + b": 1", "unknown key " + "k" * 60 + "…"),
+        (b"k" * 300 + b": 1", "unknown key " + "k" * 60),
         (b"model: 5", "model: expected keys and values, got int"),
         (b"data: null", "data: expected keys and values, got NoneType"),
         (b"data: {path: {a: b}}", "data.path={'a': 'b'}: expected list"),
