@@ -7,7 +7,7 @@ which it is not true is run again from that very state.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 import torch
@@ -28,13 +28,6 @@ _PIECE = 4 * CHUNK  # symbols of a piece, at least
 _NEAR = 1e-3  # between two h, and between two c in relation to their size
 
 
-class _States(NamedTuple):
-    """By the row of a table: the state where what counts begins, and where it ends."""
-
-    assumed: dict[int, State]
-    final: dict[int, State]
-
-
 def evaluate(
     model: CharRNN,
     part: Part,
@@ -49,12 +42,12 @@ def evaluate(
     """
     tally = Tally(part)
     table = pieces(protocols.streaming(part), ranks.place.size)
-    reading = _Reading(model, part, table, start)
-    states = reading.read(lambda chunk: tally.add(*chunk.counted_nats()), watch=watch, ranks=ranks)
+    reading = _Reading(model, part, table, start, lambda chunk: tally.add(*chunk.counted_nats()))
+    reading.read(watch=watch, ranks=ranks)
     tally.add_up(ranks)
 
     def mended() -> Score:
-        reading.mend(states, lambda chunk: tally.add(*chunk.counted_nats()), tally.take_back)
+        reading.mend(tally.take_back)
         return tally.score()
 
     return ranks.shared(mended)  # one piece after the other: there is nothing to share out
@@ -68,6 +61,7 @@ def run(
     start: int,
     take: Callable[[Chunk], object],
     begin_state: State | None = None,
+    watch: Callable[[int], None] = lambda done: None,
 ) -> State | None:
     """Run a table made by `pieces`, each of which goes on where the one before ended.
 
@@ -77,78 +71,74 @@ def run(
         take: given every chunk, in no order that means anything; those of a piece that began from
             a wrong state come once more.
         begin_state: (L, 1, H), of the first segment; by default zeros.
+        watch: told how many symbols were run.
 
     Returns:
         The state (L, 1, H) at the end of the last segment, on the host, if a chunk ended there.
     """
-    reading = _Reading(model, part, table, start)
-    states = reading.read(take, begin_state)
-    reading.mend(states, take)
-    return states.final.get(len(table) - 1)
+    reading = _Reading(model, part, table, start, take)
+    reading.read(begin_state, watch)
+    reading.mend()
+    return reading.final.get(len(table) - 1)
 
 
-class _Reading(NamedTuple):
-    """What is run: the pieces of a table."""
+class _Reading:
+    """What is run: the pieces of a table.
 
-    model: CharRNN
-    part: Part
-    table: Integers
-    start: int
+    Attributes:
+        assumed: by the row of the table, the state where what counts begins.
+        final: the one where it ends.
+    """
+
+    def __init__(
+        self,
+        model: CharRNN,
+        part: Part,
+        table: Integers,
+        start: int,
+        take: Callable[[Chunk], object],
+    ) -> None:
+        self._chunks = partial(scoring.chunks, model, part, start=start)
+        self._table, self._take = table, take
+        self.assumed, self.final = dict[int, State](), dict[int, State]()
 
     @torch.inference_mode()
     def read(
         self,
-        take: Callable[[Chunk], object],
         begin_state: State | None = None,
         watch: Callable[[int], None] = lambda done: None,
         ranks: Ranks = ALONE,
-    ) -> _States:
-        """Run all pieces, in every process its share; `take` is given the chunks of this one."""
-        warm, begin, end = self.table.T
+    ) -> None:
+        """Run all pieces, in every process its share, whose chunks are taken there."""
+        warm, begin, end = self._table.T
         follows = warm < begin
         begins = np.where(follows, begin, -1)
         ends = np.where(np.append(follows[1:], True), end, -1)
-        assumed, final = dict[int, State](), dict[int, State]()
-        for chunk in scoring.chunks(
-            self.model,
-            self.part,
-            start=self.start,
-            segments=self.table,
-            begin_states={} if begin_state is None else {0: begin_state},
-            watch=watch,
-            ranks=ranks,
+        states = {} if begin_state is None else {0: begin_state}
+        for chunk in self._chunks(
+            segments=self._table, begin_states=states, watch=watch, ranks=ranks
         ):
-            take(chunk)
-            assumed |= _states_at(chunk, begins)
-            final |= _states_at(chunk, ends)
-        return _States(ranks.merged(assumed), ranks.merged(final))
+            self._take(chunk)
+            self.assumed |= _states_at(chunk, begins)
+            self.final |= _states_at(chunk, ends)
+        self.assumed, self.final = ranks.merged(self.assumed), ranks.merged(self.final)
 
     @torch.inference_mode()
-    def mend(
-        self,
-        states: _States,
-        take: Callable[[Chunk], object],
-        take_back: Callable[[int, int], object] = lambda begin, end: None,
-    ) -> None:
+    def mend(self, take_back: Callable[[int, int], object] = lambda begin, end: None) -> None:
         """Run those again that began from a wrong state, now from the right one.
 
         `take_back` is told the places of such a piece, from the first to before the last, before
-        `take` is given its chunks.
+        its chunks are taken.
         """
-        for row in sorted(states.assumed):  # in the order of the text
-            before, (_, begin, end) = states.final[row - 1], self.table[row]
-            if _near(states.assumed[row], before):
+        for row in sorted(self.assumed):  # in the order of the text
+            before, (_, begin, end) = self.final[row - 1], self._table[row]
+            if _near(self.assumed[row], before):
                 continue
             take_back(int(begin), int(end))
-            for chunk in scoring.chunks(
-                self.model,
-                self.part,
-                start=self.start,
-                segments=np.array([[begin, begin, end]]),
-                begin_states={0: before},
-            ):
-                take(chunk)
-                states.final[row] = _on_host(*chunk.state)
+            again = np.array([[begin, begin, end]])
+            for chunk in self._chunks(segments=again, begin_states={0: before}):
+                self._take(chunk)
+                self.final[row] = _on_host(*chunk.state)
 
 
 def pieces(documents: Integers, processes: int = 1) -> Integers:

@@ -6,6 +6,7 @@ from the state in which the one before ended. So memory is bounded, however long
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -103,14 +104,19 @@ def stretches(
     for begin, end in _places(part, CHUNK if soon else _STRETCH):
         table = documents[(documents[:, 2] > begin) & (documents[:, 0] < end)]
         table = table.clip(begin, end)
-        found = _Found(network, begin, end, wanted, watch)
+        found = _blank(begin, end, wanted)
+
+        def told(done: int, begin: int = begin) -> None:
+            watch(begin + done)
+
         state = streaming.run(
             *(model, part, streaming.pieces(table)),
             start=start,
-            take=found.take,
+            take=partial(_fill, found, network, wanted),
+            watch=told,
             begin_state=state if begin not in part.starts else None,
         )
-        yield found.stretch()
+        yield found
 
 
 def _places(part: Part, first_size: int) -> Iterator[tuple[int, int]]:
@@ -131,41 +137,32 @@ def _places(part: Part, first_size: int) -> Iterator[tuple[int, int]]:
         begin, size = end, _STRETCH
 
 
-class _Found:
-    """Collects what chunks tell of the places from `begin` to `end`."""
+def _blank(begin: int, end: int, wanted: Wanted) -> Stretch:
+    """A stretch of which nothing is known yet."""
+    size, most = end - begin, min(wanted.likeliest, wanted.size)
+    return Stretch(
+        begin,
+        np.zeros(size, np.float32),
+        np.zeros((size, most), symbol_dtype(wanted.size)),
+        np.zeros((size, most), np.float32),
+        np.zeros(size if wanted.cell else 0, np.float32),
+    )
 
-    def __init__(
-        self, network: Network, begin: int, end: int, wanted: Wanted, watch: Callable[[int], None]
-    ) -> None:
-        self._network, self._begin, self._wanted, self._watch = network, begin, wanted, watch
-        self._counted = 0
-        count, most = end - begin, min(wanted.likeliest, wanted.size)
-        self._nats = np.zeros(count, np.float32)
-        self._likeliest = np.zeros((count, most), symbol_dtype(wanted.size))
-        self._chances = np.zeros((count, most), np.float32)
-        self._activations = np.zeros(count if wanted.cell else 0, np.float32)
 
-    @torch.inference_mode()
-    def take(self, chunk: Chunk) -> None:
-        """Take what a chunk tells; of places that come again, the last word."""
-        places, nats = chunk.counted_nats()
-        places = places - self._begin
-        self._nats[places] = nats
-        counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
-        if most := self._likeliest.shape[1]:
-            logits = chunk.logits[counted]
-            expected = logits[:, : self._wanted.size].topk(most)
-            chances = (expected.values - logits.logsumexp(-1)[:, None]).exp()
-            self._likeliest[places] = expected.indices.cpu().numpy()
-            self._chances[places] = chances.cpu().numpy()
-        if cell := self._wanted.cell:
-            own = slice(cell.index, cell.index + 1)
-            values = self._network.activations(chunk.trace, cell.layer, own)[..., 0]
-            self._activations[places] = values[counted].cpu().numpy()
-        self._counted += len(places)
-        self._watch(self._begin + min(self._counted, len(self._nats)))
-
-    def stretch(self) -> Stretch:
-        """All that was told."""
-        found = (self._nats, self._likeliest, self._chances, self._activations)
-        return Stretch(self._begin, *found)
+@torch.inference_mode()
+def _fill(found: Stretch, network: Network, wanted: Wanted, chunk: Chunk) -> None:
+    """Write down what a chunk tells; of places that come again, the last word."""
+    places, nats = chunk.counted_nats()
+    places = places - found.begin
+    found.nats[places] = nats
+    counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
+    if most := found.likeliest.shape[1]:
+        logits = chunk.logits[counted]
+        expected = logits[:, : wanted.size].topk(most)
+        chances = (expected.values - logits.logsumexp(-1)[:, None]).exp()
+        found.likeliest[places] = expected.indices.cpu().numpy()
+        found.chances[places] = chances.cpu().numpy()
+    if cell := wanted.cell:
+        own = slice(cell.index, cell.index + 1)
+        values = network.activations(chunk.trace, cell.layer, own)[..., 0]
+        found.activations[places] = values[counted].cpu().numpy()
