@@ -14,8 +14,7 @@ import numpy as np
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import rounded, visible_line
-from seqkit.runs.metrics import Curve
-from seqkit.runs.record import Record
+from seqkit.runs.record import Curve, Record
 from seqkit.symbols import Floats
 
 if TYPE_CHECKING:

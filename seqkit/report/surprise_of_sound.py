@@ -19,7 +19,7 @@ from seqkit.evaluation.surprise import Stretch
 from seqkit.foundation.wording import visible
 from seqkit.report import charts, html
 from seqkit.report.surprise_of_text import Names, name_of
-from seqkit.runs.metrics import Curve
+from seqkit.runs.record import Curve
 from seqkit.symbols import Floats
 
 _COLUMNS = 800

@@ -7,18 +7,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from seqkit.config import Config, options
+import numpy as np
+
+from seqkit.config import Config, ModelConfig, options
 from seqkit.foundation import disk
-from seqkit.foundation.errors import ConfigError, SeqkitError
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.settings import default_of
-from seqkit.runs import checkpoint, metrics
-from seqkit.runs.layout import RunFiles, find_checkpoint
+from seqkit.model.char_rnn import count_parameters
+from seqkit.runs.layout import RunFiles
 from seqkit.runs.lock import is_locked
-from seqkit.runs.metrics import Metrics
-from seqkit.runs.resume import settings_of
+from seqkit.runs.resume import newest_record, read_config
+from seqkit.symbols import Floats
 
 State = Literal["running", "finished", "stopped", "pruned", "diverged", "ended"]
 """How a run stands. `pruned`: a search ended it, since other settings do better; `ended`: it is not
@@ -35,6 +36,53 @@ DATA_KEYS = tuple(
 """Keys that decide what a loss is measured on, besides the data itself."""
 
 _SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
+LARGEST = 1e40
+"""Of a number that a run can have written: losses are computed in fp32; their sums stay finite."""
+_RECENT = 0.1  # the share of the values that are averaged
+_TRAIN = ("loss", "symbols", "learning_rate", "gradient_norm", "symbols_per_second")
+
+Line = dict[str, float]
+
+
+class Curve(NamedTuple):
+    """A quantity by step: steps (N,) in ascending order, and finite values (N,)."""
+
+    steps: Floats
+    values: Floats
+
+    @property
+    def recent(self) -> float:
+        """The mean of the last values: of many a tenth, of few the last one."""
+        return float(self.values[-self._width :].mean())
+
+    def around(self, step: float) -> float:
+        """The mean of as many values up to a step."""
+        end = int(np.searchsorted(self.steps, step, "right"))
+        return float(self.values[max(0, end - self._width) : max(end, 1)].mean())
+
+    @property
+    def _width(self) -> int:
+        return max(1, int(_RECENT * len(self.values)))
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The curves of a run, each possibly empty.
+
+    train: `loss` (nats a symbol), `learning_rate`, `gradient_norm`, `symbols_per_second`.
+    validation: the losses that can be compared with the last one: on the same validation part, and
+        as much of it.
+    share: of the validation part, which the last loss is of.
+    times: the seconds until a step, of the steps alone.
+    step, seconds: of the last line.
+    """
+
+    train: Mapping[str, Curve]
+    validation: Curve
+    share: float
+    times: Curve
+    step: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -100,7 +148,7 @@ class Record:
         found = self._fact(names)
         if not isinstance(found, int | float) or isinstance(found, bool):
             return None
-        return found if abs(found) <= metrics.LARGEST else None  # NaN is not, either
+        return found if abs(found) <= LARGEST else None  # NaN is not, either
 
     def text(self, *names: str) -> str:
         """A text among the facts; empty if there is none."""
@@ -117,7 +165,7 @@ class Record:
 def read(path: Path, state: State | None = None) -> Record:
     """The run in a folder; its state, if it is not given, is found out."""
     files, problems = RunFiles(path), list[str]()
-    curves = metrics.read(files.metrics, problems)
+    curves = read_metrics(files.metrics, problems)
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
     about = about or _of_checkpoint(path)
     ended = _part(about, "ended").get("how")
@@ -128,8 +176,8 @@ def read(path: Path, state: State | None = None) -> Record:
     elif state is None:
         state = ended if ended in ("stopped", "pruned", "diverged") else "ended"
     settings = None
-    with contextlib.suppress(ConfigError):
-        settings = settings_of(path)
+    with contextlib.suppress(SeqkitError):
+        settings = read_config(path)
     names = list[Path]()
     with contextlib.suppress(OSError):  # there were none, perhaps
         found = files.samples.iterdir()
@@ -167,19 +215,86 @@ def _object(file: Path, problems: list[str]) -> dict[str, Any]:
 
 def _of_checkpoint(path: Path) -> dict[str, Any]:
     """What about.json would say of a run that has none, as those of version 0.1.0."""
+    saved = newest_record(path)
     try:
-        saved = checkpoint.load(find_checkpoint(path), Catalogue())
-    except SeqkitError:
+        model = ModelConfig(**saved["model"])
+        return {
+            "parameters": count_parameters(model),
+            "versions": saved["versions"],
+            "data": {**saved["data"], "vocabulary": model.vocabulary_size},
+            "baselines": {"uniform_bits": math.log2(model.vocabulary_size)},
+        }
+    except (KeyError, TypeError, ValueError):
         return {}
-    codec = saved.codec
-    return {
-        "parameters": sum(values.numel() for values in saved.weights.values()),
-        "versions": saved.versions,
-        "data": {**saved.data, "kind": codec.kind, "vocabulary": codec.size},
-        "baselines": {"uniform_bits": math.log2(codec.size)},
-    }
 
 
 def _part(whole: Mapping[str, Any], name: str) -> dict[str, Any]:
     part = whole.get(name)
     return part if isinstance(part, dict) else {}
+
+
+def read_metrics(file: Path, problems: list[str]) -> Metrics:
+    """The curves in a file; none if it is not there. What cannot be read is told in `problems`."""
+    content = b""
+    try:
+        content = file.read_bytes() if file.is_file() else b""
+    except OSError as error:
+        problems.append(f"{file}: cannot be read: {disk.describe(error)}")
+    lines = content.splitlines()
+    known: dict[str, list[Line]] = {"train": [], "validate": []}
+    damaged = 0
+    for line in lines:
+        try:
+            event, numbers = _parsed(line)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            damaged += 1
+        else:
+            known.get(event, []).append(numbers)  # a later seqkit may know other events
+    if damaged:
+        problems.append(f"{file}: {damaged} of {len(lines)} lines are damaged and left out")
+    train, validation = known["train"], known["validate"]
+    times = _curve(train + validation, "seconds")
+    comparable = [line for line in validation if _judged_by(line) == _judged_by(validation[-1])]
+    return Metrics(
+        train={name: _curve(train, name) for name in _TRAIN},
+        validation=_curve(comparable, "loss"),
+        share=_share(validation[-1]) if validation else 1.0,
+        times=times,
+        step=int(max((line["step"] for line in train + validation), default=0)),
+        seconds=float(times.values.max(initial=0.0)),
+    )
+
+
+def _parsed(content: bytes) -> tuple[str, Line]:
+    """The event of a line and its numbers. Raises where no run can have written it."""
+    line: Any = json.loads(content)
+    numbers = {
+        name: float(value)
+        for name, value in line.items()
+        if isinstance(value, int | float) and abs(value) <= LARGEST
+    }
+    if line["event"] in ("train", "validate") and (numbers["step"] < 0 or "loss" not in numbers):
+        raise ValueError("a step without its loss")
+    return str(line["event"]), numbers
+
+
+def _judged_by(line: Line) -> tuple[float, float | None]:
+    """What losses that can be compared have in common.
+
+    That is the step since which they can, before 0.2.0 always 0, and the number of symbols that
+    they are the mean over, if that is not all.
+    """
+    return line.get("since", 0.0), line["scored"] if _share(line) < 1 else None
+
+
+def _share(line: Line) -> float:
+    """Of the part that a validation scored; before 0.2.0 none was left out."""
+    scored, total = line.get("scored", 0.0), line.get("total", 0.0)
+    return scored / total if 0 < scored < total else 1.0
+
+
+def _curve(lines: Sequence[Line], name: str) -> Curve:
+    points = [(line["step"], line[name]) for line in lines if name in line]
+    table = np.array(points, np.float64).reshape(-1, 2)
+    table = table[np.argsort(table[:, 0], kind="stable")]
+    return Curve(table[:, 0], table[:, 1])

@@ -93,6 +93,12 @@ def keep_best(files: RunFiles, notice: Callable[[str], None]) -> None:
         notice(f"losses are of other data from now on: the best checkpoint is kept as {kept}")
 
 
+def newest_record(folder: Path) -> dict[str, Any]:
+    """What a run's newest checkpoint that can be read says of itself; empty without one."""
+    found = (peek(RunFiles(folder).checkpoint(name)) for name in (*STATES, *SAVED))
+    return next((record for record in found if record), {})
+
+
 def read_config(folder: Path) -> Config:
     """The settings of the run in a folder, as its newest checkpoint has them.
 
@@ -102,21 +108,12 @@ def read_config(folder: Path) -> Config:
     """
     if not is_run(folder):
         raise ConfigError(f"run_dir={folder}: {instead_of_a_run(folder)}, or recipe=NAME for one")
-    if (config := settings_of(folder)) is None:
+    values = newest_record(folder).get("config")
+    if not isinstance(values, dict):
         raise CheckpointError(
             f"run_dir={folder}: its checkpoints are damaged: give another run_dir and train anew"
         )
-    return config
-
-
-def settings_of(folder: Path) -> Config | None:
-    """The settings in a run's newest checkpoint that can be read; None without one."""
-    for name in (*STATES, *SAVED):
-        file = RunFiles(folder).checkpoint(name)
-        header: dict[str, Any] = peek(file) or {}
-        if isinstance(values := header.get("config"), dict):
-            return from_values(values, str(file))
-    return None
+    return from_values(values, str(folder))
 
 
 def differences(config: Config, saved: Mapping[str, Any]) -> list[str]:

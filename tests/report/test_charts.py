@@ -7,7 +7,7 @@ import pytest
 
 from seqkit.report import charts
 from seqkit.report.charts import losses, thinned
-from seqkit.runs.metrics import Curve
+from seqkit.runs.record import Curve
 
 _WIDEST = 0.64  # of a digit, as a share of the size of the letters
 

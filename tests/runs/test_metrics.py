@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from seqkit.runs.metrics import read
+from seqkit.runs.record import read_metrics
 
 GOOD = '{"event": "train", "step": 10, "seconds": 2.5, "loss": 3.0, "gradient_norm": null}\n'
 
@@ -27,7 +27,7 @@ def test_what_is_whole_is_read_and_the_rest_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
     file.write_text(GOOD + "\n".join(damaged))
     problems = list[str]()
-    found = read(file, problems)
+    found = read_metrics(file, problems)
     assert problems == [
         f"{file}: {len(damaged)} of {len(damaged) + 1} lines are damaged and left out"
     ]
@@ -42,7 +42,7 @@ def test_the_losses_of_a_training_that_diverges_are_whole(tmp_path: Path) -> Non
     huge = '{"event": "train", "step": 20, "loss": 4.3e18, "gradient_norm": 3.3e38}\n'
     validation = '{"event": "validate", "step": 20, "loss": 5.4e30, "bits_per_symbol": 7.8e30}\n'
     file.write_text(GOOD + huge + validation)
-    found = read(file, problems := list[str]())
+    found = read_metrics(file, problems := list[str]())
     assert problems == []
     assert found.train["loss"].values.tolist() == [3.0, 4.3e18]
     assert found.train["gradient_norm"].values.tolist() == [3.3e38]
@@ -54,14 +54,14 @@ def test_a_line_of_megabytes_hides_nothing(tmp_path: Path) -> None:
     file.write_bytes(
         GOOD.encode() + b'"' + 10_000_000 * b"<script>"[:8] + b"\xff\n" + GOOD.encode()
     )
-    found = read(file, [])
+    found = read_metrics(file, [])
     assert found.train["loss"].steps.tolist() == [10, 10]
 
 
 def test_what_a_later_version_adds_is_passed_over(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
     file.write_text(GOOD + '{"event": "lunch", "step": 12}\n')
-    assert read(file, problems := list[str]()).step == 10
+    assert read_metrics(file, problems := list[str]()).step == 10
     assert problems == []
 
 
@@ -75,7 +75,7 @@ def test_losses_over_other_symbols_than_the_last_are_left_out(tmp_path: Path) ->
             for step, loss, scored in lines
         )
     )
-    found = read(file, [])
+    found = read_metrics(file, [])
     assert found.validation.values.tolist() == [2.0, 1.9]
     assert (found.share, found.step) == (0.5, 30)
 
@@ -85,8 +85,8 @@ def test_losses_on_another_validation_part_are_left_out(tmp_path: Path) -> None:
     lines = [(10, 1.0, {}), (20, 2.0, {"since": 10}), (30, 1.9, {"since": 10})]
     values = [{"event": "validate", "step": at, "loss": loss, **more} for at, loss, more in lines]
     file.write_text("".join(json.dumps(line) + "\n" for line in values))
-    assert read(file, []).validation.values.tolist() == [2.0, 1.9]
+    assert read_metrics(file, []).validation.values.tolist() == [2.0, 1.9]
 
 
 def test_no_file_is_no_curve(tmp_path: Path) -> None:
-    assert read(tmp_path / "metrics.jsonl", []).step == 0
+    assert read_metrics(tmp_path / "metrics.jsonl", []).step == 0
