@@ -60,15 +60,6 @@ def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: Ru
     assert notices == [f"report: {page}"]
 
 
-def test_short_runs_have_a_page_at_the_end_alone(folder: RunFolder) -> None:
-    report = Report(folder, dict, print)
-    for event in [started(folder), *validated(100)]:
-        report(event)
-    assert not folder.files.report.exists()
-    report(finished(folder))
-    assert folder.files.report.exists()
-
-
 @pytest.mark.parametrize("how", ["stopped", "diverged"])
 def test_why_a_run_ended_early_is_kept(how: str, folder: RunFolder) -> None:
     report = Report(folder, lambda: {"device": "cpu"}, print)
@@ -92,15 +83,6 @@ def test_a_page_that_cannot_be_written_ends_no_training(
     assert len(notices) == 1
     assert "no report: cannot write" in notices[0]
     assert [file.name for file in folder.path.glob("*report*")] == []
-
-
-def test_no_page_is_written_to_a_folder_that_was_lost(folder: RunFolder) -> None:
-    notices: list[str] = []
-    report = Report(folder, dict, notices.append)
-    folder.files.lock.unlink()
-    report(finished(folder))
-    assert notices[0].startswith(f"no report: {folder.files.lock} is no longer the file")
-    assert not folder.files.report.exists()
 
 
 def test_what_gets_worse_is_told_at_once_and_not_again(leave: Leave) -> None:

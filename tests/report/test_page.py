@@ -128,32 +128,12 @@ def test_each_sample_stands_under_its_step_and_loss_in_order(leave: Leave) -> No
     ]
 
 
-@pytest.mark.parametrize(("reports", "curves"), [(0, 0), (1, 1), (2, 1), (3, 4)])
-def test_two_points_are_no_curve_but_of_the_loss(reports: int, curves: int, leave: Leave) -> None:
-    run = leave([3.0, 2.0, 1.9][:reports])
-    metrics = RunFiles(run).metrics
-    more = '"learning_rate": 0.1, "gradient_norm": 2.0, "symbols_per_second": 900.0, "loss"'
-    metrics.write_text(metrics.read_text().replace('"loss"', more))
-    shown = page.write(run).read_text()
-    assert shown.count("<svg ") == curves
-
-
 def test_a_page_holds_what_makes_the_run_again(leave: Leave) -> None:
     run = leave([3.0], [2.0], versions={"seqkit": "0.2.0", "torch": "2.14"})
     html = page.write(run).read_text()
     assert f"python -m seqkit --config-dir={run} recipe=config run_dir={run}_again" in html
     for shown in ("a play", "seqkit 0.2.0, torch 2.14", "64 units", "hidden_size: 64"):
         assert shown in html
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"data": 3}'])
-def test_damaged_objects_are_left_out(content: bytes, leave: Leave) -> None:
-    run = leave([3.0], [2.0])
-    for file in (RunFiles(run).about, RunFiles(run).summary):
-        file.write_bytes(content)
-    found = record.read(run)
-    assert found.problems or content == b'{"data": 3}'
-    page.render(found)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="folders are locked on POSIX alone")

@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.api.fine_tuning import initial
-from seqkit.config import Config
 from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.layout import RunFiles, find_checkpoint, find_runs, require_run
-from tests.conftest import TINY, Run
 
 
 def leave(run: Path, age: int) -> Path:
@@ -38,15 +34,6 @@ def test_of_a_folder_of_runs_the_newest_are_named(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no checkpoint in this folder"):
         find_checkpoint(tmp_path / "none")
     assert find_checkpoint(runs[0]) == RunFiles(runs[0]).checkpoint("best")
-
-
-def test_of_a_folder_of_runs_one_is_named_to_start_from(run: Run, tmp_path: Path) -> None:
-    newest = leave(tmp_path / "a", 0)
-    refused = run(*TINY, f"init_from={tmp_path}")
-    assert refused.code == 4
-    assert f"give one of them, the newest: init_from={newest}\n" in refused.err
-    with pytest.raises(CheckpointError, match=f"the newest: init_from={newest}$"):
-        initial(Config(init_from=str(tmp_path)), Catalogue())
 
 
 def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) -> None:

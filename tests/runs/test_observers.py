@@ -3,10 +3,6 @@
 import dataclasses
 from pathlib import Path
 
-import numpy as np
-
-from seqkit.data.codecs import MuLaw
-from seqkit.generation.medium import medium_of
 from seqkit.runs.events import (
     Event,
     Finished,
@@ -16,8 +12,7 @@ from seqkit.runs.events import (
     describe,
     readings,
 )
-from seqkit.runs.folder import RunFolder
-from seqkit.runs.observers import Observer, Observers, Samples
+from seqkit.runs.observers import Observer, Observers
 from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
 
 FINISHED = Finished(step=9, seconds=62.0, best_loss=1.5, run_dir=Path("runs/a"))
@@ -79,18 +74,3 @@ def test_updates_that_were_left_out_are_told_where_there_are_any() -> None:
     assert words == ["loss 2.000", "3 symbols/s", "2.89 bits/symbol", "gradient 1.50"]
     some = dataclasses.replace(trained, left_out=10)
     assert readings(some) == [*(words[0], "10 steps left out", *words[1:])]
-
-
-def test_no_sample_is_written_to_a_folder_that_was_lost(tmp_path: Path) -> None:
-    told: list[Event] = []
-    notices: list[str] = []
-    folder = RunFolder(tmp_path / "run")
-    folder.make()
-    medium = medium_of(MuLaw(256, 8000))
-    folder.files.lock.unlink()
-    made = np.full(8000, 128)
-    Samples(folder, medium, lambda: made, told.append, notices.append, str)(SampleDue(3))
-    (notice,) = notices
-    assert notice.startswith(f"no sample at step 3: {folder.files.lock} is no longer the file")
-    assert not told
-    assert not [*folder.files.samples.iterdir()]

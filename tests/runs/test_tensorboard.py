@@ -136,10 +136,3 @@ def test_a_full_disk_ends_no_training(
     trained = run(*words, "train.max_steps=20")
     assert trained.code == 0
     assert trained.err.count("nothing more for TensorBoard: cannot write") == 1
-
-
-def test_a_run_that_is_replaced_leaves_nothing(run: Run, text_file: Path, tmp_path: Path) -> None:
-    words = [*TINY, *WORDS, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
-    assert run(*words, "train.max_steps=20").code == 0
-    assert run(*words, "train.max_steps=10", "overwrite=true").code == 0
-    assert max(steps(read(tmp_path / "run"), "train/loss")) == 10
