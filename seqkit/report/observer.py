@@ -40,42 +40,33 @@ class Report:
 
     def __call__(self, event: Event) -> None:
         """Write what is due; what fails is told, and ends no training."""
+        try:
+            self._follow(event)
+        except Exception as error:
+            self._notice(f"no report: {error}")
+
+    def _follow(self, event: Event) -> None:
         match event:
             case Started():
-                self._guarded(self._begin)
+                self._about = self._make_about()
+                self._folder.write_about({**self._about, "ended": None})
             case Validated():
                 self._due = True
             case Stepped() if self._due:  # the sample of this validation is there by now
                 self._due = False
                 if self._clock() - self._written >= self._page / _SHARE:
-                    self._guarded(lambda: self._write("running"))
+                    self._write("running")
             case Stopped():
                 self._end("pruned" if event.reason == PRUNED else "stopped", event.step)
             case Diverged():
                 self._end("diverged", event.step)
             case Finished():
-                self._guarded(self._finish)
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except Exception as error:
-            self._notice(f"no report: {error}")
-
-    def _begin(self) -> None:
-        self._about = self._make_about()
-        self._folder.write_about({**self._about, "ended": None})
+                self._write("finished")
+                self._notice(f"report: {self._folder.files.report}")
 
     def _end(self, state: State, step: int) -> None:
-        def work() -> None:
-            self._folder.write_about({**self._about, "ended": {"how": state, "step": step}})
-            self._write(state)
-
-        self._guarded(work)
-
-    def _finish(self) -> None:
-        self._write("finished")
-        self._notice(f"report: {self._folder.files.report}")
+        self._folder.write_about({**self._about, "ended": {"how": state, "step": step}})
+        self._write(state)
 
     def _write(self, state: State) -> None:
         begun = self._clock()

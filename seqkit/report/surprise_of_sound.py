@@ -20,7 +20,6 @@ from seqkit.foundation.wording import visible
 from seqkit.report import charts, html
 from seqkit.report.surprise_of_text import Names, name_of
 from seqkit.runs.record import Curve
-from seqkit.symbols import Floats
 
 _COLUMNS = 800
 _EXCERPTS = 8  # on the page
@@ -35,30 +34,6 @@ class _Excerpt(NamedTuple):
     wave: Wave
 
 
-class _Columns:
-    """A wave and a quantity that come piece by piece, gathered in columns of a picture."""
-
-    def __init__(self, samples: int) -> None:
-        """`samples` is how many will come."""
-        count = min(samples, _COLUMNS)
-        self._begins = np.arange(count + 1) * samples // count
-        self.low, self.high = np.zeros((2, count), np.float32)
-        self._sums = np.zeros(count)
-
-    def add(self, begin: int, wave: Wave, values: Floats) -> None:
-        """The wave (n,) and the values (n,) from the place `begin` on."""
-        columns = np.searchsorted(self._begins, begin + np.arange(len(wave)), side="right") - 1
-        np.minimum.at(self.low, columns, wave)
-        np.maximum.at(self.high, columns, wave)
-        np.add.at(self._sums, columns, values)
-
-    @property
-    def means(self) -> Floats:
-        """Of the values, by column."""
-        found: Floats = self._sums / np.diff(self._begins)
-        return found
-
-
 class SurpriseOfSound:
     """Takes the stretches of a sound in order; keeps a curve and its surprising places."""
 
@@ -66,7 +41,10 @@ class SurpriseOfSound:
         """`documents` names those of the corpus, as far as they have names."""
         self._part, self._codec, self._documents = part, codec, documents
         self._noun = noun(codec.kind, codec.symbols_per_sample)
-        self._columns = _Columns(len(part))
+        count = min(len(part), _COLUMNS)
+        self._begins = np.arange(count + 1) * len(part) // count  # of the picture's columns
+        self._low, self._high = np.zeros((2, count), np.float32)
+        self._sums = np.zeros(count)
         self._peaks = Peaks[_Excerpt](_EXCERPTS, int(2 * _HALF * codec.symbol_rate) + 1)
         self._nats = 0.0
 
@@ -76,7 +54,11 @@ class SurpriseOfSound:
         wave, rate = self._codec.along(symbols), self._codec.symbol_rate
         bits = stretch.nats / math.log(2)
         shown = stretch.activations if len(stretch.activations) else bits
-        self._columns.add(stretch.begin, wave, shown)
+        places = np.arange(stretch.begin, stretch.end)
+        columns = np.searchsorted(self._begins, places, side="right") - 1
+        np.minimum.at(self._low, columns, wave)
+        np.maximum.at(self._high, columns, wave)
+        np.add.at(self._sums, columns, shown)
         size = min(max(1, round(_FRAME * rate)), len(bits))
         count = len(bits) // size
         means = bits[: count * size].reshape(count, size).mean(axis=1)
@@ -97,11 +79,11 @@ class SurpriseOfSound:
 
     def page(self, names: Names) -> bytes:
         """The page, after the last stretch: one file that loads nothing."""
-        columns, rate = self._columns, self._codec.symbol_rate
+        rate, means = self._codec.symbol_rate, self._sums / np.diff(self._begins)
         nats, seconds = self._nats / len(self._part), len(self._part) / rate
-        times = self._earlier + np.arange(len(columns.low)) * seconds / len(columns.low)
+        times = self._earlier + np.arange(len(means)) * seconds / len(means)
         title = names.cell or f"Bits of surprise a {self._noun}"
-        chart = charts.under_waveform(title, columns.low, columns.high, Curve(times, columns.means))
+        chart = charts.under_waveform(title, self._low, self._high, Curve(times, means))
         excerpts = [peak.kept for peak in self._peaks.highest]
         values = {
             "name": visible(names.data),

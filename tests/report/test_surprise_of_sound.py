@@ -9,18 +9,6 @@ from seqkit.report.surprise_of_sound import SurpriseOfSound
 from seqkit.report.surprise_of_text import Names
 
 
-def test_of_a_long_sound_only_the_excerpts_are_kept() -> None:
-    rng = np.random.default_rng(1)
-    symbols = rng.integers(0, 256, 100_000).astype(np.uint8)
-    scored = SurpriseOfSound(Part.of(symbols), MuLaw(256, 1000, 1.0), [])
-    none = np.zeros((len(symbols), 0))
-    nats = rng.exponential(1, len(symbols))
-    scored.add(Stretch(0, nats, none.astype(np.int64), none, np.zeros(0)))
-    waves = [peak.kept.wave for peak in scored._peaks.highest]
-    assert len(waves) == 8
-    assert all(wave.base is None and len(wave) <= 1000 for wave in waves)
-
-
 def test_places_are_on_the_axis_of_the_curve() -> None:
     """A validation part begins in the middle of a recording, and so does its curve."""
     codec, click = MuLaw(256, 1000, 1.0), 3000

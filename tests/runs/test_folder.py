@@ -11,7 +11,6 @@ import yaml
 
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Characters
-from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
@@ -95,30 +94,6 @@ def test_metrics_are_cut_back_to_the_step(tmp_path: Path) -> None:
         folder.reopen(20)
         lines = (folder.path / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in lines] == [10, 20]
-
-
-def test_runs_that_start_in_the_same_second_get_folders_of_their_own(tmp_path: Path) -> None:
-    first, second = RunFolder.timed(tmp_path, "recipe"), RunFolder.timed(tmp_path, "recipe")
-    with first.claimed(), second.claimed():
-        first.make()
-        second.make()
-        assert first.path != second.path
-    assert first.path.parent == second.path.parent == tmp_path / "recipe"
-
-
-def test_what_others_are_writing_beside_a_run_stays(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    with folder.claimed():
-        folder.make()
-        folder.save(checkpoint(1))
-    sample, left = (temporary_files.name_for(folder.files.samples / name) for name in ("a", "b"))
-    left.touch()
-    disk.clear_halves.cache_clear()
-    with disk.create(sample) as stream:
-        assert temporary_files.hold(stream.fileno())
-        with RunFolder(tmp_path).claimed():
-            assert sample.exists()
-    assert not left.exists()
 
 
 def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:

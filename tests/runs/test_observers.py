@@ -10,10 +10,9 @@ from seqkit.runs.events import (
     Started,
     Stopped,
     describe,
-    readings,
 )
 from seqkit.runs.observers import Observer, Observers
-from seqkit.training.events import CheckpointDue, SampleDue, Trained, Validated
+from seqkit.training.events import CheckpointDue, SampleDue, Validated
 
 FINISHED = Finished(step=9, seconds=62.0, best_loss=1.5, run_dir=Path("runs/a"))
 
@@ -66,11 +65,3 @@ def test_events_that_a_person_is_told_of_have_a_line() -> None:
     assert describe(CheckpointDue(4)) is None
     with_plug_in = Stopped(4, "SIGTERM", Path("runs/a"), plugins=("mine", "yours"))
     assert str(describe(with_plug_in)).endswith("run_dir=runs/a resume=auto plugins=mine,yours")
-
-
-def test_updates_that_were_left_out_are_told_where_there_are_any() -> None:
-    trained = Trained(20, 9, 1.0, 2.0, 3.0, 0.1, 1.5, 100)
-    words = readings(trained)
-    assert words == ["loss 2.000", "3 symbols/s", "2.89 bits/symbol", "gradient 1.50"]
-    some = dataclasses.replace(trained, left_out=10)
-    assert readings(some) == [*(words[0], "10 steps left out", *words[1:])]

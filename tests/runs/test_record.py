@@ -100,18 +100,6 @@ def test_what_may_not_be_read_is_told(copy: Path) -> None:
     assert len(read(copy).problems) == 3
 
 
-def test_of_an_empty_run_nothing_is_known(tmp_path: Path) -> None:
-    record = read(tmp_path)
-    assert record.keys == {}
-    assert (record.metrics.step, record.best, record.seconds, record.problems) == (
-        0,
-        None,
-        None,
-        [],
-    )
-    assert record.measured_on != read(EARLIER_RUNS / "mu_law").measured_on
-
-
 @pytest.mark.parametrize(
     ("key", "value"), [("channels", 2), ("symbols_per_sample", 2), ("trim_silence", 40.0)]
 )
@@ -150,25 +138,6 @@ def test_what_is_whole_is_read_and_the_rest_is_counted(tmp_path: Path) -> None:
     assert found.train["loss"].values.tolist() == [3.0]
     assert not len(found.train["gradient_norm"].steps)
     assert not len(found.validation.steps)
-
-
-def test_the_losses_of_a_training_that_diverges_are_whole(tmp_path: Path) -> None:
-    file = tmp_path / "metrics.jsonl"
-    huge = '{"event": "train", "step": 20, "loss": 4.3e18, "gradient_norm": 3.3e38}\n'
-    validation = '{"event": "validate", "step": 20, "loss": 5.4e30, "bits_per_symbol": 7.8e30}\n'
-    file.write_text(GOOD + huge + validation)
-    found = read_metrics(file, problems := list[str]())
-    assert problems == []
-    assert found.train["loss"].values.tolist() == [3.0, 4.3e18]
-    assert found.train["gradient_norm"].values.tolist() == [3.3e38]
-    assert found.validation.values.tolist() == [5.4e30]
-
-
-def test_what_a_later_version_adds_is_passed_over(tmp_path: Path) -> None:
-    file = tmp_path / "metrics.jsonl"
-    file.write_text(GOOD + '{"event": "lunch", "step": 12}\n')
-    assert read_metrics(file, problems := list[str]()).step == 10
-    assert problems == []
 
 
 def test_losses_over_other_symbols_than_the_last_are_left_out(tmp_path: Path) -> None:
