@@ -8,9 +8,8 @@ from seqkit.commands.interrupts import ended_by_signals
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.datasets import Folders
-from seqkit.data.shards.index import Index
+from seqkit.data.shards.index import Index, unlike
 from seqkit.data.shards.prepare import prepare
-from seqkit.data.shards.settings import unlike
 from seqkit.doctor.advice import fitting_recipe
 from seqkit.foundation import disk
 from seqkit.foundation.console import Console

@@ -13,13 +13,11 @@ from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.findings import Findings
 from seqkit.data.shards import opened
-from seqkit.data.shards.crew import Crew
 from seqkit.data.shards.fitting import Fit, fit, sha256_of
-from seqkit.data.shards.index import INDEX, read_index
-from seqkit.data.shards.lock import lock
-from seqkit.data.shards.settings import asked_for
+from seqkit.data.shards.index import INDEX, asked_for, read_index
+from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source, key_of_codec, settings_key
-from seqkit.data.shards.writing import work_files, write_shards
+from seqkit.data.shards.writing import lock, work_files, write_shards
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.plugins import Catalogue

@@ -13,7 +13,7 @@ from seqkit.data.datasets import Folders, Located
 from seqkit.data.file_search import Search
 from seqkit.data.meter import Meter
 from seqkit.data.shards import opened
-from seqkit.data.shards.crew import Crew
+from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import reader
 from seqkit.data.text_reading import check_encoding

@@ -16,7 +16,7 @@ from seqkit.data.datasets import Located
 from seqkit.data.load import search_of
 from seqkit.data.meter import Meter
 from seqkit.data.shards import fitting
-from seqkit.data.shards.crew import Crew
+from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import Wave, resample
 from seqkit.foundation.errors import ConfigError, DataError

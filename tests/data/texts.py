@@ -9,7 +9,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.load import search_of
 from seqkit.data.meter import Meter
-from seqkit.data.shards.crew import Crew
+from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.text_reading import check_encoding
 from seqkit.foundation.plugins import Catalogue

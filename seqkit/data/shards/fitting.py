@@ -13,8 +13,7 @@ from seqkit.data import codec_choice, codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
 from seqkit.data.codecs.characters import counts_of
 from seqkit.data.files import BadFileError, blocks
-from seqkit.data.shards.crew import Crew, Watch
-from seqkit.data.shards.plan import Work, cut_of, plan, size_of
+from seqkit.data.shards.plan import Crew, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound_encoder import SHORTEST, Loudness, cancelled, measure

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import DataConfig
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.symbol_files import BLOCK, StoredFile
 from seqkit.data.symbol_row import StoredSymbols
 from seqkit.foundation import disk
@@ -32,6 +33,9 @@ _VERSION = 1
 _DTYPES = ("uint8", "uint16", "uint32")
 _SHARD = re.compile(r"\d{6,}(-[0-9a-f]{8})?\.bin")
 _STARTS = re.compile(r"starts(-[0-9a-f]{8})?\.int64")
+_OF_TEXT = ("encoding", "newline", "unknown", "max_vocabulary")
+_OF_SOUND = ("sample_rate", "channel", "channels", "levels", "symbols_per_sample", "gain")
+_ALL = ("kind", "codec", "pattern", *_OF_TEXT, *_OF_SOUND)
 MARK = f'"format": "{_FORMAT}"'.encode()
 """How an index begins."""
 
@@ -217,3 +221,46 @@ def _digest(values: Mapping[str, Any]) -> str:
     """Of an index without its own sha256."""
     content = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(content.encode()).hexdigest()
+
+
+def asked_for(data: DataConfig) -> dict[str, Any]:
+    """All keys that the symbols depend on."""
+    return {key: getattr(data, key) for key in (*_ALL, "on_bad_file")}
+
+
+def settings_of(data: DataConfig, codec: Codec) -> dict[str, Any]:
+    """The keys that the symbols of a codec were made with, the codec's own values among them."""
+    keys = {"audio": _OF_SOUND, "text": _OF_TEXT, "bytes": ()}[codec.kind]
+    settings = {key: getattr(data, key) for key in ("pattern", *keys)}
+    settings |= {"kind": codec.kind, "codec": codec.name}
+    if isinstance(codec, Quantiser):
+        settings |= {"sample_rate": codec.sample_rate, "levels": codec.levels}
+    return settings
+
+
+def unlike(data: DataConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that ask for something else than shards were made with, and what these have."""
+    defaults, found = DataConfig(), {}
+    for key in _ALL:
+        default = getattr(defaults, key)
+        made = settings.get(key, default)
+        if getattr(data, key) not in (made, default):
+            found[key] = made
+    return found
+
+
+def as_prepared(data: DataConfig, folder: Path, settings: Mapping[str, Any]) -> DataConfig:
+    """The keys with those that the shards in a folder were made with.
+
+    Raises:
+        ConfigError: some ask for something else.
+    """
+    if made := unlike(data, settings):
+        given = " ".join(f"data.{key}={getattr(data, key)}" for key in made)
+        own = " ".join(f"data.{key}={value}" for key, value in made.items())
+        raise ConfigError(
+            f"{given}: the shards in {folder} were made with {own}: give "
+            f"{'that' if len(made) == 1 else 'those'}, or prepare the data again"
+        )
+    known = {key: value for key, value in settings.items() if key in _ALL}
+    return dataclasses.replace(data, **known)

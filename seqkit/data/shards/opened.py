@@ -8,8 +8,7 @@ from seqkit.data import codecs, remote
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import starts
-from seqkit.data.shards.index import INDEX, REMEDY, Index, is_shards, read_index
-from seqkit.data.shards.settings import as_prepared
+from seqkit.data.shards.index import INDEX, REMEDY, Index, as_prepared, is_shards, read_index
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue

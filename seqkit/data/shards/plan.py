@@ -1,19 +1,29 @@
-"""Which bytes of which files become which shard: the same plan however many processes follow it."""
+"""Which bytes of which files become which shard, and the processes that share this out.
+
+The plan is the same however many they are.
+"""
 
 import codecs
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from seqkit.config import DataConfig
 from seqkit.data.files import BadFileError
+from seqkit.data.meter import Meter
+from seqkit.foundation import threads, workers
 from seqkit.foundation.errors import DataError
 
 SHARD = 1 << 26
 """Bytes of the source that make a shard; a file of sound is not cut."""
 _CUT = ("utf-8", "ascii")  # encodings in which any byte tells whether a character begins there
 Cut = Literal["characters", "lines"]
+Watch = Callable[[int], None]
+S = TypeVar("S")
+T = TypeVar("T")
+R = TypeVar("R")
+_FEW = 1 << 23  # bytes for which other processes are not worth their start
 _CONTINUES, _BEGINS = 0x80, 0xC0  # bytes of UTF-8 within a character
 
 
@@ -129,3 +139,30 @@ def _inside(around: bytes) -> int:
     while later < 3 and _CONTINUES <= around[later + 1 : later + 2].ljust(1)[0] < _BEGINS:
         later += 1
     return later
+
+
+@dataclass(frozen=True)
+class Crew:
+    """So many processes, by default one for each core and one alone for little data."""
+
+    processes: int | None
+    meter: Meter
+
+    def each(
+        self,
+        title: str,
+        function: Callable[[S, T, Watch], R],
+        shared: S,
+        work: Sequence[T],
+        size: int,
+    ) -> list[R]:
+        """What `function` makes of every task, as in `workers.share_out`, shown with this title.
+
+        `size` is how many bytes are read.
+        """
+        own = 1 if size <= _FEW else threads.own_cores()
+        count = own if self.processes is None else self.processes
+        with self.meter.shown(title, size):
+            results = workers.share_out(function, shared, work, count, self.meter.add)
+            found: Iterator[tuple[int, R]] = results
+            return [result for _, result in sorted(found, key=lambda numbered: numbered[0])]

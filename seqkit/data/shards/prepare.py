@@ -20,20 +20,19 @@ from seqkit.data.findings import Findings
 from seqkit.data.load import find
 from seqkit.data.meter import Meter
 from seqkit.data.shards import starts
-from seqkit.data.shards.crew import Crew
 from seqkit.data.shards.fitting import Fit, fit
 from seqkit.data.shards.index import (
     INDEX,
     UNFINISHED,
     Index,
+    asked_for,
     is_own_name,
     is_shards,
     read_index,
 )
-from seqkit.data.shards.lock import lock
-from seqkit.data.shards.settings import asked_for
+from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source, settings_key
-from seqkit.data.shards.writing import write_shards
+from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError, OutputError

@@ -2,8 +2,10 @@
 
 import contextlib
 import dataclasses
+import fcntl
+import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,18 +18,16 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.findings import Findings
 from seqkit.data.shards import starts
-from seqkit.data.shards.crew import Crew, Watch
 from seqkit.data.shards.fitting import Fit, nothing_left
-from seqkit.data.shards.index import Index, Shard
-from seqkit.data.shards.plan import Extent, Work, cut_of, plan, size_of
-from seqkit.data.shards.settings import settings_of
+from seqkit.data.shards.index import Index, Shard, settings_of
+from seqkit.data.shards.plan import Crew, Extent, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound_encoder import encode_sound
 from seqkit.data.symbol_files import digests
 from seqkit.data.text_encoder import encode_text
 from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
-from seqkit.foundation.errors import DataError
+from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
@@ -230,3 +230,22 @@ def _known(path: Path, itemsize: int) -> _Written | None:
         if whole and starts.read_sizes(path).sum() == shard.symbols:
             return _Written(shard, files, values["findings"])
     return None
+
+
+@contextlib.contextmanager
+def lock(folder: Path, *, wait: bool) -> Iterator[None]:
+    """Keep a folder for this process, or `wait` until another one is done with it.
+
+    Raises:
+        OutputError: another process has it.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError as error:
+                raise OutputError(f"{folder}: another process prepares data in it") from error
+        yield
+    finally:
+        os.close(handle)
