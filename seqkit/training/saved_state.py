@@ -9,7 +9,7 @@ from torch import Tensor
 
 from seqkit.foundation.settings import check_type
 from seqkit.training.progress import TrainingProgress
-from seqkit.training.time_budget import Spent
+from seqkit.training.schedule import Spent
 
 Record = TypeVar("Record")
 _MOST = 2.0**53  # steps, symbols, seconds: beyond it a float does not count on

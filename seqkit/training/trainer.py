@@ -19,9 +19,8 @@ from seqkit.model.execution import Execution
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.saved_state import read_numbers
-from seqkit.training.schedule import learning_rate
+from seqkit.training.schedule import Clock, learning_rate
 from seqkit.training.step import TrainingStep
-from seqkit.training.time_budget import TimeBudget
 from seqkit.training.validation import Validation
 from seqkit.training.validator import Validator
 
@@ -72,7 +71,7 @@ class Trainer:
         limits = [train.max_steps] if train.max_steps is not None else []
         limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
         self._limit = min(limits, default=None)  # None: only time ends the training
-        self._time = TimeBudget(train.max_minutes, optimizer, self._limit, clock)
+        self._time = Clock(train.max_minutes, clock)
         self._rate = 0.0  # of the last update
         self._step = TrainingStep(
             model=model,
@@ -95,11 +94,14 @@ class Trainer:
     def total_steps(self) -> int:
         """The step at which the training ends, patience aside.
 
-        With train.max_minutes this is a forecast, and 0 before anything was measured.
+        With train.max_minutes this is a forecast by the pace so far, and 0 before there is any.
         """
-        if self._config.max_minutes:
-            return self._time.total_steps(self.progress.step)
-        return self._limit or 0
+        if not self._config.max_minutes:
+            return self._limit or 0
+        if not self._time.share:
+            return 0
+        total = math.ceil(self.progress.step / self._time.share)
+        return total if self._limit is None else min(total, self._limit)
 
     @property
     def elapsed(self) -> float:
@@ -152,7 +154,7 @@ class Trainer:
             saves = saves or (self._ranks.alone and self._time.save_due)
             report = validates or saves or progress.step == 1
             report = report or _every(self._report_every, progress.step)
-            report = report or self._time.needs_look(self._report_every)
+            report = report or self._time.needs_look(self._report_every, progress.step)
             if report:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
                 saves = saves or self._ranks.shared(lambda: self._time.save_due)
@@ -175,12 +177,10 @@ class Trainer:
 
     def _validate(self, watch: Callable[[int], None]) -> Iterator[Event]:
         """Validate, and let that be saved and heard."""
-        progress, begun = self.progress, self.elapsed
+        progress = self.progress
         validated, progress.validating = self._validator.validate(progress, watch), False
-        self._time.judged(begun)
         yield validated
         yield CheckpointDue(progress.step)
-        self._time.tick()
         if self._time.sample_due:
             begun = self.elapsed
             yield SampleDue(progress.step)
@@ -216,14 +216,12 @@ class Trainer:
 
     def update(self) -> None:
         """One step: batch, forward, loss, backward, clip, and the update of the weights."""
-        progress = self.progress
-        if self._config.max_minutes:
-            self._rate = self._time.learning_rate(progress.step)
-        else:
-            self._rate = learning_rate(self._optimizer, progress.step, self.total_steps)
+        progress, begun = self.progress, self._time.tick()
+        total = math.inf if self._limit is None else self._limit
+        self._rate = learning_rate(self._optimizer, progress.step, total, self._time.share)
         progress.symbols += self._step.run(progress.step, self._rate)
         progress.step += 1
-        self._time.stepped()
+        self._time.stepped(begun)
 
     def _mean_loss(self) -> float:
         """The mean loss since the last report, checked to be finite."""

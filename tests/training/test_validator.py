@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from seqkit.training import time_budget, validation
+from seqkit.training import schedule, validation
 from seqkit.training.events import (
     CheckpointDue,
     Event,
@@ -71,7 +71,7 @@ def test_a_training_is_saved_before_a_validation_if_the_last_save_is_long_ago(
 ) -> None:
     straight = trainer(max_steps=40)
     assert order(list(straight.run()), 20) == [Trained, *JUDGED]
-    monkeypatch.setattr(time_budget, "_UNSAVED", 0.0)
+    monkeypatch.setattr(schedule, "_UNSAVED", 0.0)
     first = trainer(max_steps=40)
     for event in first.run():
         if event == CheckpointDue(20):
