@@ -1,4 +1,4 @@
-"""The learning rate follows its curve; a training by the clock ends on time, its rate at its end."""
+"""The learning rate follows its curve, and a training by the clock ends on time."""
 
 import itertools
 from collections.abc import Callable
