@@ -6,7 +6,7 @@ import gc
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -28,9 +28,6 @@ from seqkit.foundation.wording import visible
 
 if TYPE_CHECKING:
     from seqkit.compose import Composed
-
-_STARTING = "seqkit: starting"
-_NO = ("false", "no", "off", "0")  # as YAML and Hydra have them
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -118,8 +115,7 @@ def _main(arguments: list[str]) -> int:
         if given.cfg:
             raise ConfigError("--cfg prints one config: leave --multirun out")
         return _multirun(command, words, given.config_dir)
-    with _starting(words):
-        composed = _composed(command, words, given.config_dir)
+    composed = _composed(command, words, given.config_dir)
     if given.cfg:
         from seqkit.foundation.config_file import to_yaml
 
@@ -136,18 +132,8 @@ def _composed(command: str, words: list[str], config_dirs: list[Path]) -> "Compo
         return compose.compose(words, config_dirs)
     from seqkit.api.training_config import compose_training
 
-    compose.refuse_keys_of_sweep(words)
+    compose.refuse_keys_of_others(words)
     return compose_training(words, config_dirs)
-
-
-@contextlib.contextmanager
-def _starting(words: Sequence[str]) -> Iterator[None]:
-    """Show that something is under way, while nothing but the command line is known."""
-    wanted = {key: value for key, _, value in (word.partition("=") for word in words)}
-    quiet = wanted.get("quiet", "false").lower() not in _NO
-    console = Console(quiet or not processes.place().leads)
-    with console.progress(_STARTING):
-        yield
 
 
 class _Parser(argparse.ArgumentParser):
@@ -173,29 +159,16 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     config, catalogue = composed
     console = Console(config.quiet or not processes.place().leads)
     keys = compose.given_keys(words)
-    _refuse_keys(command, words)
+    if "shape" in keys and not commands.reads(command, "shape"):  # it would set other keys
+        raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
     did_you_mean.refuse_other_key(command, config)
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
-    if command in ("train", "prepare") and "data.column" in keys:
-        did_you_mean.refuse_column(config)
-    if command == "train" and "model.embedding_size" in keys and config.model.input != "embedding":
-        console.notice("model.embedding_size is read with model.input=embedding alone")
-    with console.progress(_STARTING):
+    with console.progress("seqkit: starting"):
         run = commands.load(command)  # PyTorch takes a second or two
     with ended_by_signals():  # from here on something may have been begun
         run(config, catalogue, console)
     return 0
-
-
-def _refuse_keys(command: str, words: Sequence[str]) -> None:
-    """Raise ConfigError for a key that the command does not read and that means another thing."""
-    from seqkit import compose
-
-    if "shape" in compose.given_keys(words) and not commands.reads(command, "shape"):
-        raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
-    if command == "train":
-        compose.refuse_checkpoint(words)
 
 
 def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
@@ -204,11 +177,9 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
         raise ConfigError(f"--multirun is for train, not for {command}")
     if processes.place().size > 1:
         raise ConfigError("--multirun starts trainings of one process each: leave torchrun out")
-    with _starting(words):
-        from seqkit.commands import multirun
+    from seqkit.commands import multirun
 
-        _refuse_keys(command, words)
-        plan = multirun.planned(words, config_dirs)  # all is checked before any runs
+    plan = multirun.planned(words, config_dirs)  # all is checked before any runs
     with ended_by_signals():
         return multirun.run(plan, words)
 

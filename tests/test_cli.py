@@ -239,7 +239,7 @@ def test_a_shape_is_of_a_bench_only(run: Run) -> None:
     assert (refused.code, refused.err.count("\n")) == (2, 1)
 
 
-@pytest.mark.parametrize("key", ["run_dir", "data.path", "checkpoint", "out"])
+@pytest.mark.parametrize("key", ["run_dir", "data.path", "out"])
 def test_a_tilde_that_no_shell_expanded_is_refused(key: str, run: Run) -> None:
     refused = run("recipe=shakespeare", f"{key}=~/a")
     assert refused.code == 2

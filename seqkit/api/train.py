@@ -92,8 +92,7 @@ def train(
     places = [] if data is None else [data] if isinstance(data, str | os.PathLike) else data
     check_list("data", places, str | os.PathLike)
     words += [f"data.path={os.fspath(place)}" for place in places]
-    compose.refuse_keys_of_sweep(words)
-    compose.refuse_checkpoint(words)
+    compose.refuse_keys_of_others(words)
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
     config, catalogue = compose_training(

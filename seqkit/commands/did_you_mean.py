@@ -70,12 +70,3 @@ def refuse_other_key(command: str, config: Config) -> None:
                 place = place.parent.parent
             instead = shlex.quote(f"{meant}={place}")
             raise ConfigError(f"{command} does not read {key}: did you mean {instead}?")
-
-
-def refuse_column(config: Config) -> None:
-    """Raise ConfigError for data.column= where no column is read, but all that files hold."""
-    if not config.data.of_rows:
-        raise ConfigError(
-            f"data.column={config.data.column}: with data.kind={config.data.kind} files are read "
-            "as they are: give data.kind=hf, too"
-        )

@@ -75,6 +75,7 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
         ConfigError: a key, a value or a range that is not valid.
     """
     rest = [word for word in words if not compose.is_of_sweep(word)]
+    compose.refuse_keys_of_others(rest)
     own = compose.compose([word for word in words if compose.is_of_sweep(word)], config_dirs).config
     space = compose.space(rest, config_dirs) if own.search.kind == "optuna" else None
     if space:

@@ -6,7 +6,6 @@ from seqkit.compose.composing import (
     compose,
     given_keys,
     going_on,
-    refuse_checkpoint,
 )
 from seqkit.compose.sweeping import (
     Choices,
@@ -14,7 +13,7 @@ from seqkit.compose.sweeping import (
     Space,
     Span,
     is_of_sweep,
-    refuse_keys_of_sweep,
+    refuse_keys_of_others,
     space,
     sweep,
 )
@@ -30,8 +29,7 @@ __all__ = [
     "given_keys",
     "going_on",
     "is_of_sweep",
-    "refuse_checkpoint",
-    "refuse_keys_of_sweep",
+    "refuse_keys_of_others",
     "space",
     "sweep",
 ]

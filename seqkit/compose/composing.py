@@ -5,7 +5,6 @@ folders are not used. Keys of free text never pass through its override grammar.
 """
 
 import re
-import shlex
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -124,17 +123,6 @@ def _lift_steps(config: Config, keys: Iterable[str]) -> None:
 def given_keys(arguments: Iterable[str]) -> list[str]:
     """The keys that were typed, without values, each once."""
     return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
-
-
-def refuse_checkpoint(arguments: Iterable[str]) -> None:
-    """Raise ConfigError where a training is given checkpoint=, the key of other commands."""
-    for key, _, value in (argument.partition("=") for argument in arguments):
-        if key == "checkpoint":
-            instead = shlex.quote(f"init_from={value}")
-            raise ConfigError(
-                f"checkpoint={value}: train does not read it: did you mean {instead}, a new run "
-                "from those weights? run_dir=RUN resume=auto goes on with a run"
-            )
 
 
 def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:

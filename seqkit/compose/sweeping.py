@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,10 +77,17 @@ def is_of_sweep(argument: str) -> bool:
     return argument.partition("=")[0].partition(".")[0] in _OF_SWEEP
 
 
-def refuse_keys_of_sweep(arguments: Sequence[str]) -> None:
-    """Raise ConfigError where one training is asked for with a key of many."""
+def refuse_keys_of_others(arguments: Sequence[str]) -> None:
+    """Raise ConfigError where one training is given a key of many, or checkpoint=."""
     if own := [argument for argument in arguments if is_of_sweep(argument)]:
         raise ConfigError(f"{own[0]}: a key of --multirun, for several trainings")
+    for key, _, value in (argument.partition("=") for argument in arguments):
+        if key == "checkpoint":
+            instead = shlex.quote(f"init_from={value}")
+            raise ConfigError(
+                f"checkpoint={value}: train does not read it: did you mean {instead}, a new run "
+                "from those weights? run_dir=RUN resume=auto goes on with a run"
+            )
 
 
 def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:

@@ -66,7 +66,7 @@ ABSENT = [
     (
         "generate checkpoint=a prompt_file=/dev/zero",
         3,
-        "prompt_file=/dev/zero: a device",
+        "/dev/zero: cannot be read: it is no file",
     ),
     ("recipe=shakespeare data.path=none", 3, "none: cannot be read: no such file"),
     ("recipe=shakespeare init_from=none", 4, "none: no such checkpoint"),
