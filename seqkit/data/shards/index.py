@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.symbol_files import BLOCK, StoredFile
 from seqkit.data.symbol_row import StoredSymbols
 from seqkit.foundation import disk
@@ -33,9 +32,10 @@ _VERSION = 1
 _DTYPES = ("uint8", "uint16", "uint32")
 _SHARD = re.compile(r"\d{6,}(-[0-9a-f]{8})?\.bin")
 _STARTS = re.compile(r"starts(-[0-9a-f]{8})?\.int64")
-_OF_TEXT = ("encoding", "newline", "unknown", "max_vocabulary")
-_OF_SOUND = ("sample_rate", "channel", "channels", "levels", "symbols_per_sample", "gain")
-_ALL = ("kind", "codec", "pattern", *_OF_TEXT, *_OF_SOUND)
+OF_TEXT = ("encoding", "newline", "unknown", "max_vocabulary")
+OF_SOUND = ("sample_rate", "channel", "channels", "levels", "symbols_per_sample", "gain")
+"""The keys that symbols of text, and of sound, depend on."""
+_ALL = ("kind", "codec", "pattern", *OF_TEXT, *OF_SOUND)
 MARK = f'"format": "{_FORMAT}"'.encode()
 """How an index begins."""
 
@@ -226,16 +226,6 @@ def _digest(values: Mapping[str, Any]) -> str:
 def asked_for(data: DataConfig) -> dict[str, Any]:
     """All keys that the symbols depend on."""
     return {key: getattr(data, key) for key in (*_ALL, "on_bad_file")}
-
-
-def settings_of(data: DataConfig, codec: Codec) -> dict[str, Any]:
-    """The keys that the symbols of a codec were made with, the codec's own values among them."""
-    keys = {"audio": _OF_SOUND, "text": _OF_TEXT, "bytes": ()}[codec.kind]
-    settings = {key: getattr(data, key) for key in ("pattern", *keys)}
-    settings |= {"kind": codec.kind, "codec": codec.name}
-    if isinstance(codec, Quantiser):
-        settings |= {"sample_rate": codec.sample_rate, "levels": codec.levels}
-    return settings
 
 
 def unlike(data: DataConfig, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.findings import Findings
 from seqkit.data.shards import starts
 from seqkit.data.shards.fitting import Fit, nothing_left
-from seqkit.data.shards.index import Index, Shard, settings_of
+from seqkit.data.shards.index import OF_SOUND, OF_TEXT, Index, Shard
 from seqkit.data.shards.plan import Crew, Extent, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound_encoder import encode_sound
@@ -108,7 +108,7 @@ def _index(job: _Job, source: Source, written: Sequence[_Written], findings: Fin
     return Index(
         name=located.name,
         codec=codec.to_spec(),
-        settings=settings_of(job.config, codec),
+        settings=_settings_of(job.config, codec),
         dtype=symbol_dtype(codec.size).name,
         shards=[one.shard for one in written if one.shard is not None],
         names=[*counts],
@@ -230,6 +230,16 @@ def _known(path: Path, itemsize: int) -> _Written | None:
         if whole and starts.read_sizes(path).sum() == shard.symbols:
             return _Written(shard, files, values["findings"])
     return None
+
+
+def _settings_of(data: DataConfig, codec: Codec) -> dict[str, Any]:
+    """The keys that the symbols of a codec were made with, the codec's own values among them."""
+    keys = {"audio": OF_SOUND, "text": OF_TEXT, "bytes": ()}[codec.kind]
+    settings = {key: getattr(data, key) for key in ("pattern", *keys)}
+    settings |= {"kind": codec.kind, "codec": codec.name}
+    if isinstance(codec, Quantiser):
+        settings |= {"sample_rate": codec.sample_rate, "levels": codec.levels}
+    return settings
 
 
 @contextlib.contextmanager
