@@ -24,13 +24,8 @@ def masks(
         return dropout_masks(keys, shape, rate, dtype, first)
     made = torch.empty((len(keys), *shape), dtype=dtype, device=keys.device)
     count, begin = math.prod(shape), first * math.prod(shape[1:])
-    arguments: dict[str, Value] = {
-        "masks": made,
-        "keys": keys,
-        "layers": len(keys),
-        "begin": begin,
-        "count": count,
-    }
+    arguments: dict[str, Value] = {"masks": made, "keys": keys, "layers": len(keys)}
+    arguments |= {"begin": begin, "count": count}
     arguments |= {"threshold": dropout_threshold(rate), "factor": 1 / (1 - rate)}
     threads = len(keys) * ((begin + count + 1) // 2 - begin // 2)
     kernel.launch(arguments, blocks=-(-threads // _THREADS), threads=_THREADS)

@@ -12,7 +12,6 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.pytorch import Layers, PreparedStep
 from seqkit.generation.sampling import Sampling
-from seqkit.kernels.arguments import Value
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN
@@ -122,14 +121,8 @@ class _Loop:
         for index in range(steps):
             logits, layers = self.step(fed, layers)
             fed = self.drawn[index]
-            draws = self.draws[index]
-            arguments: dict[str, Value] = {
-                "logits": logits,
-                "draws": draws,
-                "symbols": fed,
-                "rule": rule,
-            }
-            self._draw.launch(arguments, blocks=len(fed), threads=32)
+            drawn = {"logits": logits, "draws": self.draws[index], "symbols": fed}
+            self._draw.launch({**drawn, "rule": rule}, blocks=len(fed), threads=32)
         self._symbols.copy_(fed)
         self._keep(layers)
 
