@@ -1,7 +1,7 @@
 """`doctor`: what some data are like and what to train on them, or how a run went."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,14 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         config.data.kind = corpus.codec.kind
     with device.memory_errors(lambda: "Try device=cpu."):
         examined = examine(config, corpus, console.progress)
-        faults = [*_unreadable(corpus), *examined.faults]
-        _take(config, faults)
+        faults = examined.faults
+        if count := corpus.unreadable_files:
+            what = counted(count, "file or folder", "files or folders")
+            advised = "a training would end there; data.on_bad_file=skip leaves that out"
+            faults.insert(0, Fault(f"{what} cannot be read, see the notice: {advised}"))
+        if given and not opened.folder_of(config.data):  # shards are read as they were prepared
+            keys = {key: value for fault in faults for key, value in fault.keys.items()}
+            config.data = dataclasses.replace(config.data, **keys)
         config.data.path = given  # the command line to copy has the URL
         recommended = advice.advise(config, examined, corpus, chosen, partial(_composed, catalogue))
     return {
@@ -92,28 +98,6 @@ def _readable(config: Config, read: Callable[..., Corpus]) -> Corpus:
         raise refused from None
     config.data = data
     return corpus
-
-
-def _unreadable(corpus: Corpus) -> list[Fault]:
-    if not (count := corpus.unreadable_files):
-        return []
-    what, them = (
-        counted(count, "file or folder", "files or folders"),
-        "it" if count == 1 else "them",
-    )
-    return [
-        Fault(
-            f"{what} cannot be read, see the notice: a training would end there; "
-            f"data.on_bad_file=skip leaves {them} out"
-        )
-    ]
-
-
-def _take(config: Config, faults: Iterable[Fault]) -> None:
-    """Have the data read as the faults advise; shards are read as they were prepared."""
-    if config.data.path and not opened.folder_of(config.data):
-        keys = {key: value for fault in faults for key, value in fault.keys.items()}
-        config.data = dataclasses.replace(config.data, **keys)
 
 
 def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Config:
@@ -153,8 +137,15 @@ def _shown_data(found: Mapping[str, Any]) -> str:
     lines = [*_sizes(found)]
     lines += _text(found["text"], found["kind"]) if "text" in found else _sound(found["sound"])
     lines += _baselines(found["baselines"])
-    lines += ["", *_faults(found["faults"]), "", *_recommended(found["recommendation"])]
-    return "\n".join(lines)
+    faults = [f"! {visible_line(fault)}" for fault in found["faults"]]
+    lines += ["", *(faults or ["Nothing is wrong with the data."]), ""]
+    recommended = found["recommendation"]
+    if recommended is None:
+        return "\n".join([*lines, "There is nothing to train on."])
+    seconds = recommended["seconds"]
+    ends = f"; about {duration(seconds)}" if seconds else ""
+    weights = f"{recommended['parameters']:,} weights{ends}."
+    return "\n".join([*lines, "Train with", f"  {recommended['command']}", weights])
 
 
 def _shown_run(found: Mapping[str, Any]) -> str:
@@ -178,10 +169,6 @@ def _sizes(found: Mapping[str, Any]) -> Iterator[str]:
     yield _row("split", shares)
     if left_out := files["left_out"]:
         yield _row("left out", counted(left_out, "file"))
-    if twice := len(files["duplicates"]):
-        yield _row("there twice", counted(twice, "file"))
-    if empty := len(files["nearly_empty"]):
-        yield _row("nearly empty", counted(empty, "file"))
 
 
 def _text(found: Mapping[str, Any], kind: str) -> Iterator[str]:
@@ -225,19 +212,3 @@ def _baselines(found: Mapping[str, Any]) -> Iterator[str]:
     cut = found["sample"] < found["symbols"]
     begin = f"the first {rounded(found['sample'])} symbols of " if cut else ""
     yield _row("", f"without a network, in {begin}{part}")
-
-
-def _faults(faults: list[str]) -> list[str]:
-    if not faults:
-        return ["Nothing is wrong with the data."]
-    return [f"! {visible_line(fault)}" for fault in faults]
-
-
-def _recommended(found: Mapping[str, Any] | None) -> Iterator[str]:
-    if found is None:
-        yield "There is nothing to train on."
-        return
-    yield "Train with"
-    yield f"  {found['command']}"
-    ends = f"; about {duration(found['seconds'])}" if found["seconds"] else ""
-    yield f"{found['parameters']:,} weights{ends}."
