@@ -75,11 +75,6 @@ def test_neighbours_that_are_alike_make_it_wider() -> None:
     assert widths[1] > 3 * widths[0]
 
 
-def test_it_is_the_same_again() -> None:
-    nats = RNG.normal(2000, 100, 77)
-    assert interval(score_of(nats)) == interval(score_of(nats))
-
-
 def test_of_a_few_words_there_is_none() -> None:
     assert interval(score_of(np.ones(31))) is None
 

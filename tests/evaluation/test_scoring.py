@@ -42,34 +42,6 @@ def by_hand(model: CharRNN, inputs: list[int], targets: list[int]) -> list[float
     return nats
 
 
-@pytest.mark.parametrize("lengths", [(300,), (1,), (40, 1, 200, 7), (3,) * 80])
-def test_streaming_carries_the_state_through_each_document(
-    model: CharRNN, lengths: tuple[int, ...]
-) -> None:
-    data = part(*lengths)
-    score = scoring.evaluate(model, data, start=START, segments=protocols.streaming(data))
-    expected = 0.0
-    for begin, length in zip(data.starts.tolist(), lengths, strict=True):
-        symbols = data.symbols[begin : begin + length].tolist()
-        expected += sum(by_hand(model, [START, *symbols[:-1]], symbols))
-    assert score.symbols == sum(lengths)
-    assert score.nats == pytest.approx(expected, rel=1e-5)
-    assert score.bits_per_symbol == pytest.approx(score.loss / math.log(2))
-
-
-def test_windows_start_from_zero_and_count_all_their_symbols(model: CharRNN) -> None:
-    data = part(100, 53)
-    score = scoring.evaluate(model, data, start=START, segments=protocols.windowed(data, 16))
-    expected = 0.0
-    for begin, length in [(0, 100), (100, 53)]:
-        symbols = [START, *data.symbols[begin : begin + length].tolist()]
-        for first in range(0, length, 16):
-            window = symbols[first : first + 17]
-            expected += sum(by_hand(model, window[:-1], window[1:]))
-    assert score.symbols == 153
-    assert score.nats == pytest.approx(expected, rel=1e-5)
-
-
 def test_lanes_that_warm_up_are_close_to_streaming(
     trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,8 +60,9 @@ def test_lanes_that_warm_up_are_close_to_streaming(
 
 
 @pytest.mark.parametrize("protocol", ["streaming", "windowed", "warmed"])
-def test_every_place_has_its_nats(model: CharRNN, protocol: str) -> None:
-    data = part(700, 1, 90)
+@pytest.mark.parametrize("lengths", [(700, 1, 90), (1,), (3,) * 80])
+def test_every_place_has_its_nats(model: CharRNN, protocol: str, lengths: tuple[int, ...]) -> None:
+    data = part(*lengths)
     segments = {
         "streaming": protocols.streaming(data),
         "windowed": protocols.windowed(data, 50),
@@ -101,7 +74,9 @@ def test_every_place_has_its_nats(model: CharRNN, protocol: str) -> None:
         assert np.isnan(each[places]).all()
         each[places] = values
     score = scoring.evaluate(model, data, start=START, segments=segments)
+    assert score.symbols == sum(lengths)
     assert each.sum() == pytest.approx(score.nats, rel=1e-6)
+    assert score.bits_per_symbol == pytest.approx(score.loss / math.log(2))
     for warm, begin, end in segments.tolist():
         before = START if warm in data.starts else int(data.symbols[warm - 1])
         symbols = [before, *data.symbols[warm:end].tolist()]

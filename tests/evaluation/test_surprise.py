@@ -36,7 +36,6 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     "lengths",
     [
         (3 * STRETCH + 7,),
-        (STRETCH, STRETCH),
         (5, 2 * STRETCH, 1, STRETCH - 2),
         (STRETCH - 3, CHUNK, STRETCH),
         tuple([CHUNK + 1] * 9),
