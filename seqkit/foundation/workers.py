@@ -85,7 +85,7 @@ def _as_completed(
     waiting, told = set(futures), 0
     while waiting:
         done, waiting = wait(waiting, _LOOK, FIRST_COMPLETED)
-        counted = counter.value
+        counted = counter.get_obj().value  # a task that was killed may hold the lock
         watch(counted - told)
         told = counted
         yield from done

@@ -131,21 +131,3 @@ def test_a_recipe_that_two_packages_have_is_refused_when_it_is_asked_for(
     own.mkdir()
     (own / "same.yaml").write_text("seed: 7\n")
     assert composed(["recipe=same"], [own]).seed == 7
-
-
-def test_a_recipe_that_cannot_be_read_is_listed_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "mine.yaml").write_text("# Mine\n")
-    (tmp_path / "locked.yaml").touch()
-    read = Path.read_text
-
-    def refused(path: Path, *how: str, **more: str) -> str:
-        if path.stem == "locked":
-            raise PermissionError(13, "Permission denied")
-        return read(path, *how, **more)
-
-    monkeypatch.setattr(Path, "read_text", refused)
-    found = recipes(Catalogue(), [tmp_path])
-    assert found["mine"] == "Mine"
-    assert found["locked"].startswith("cannot be read: ")

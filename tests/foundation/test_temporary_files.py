@@ -132,7 +132,7 @@ def test_a_folder_made_for_a_trial_may_be_removed_by_another_process(tmp_path: P
         assert other.stdout is not None
         other.stdout.readline()
         try:
-            for _ in range(1000):
+            for _ in range(300):
                 disk.try_folder(tmp_path)
         finally:
             other.kill()
