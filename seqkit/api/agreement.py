@@ -1,10 +1,8 @@
 """Whether all processes were started for the same command."""
 
-import dataclasses
-
 import torch
 
-from seqkit.config import Config, options
+from seqkit.config import Config, values_of
 from seqkit.data import pipes
 from seqkit.data.corpus import Corpus
 from seqkit.foundation import device
@@ -28,12 +26,7 @@ def check_settings(config: Config, ranks: Ranks) -> None:
     for path in config.data.path:
         if pipes.is_pipe(path):
             raise ConfigError(f"data.path={path}: several processes cannot read one stream")
-    values = dataclasses.asdict(config)
-    settings: dict[str, object] = {}
-    for name, _ in options():
-        group, _, key = name.rpartition(".")
-        settings[name] = values[group][key] if group else values[key]
-    own = {name: value for name, value in settings.items() if name not in _OWN_KEYS}
+    own = {name: value for name, value in values_of(config).items() if name not in _OWN_KEYS}
     ranks.check_same(device.versions() | own)
 
 

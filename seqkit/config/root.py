@@ -1,6 +1,7 @@
 """The root of all keys, and the checks that take several keys."""
 
 import math
+import operator
 from collections.abc import Iterator
 from dataclasses import Field, dataclass, field
 from typing import Any
@@ -133,6 +134,11 @@ class Config:
 def options() -> Iterator[tuple[str, Field[Any]]]:
     """Every key with its dotted name, depth first, in the order of the dataclasses."""
     return options_of(Config)
+
+
+def values_of(config: Config) -> dict[str, Any]:
+    """Every key's value by its dotted name."""
+    return {name: operator.attrgetter(name)(config) for name, _ in options()}
 
 
 def check(config: Config) -> None:

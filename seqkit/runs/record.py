@@ -11,10 +11,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from seqkit.config import Config, ModelConfig, options
+from seqkit.config import Config, ModelConfig, values_of
 from seqkit.foundation import disk
 from seqkit.foundation.errors import SeqkitError
-from seqkit.foundation.settings import default_of
 from seqkit.model.char_rnn import count_parameters
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.lock import is_locked
@@ -108,12 +107,7 @@ class Record:
     @property
     def keys(self) -> dict[str, Any]:
         """All settings by their dotted names; empty if they cannot be read."""
-        found = {}
-        for name, item in options() if self.settings else ():
-            holder, _, key = name.rpartition(".")
-            section = getattr(self.settings, holder) if holder else self.settings
-            found[name] = getattr(section, key, default_of(item))
-        return found
+        return values_of(self.settings) if self.settings else {}
 
     @property
     def best(self) -> tuple[int, float] | None:

@@ -1,13 +1,12 @@
 """What a run goes on from: its newest state, its settings, and what may differ from them."""
 
-import dataclasses
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqkit.config import ARITHMETIC_KEYS, Config, options
+from seqkit.config import ARITHMETIC_KEYS, Config, options, values_of
 from seqkit.data import pipes, remote
 from seqkit.foundation import disk
 from seqkit.foundation.checkpoint_files import SAVED, STATES, is_run
@@ -22,7 +21,6 @@ from seqkit.runs.checkpoint_file import peek
 from seqkit.runs.layout import RunFiles, instead_of_a_run
 
 _GROUPS = ("data", "model", "optimizer", "train")
-_OF_ROOT = ("seed",)
 _FIXED = ("optimizer.kind", "init_from")  # no run can go on with another one
 END_KEYS = {
     f"train.{key}"
@@ -123,18 +121,16 @@ def differences(config: Config, saved: Mapping[str, Any]) -> list[str]:
         config: what is asked for.
         saved: the run's own settings; of a key that they lack it had the default.
     """
-    changed, wanted = [], dataclasses.asdict(config)
-    wanted["seed"] = config.fixed_seed
-    wanted["data"]["path"] = remote.absolute(config.data)
+    changed, own = [], {"seed": config.fixed_seed, "data.path": remote.absolute(config.data)}
+    wanted = values_of(config) | own
     for name, item in options():
-        group, _, key = name.partition(".")
-        if group not in _GROUPS and name not in _OF_ROOT:
-            continue
-        value, before = (wanted[group], saved.get(group, {})) if key else (wanted, saved)
-        now, then = value[key or name], before.get(key or name, default_of(item))
-        alike = name == "model.backend" and {now, then} <= _ONE_CALL
-        if now != then and not alike:
-            changed.append(name)
+        group, _, key = name.rpartition(".")
+        if group in _GROUPS or name == "seed":
+            before = saved.get(group, {}) if group else saved
+            now, then = wanted[name], before.get(key, default_of(item))
+            alike = name == "model.backend" and {now, then} <= _ONE_CALL
+            if now != then and not alike:
+                changed.append(name)
     origin = config.init_from and str(Path(config.init_from).absolute())
     if origin and origin != saved.get("init_from"):
         changed.append("init_from")
@@ -174,12 +170,9 @@ def other_data(saved: Checkpoint) -> str:
 
 def finished(config: Config, step: int | None) -> str:
     """What is said of a run that came to its end, and how it goes on."""
-    keys = [f"train.{key}" for key in ("max_steps", "max_minutes") if getattr(config.train, key)]
-    keys += ["train.patience"] if config.train.patience else []
-    key = " or ".join(keys or ["train.max_epochs"])
-    if len(keys) > 1:
-        key += ", whichever ended it,"
-    return f"this run is finished, at step {step}; a larger {key} extends it"
+    keys = ("max_steps", "max_minutes", "patience", "max_epochs")
+    ends = " or ".join(f"train.{key}" for key in keys if getattr(config.train, key))
+    return f"this run is finished, at step {step}; a larger {ends} extends it"
 
 
 def time_is_up(config: Config, elapsed: float) -> str | None:

@@ -5,14 +5,13 @@ its thread, so that what fails is known at once and nothing else waits for them.
 """
 
 import contextlib
-import dataclasses
 import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from seqkit.config import Config, options
+from seqkit.config import Config, options, values_of
 from seqkit.data.sound.reader import read_whole
 from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
@@ -107,11 +106,10 @@ class TensorBoard:
 
 def _keys(config: Config) -> Iterator[tuple[str, float | int | str | bool]]:
     """The keys that shape a training; those of its data only where they are not the defaults."""
-    values = dataclasses.asdict(config)
+    values = values_of(config)
     for name, item in options():
-        group, _, key = name.rpartition(".")
+        group, value = name.rpartition(".")[0], values[name]
         shapes = group in ("model", "optimizer", "train") or name in ("recipe", "seed")
-        value = values[group][key] if group else values[key]
         if shapes or (group == "data" and value != default_of(item)):
             numeric = isinstance(value, bool | int | float)
             yield name, value if numeric else "" if value is None else str(value)
