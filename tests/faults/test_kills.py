@@ -38,8 +38,8 @@ def counted(call):
             os.kill(os.getpid(), signal.SIGKILL)
         return call(*given)
     return wrapper
-written = "rename keep_as append _sync_folder"
-for place, names in ((disk.OutputFile, "write sync"), (disk, written)):
+calls = (disk.OutputFile, "write"), (disk, "rename keep_as append"), (os, "fsync")
+for place, names in calls:
     for name in names.split():
         setattr(place, name, counted(getattr(place, name)))
 code = main(sys.argv[1:])
