@@ -183,12 +183,3 @@ def test_bytes_are_shown_as_megabytes() -> None:
     line.update(3_456_789)
     assert line.whole() == "encoding 3.5/12.0"
     assert line.fitted(8) == "3.5/12.0"
-
-
-def test_while_something_else_is_done_no_time_left_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    line = training(monkeypatch, 100, 20, 1.0)
-    assert "1:20 left" in line.whole()
-    line.update(20, *READINGS[:1], timed=False)
-    assert "left" not in line.whole()

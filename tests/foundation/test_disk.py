@@ -2,7 +2,6 @@
 
 import errno
 import io
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -119,16 +118,7 @@ def test_what_exists_is_not_replaced_unasked(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["other.txt"]
 
 
-@pytest.mark.parametrize("links", [True, False])
-def test_what_appears_meanwhile_is_not_replaced_unasked(
-    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not links:
-
-        def refuse(*_: object) -> None:
-            raise OSError(errno.EPERM, "Operation not permitted")
-
-        monkeypatch.setattr("os.link", refuse)
+def test_what_appears_meanwhile_is_not_replaced_unasked(tmp_path: Path) -> None:
     place = tmp_path / "file.txt"
     refused = pytest.raises(OutputError, match="exists: give another out")
     with refused, disk.atomic_write(place, overwrite=False) as stream:
@@ -143,11 +133,6 @@ def test_what_appears_meanwhile_is_not_replaced_unasked(
         "file.txt": b"asked for",
         "other.txt": b"nobody's",
     }
-
-
-def test_a_file_name_that_is_not_utf_8_can_be_told(tmp_path: Path) -> None:
-    disk.append(tmp_path / "log", os.fsdecode(b"saved in run_\xff\n"))
-    assert (tmp_path / "log").read_bytes() == b"saved in run_\xff\n"
 
 
 def test_a_new_folder_is_nobody_elses(tmp_path: Path) -> None:

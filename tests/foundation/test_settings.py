@@ -69,10 +69,3 @@ def test_a_whole_number_is_large_enough() -> None:
     for given in (2, 3.0, "3", True):
         with pytest.raises(ConfigError, match="size="):
             check_whole_number("size", given, 3)
-
-
-def test_a_long_value_is_shown_in_one_short_line() -> None:
-    with pytest.raises(ConfigError) as caught:
-        check_type("key", np.zeros((99, 99)), str)
-    assert len(str(caught.value)) < 140
-    assert "\n" not in str(caught.value)

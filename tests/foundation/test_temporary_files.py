@@ -102,24 +102,6 @@ def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == [held]
 
 
-def test_a_file_that_is_removed_before_it_is_held_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hold, removed = fcntl.flock, list[Path]()
-
-    def late(handle: int, how: int) -> None:
-        if not removed:
-            removed.extend(tmp_path.glob(temporary_files.PATTERN))
-            removed[0].unlink()
-        hold(handle, how)
-
-    monkeypatch.setattr(fcntl, "flock", late)
-    with disk.atomic_write(tmp_path / "a.txt") as stream:
-        stream.write(b"whole")
-    assert (tmp_path / "a.txt").read_bytes() == b"whole"
-    assert removed
-
-
 def test_a_folder_made_for_a_trial_may_be_removed_by_another_process(tmp_path: Path) -> None:
     clearing = (
         "import sys; from pathlib import Path; from seqkit.foundation import disk\n"

@@ -9,8 +9,6 @@ import pytest
 from seqkit.foundation.processes import Place
 from seqkit.foundation.wording import (
     byte_count,
-    character_name,
-    columns_of,
     command_line,
     counted,
     duration,
@@ -35,10 +33,6 @@ def test_durations(seconds: float, shown: str) -> None:
 )
 def test_rounded_numbers(number: float, shown: str) -> None:
     assert rounded(number) == shown
-
-
-def test_wide_characters_take_two_columns() -> None:
-    assert [columns_of(text) for text in ("", "text", "\u65e5\u672c", "e\u0301")] == [0, 4, 4, 1]
 
 
 def test_a_count_has_the_noun_that_fits() -> None:
@@ -74,12 +68,6 @@ def test_sizes(count: float, shown: str) -> None:
 def test_what_has_no_shape_of_its_own_is_written_out(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible_line(text) == shown.replace("\t", r"\t").replace("\n", r"\n")
-
-
-def test_characters_have_names() -> None:
-    assert [character_name(c) for c in "\x00\t\r\x1f\xa0é\ue000"] == [
-        *("NUL", "HT", "CR", "US", "NO-BREAK SPACE", "LATIN SMALL LETTER E WITH ACUTE", "")
-    ]
 
 
 @pytest.mark.parametrize(
