@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from seqkit.config import DataConfig
@@ -37,7 +36,6 @@ def load(
     crew: Crew,
     codec: Codec | None = None,
     grow: bool = False,
-    check: Callable[[str], None] = lambda sha256: None,
 ) -> Corpus:
     """The corpus of files, and of those that are chosen in folders: each is one document.
 
@@ -48,7 +46,6 @@ def load(
         crew: who encodes them.
         codec: encode with this one; by default one as configured, which fits them.
         grow: give that codec symbols for what is new in a text.
-        check: told the sha256 of what is read, before it is encoded.
 
     Raises:
         DataError: a file cannot be read, or changed; or nothing is left.
@@ -57,7 +54,7 @@ def load(
     if isinstance(codec, codecs.Quantiser):
         codec_choice.check_same(source.config, codec)
     files = source.identity(strict=True)
-    found = _fitted(source, files, cache, catalogue, crew, codec, grow, check)
+    found = _fitted(source, files, cache, catalogue, crew, codec, grow)
     own = codecs.from_spec(found.codec, catalogue)
     key = settings_key({"files": files, **_settings(source.config, own)})
     folder = cache / "corpora" / key[:32]
@@ -118,7 +115,6 @@ def _fitted(
     crew: Crew,
     codec: Codec | None,
     grow: bool,
-    check: Callable[[str], None],
 ) -> Fit:
     """The codec for the files and their hash, as they were found before or are found now."""
     asked = {"format": _FORMAT, "files": files, "grow": grow, **asked_for(source.config)}
@@ -131,11 +127,9 @@ def _fitted(
     with contextlib.suppress(TypeError, ValueError, OSError):
         found = Fit(**(checked_json.read(memory) or {}))
         codecs.from_spec(found.codec, catalogue)  # one of a plug-in may have changed
-        check(found.sha256)
         os.utime(memory)
         return found
     sha256, size = sha256_of(source, crew), source.bytes
-    check(sha256)
     derived = fit(source, crew, catalogue, codec, grow)
     found = dataclasses.replace(derived, sha256=sha256, bytes=size)
     _check_unchanged(source, files)

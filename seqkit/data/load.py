@@ -49,7 +49,6 @@ def load_corpus(
     grow: bool = False,
     samples: bool = True,
     progress: Progress = unseen,
-    check: Callable[[str], None] = lambda sha256: None,
 ) -> Corpus:
     """The corpus at `data.path`, shards among what it may name, or else of `data.dataset`.
 
@@ -62,14 +61,13 @@ def load_corpus(
         grow: give that codec symbols for what is new in a text.
         samples: whether a sample may stand in for a data set that cannot be had.
         progress: shows how far the data was downloaded, read and encoded.
-        check: told the sha256 of the data before it is encoded; it may refuse it.
 
     Raises:
         ConfigError: neither path nor data set, or keys that do not fit the codec.
         DataError: the data cannot be read.
     """
     if folder := opened.folder_of(data):
-        corpus = opened.load(data, folder, catalogue=catalogue, codec=codec, check=check)
+        corpus = opened.load(data, folder, catalogue=catalogue, codec=codec)
         if trained is not None and corpus.codec.kind == "audio":
             codec_choice.check_gain(data, trained)
         for note in corpus.notes:
@@ -89,7 +87,6 @@ def load_corpus(
         crew=Crew(1, Meter(progress)),
         codec=codec,
         grow=grow,
-        check=check,
     )
     for note in corpus.notes:
         notice(note)

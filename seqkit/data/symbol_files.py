@@ -23,7 +23,6 @@ BLOCK = 1 << 22
 """Bytes of a file that are checked at a time; the last block may be shorter."""
 Stretch = tuple[int, memoryview]
 """The byte of a file at which to begin, and what to fill with the bytes from there on."""
-_TRIES = 10  # to read a file that changes meanwhile
 _FEW_OPEN = 128  # files, where the system does not say how many may be open
 
 
@@ -65,7 +64,6 @@ class StoredFiles:
         """
         self._files, self._size, self._remedy = files, size, remedy
         self._dtype = symbol_dtype(size).newbyteorder("<")
-        self._known: dict[int, _Known] = {}
         self._opened = functools.lru_cache(_most_open())(lambda number: _Handle(files[number].path))
         for number, file in enumerate(files):
             try:
@@ -81,21 +79,12 @@ class StoredFiles:
             DataError: it is not as it was written, or cannot be read.
         """
         handle, size = self._open(number), self._files[number].block_bytes
-        for _ in range(_TRIES):
-            known = self._known_of(number, handle)
-            for begin, content in stretches:
-                last = (begin + len(content) - 1) // size
-                for block in range(begin // size, last + 1):
-                    if block not in known.checked:
-                        self._check_block(number, handle, known, block)
-            for begin, content in stretches:
-                self._fill(number, handle, begin, content)
-            if handle.stamp() == known.stamp:
-                return
-        raise DataError(
-            f"{self._files[number].path}: changes while it is read: end what writes to it, or copy "
-            "it to another disk, and start again"
-        )
+        for begin, content in stretches:
+            last = (begin + len(content) - 1) // size
+            for block in range(begin // size, last + 1):
+                if block not in handle.checked:
+                    self._check_block(number, handle, block)
+            self._fill(number, handle, begin, content)
 
     def check(self, count: Callable[[int], None]) -> None:
         """Compare all files with their sha256 now; `count` hears how many bytes were read.
@@ -105,32 +94,25 @@ class StoredFiles:
         """
         for number, file in enumerate(self._files):
             handle = self._open(number)
-            known = self._known_of(number, handle)
             for block in range(len(file.blocks)):
-                count(self._check_block(number, handle, known, block))
+                count(self._check_block(number, handle, block))
 
     def _open(self, number: int) -> "_Handle":
+        """An open file, of which no block counts as checked if it changed since."""
         try:
             try:
-                return self._opened(number)
+                handle = self._opened(number)
             except OSError as error:
                 if error.errno != errno.EMFILE:
                     raise
-            self._opened.cache_clear()  # others have more than half of them
-            return self._opened(number)
+                self._opened.cache_clear()  # others have more than half of them
+                handle = self._opened(number)
         except OSError as error:
             raise self._unreadable(number, error) from error
+        self._check_size(number, handle.look())
+        return handle
 
-    def _known_of(self, number: int, handle: "_Handle") -> "_Known":
-        """What is known of a file as it is now."""
-        now = handle.stamp()
-        known = self._known.get(number)
-        if known is None or known.stamp != now:
-            self._check_size(number, now[0])
-            known = self._known[number] = _Known(now, set())
-        return known
-
-    def _check_block(self, number: int, handle: "_Handle", known: "_Known", block: int) -> int:
+    def _check_block(self, number: int, handle: "_Handle", block: int) -> int:
         """Compare a block with its sha256: how many bytes it has. Raises DataError."""
         file = self._files[number]
         begin, end = block * file.block_bytes, file.symbols * self._dtype.itemsize
@@ -145,7 +127,7 @@ class StoredFiles:
             raise DataError(
                 f"{file.path}: it has a symbol outside the codec's {self._size}: {self._remedy}"
             )
-        known.checked.add(block)
+        handle.checked.add(block)
         return len(content)
 
     def _fill(self, number: int, handle: "_Handle", begin: int, content: memoryview) -> None:
@@ -154,7 +136,7 @@ class StoredFiles:
             while content:  # the system gives 2 GB at most
                 size = handle.read_into(content, begin)
                 if not size:
-                    self._check_size(number, handle.stamp()[0])  # as of one that was cut before
+                    self._check_size(number, handle.look())  # as of one that was cut before
                     raise DataError(f"{self._files[number].path}: cut short: {self._remedy}")
                 content, begin = content[size:], begin + size
         except OSError as error:
@@ -189,11 +171,13 @@ def _most_open() -> int:
 
 
 class _Handle:
-    """A file that stays open as long as somebody reads it."""
+    """A file that stays open as long as somebody reads it, and which of its blocks are checked."""
 
     def __init__(self, path: Path) -> None:
         """Raises OSError."""
         self._number = os.open(path, os.O_RDONLY)
+        self._stamp: list[int] = []  # another for a file that changed; the size first
+        self.checked: set[int] = set()
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
         if hasattr(self, "_number"):
@@ -203,14 +187,12 @@ class _Handle:
         """Read the bytes from `begin` on: how many. Raises OSError."""
         return os.preadv(self._number, [content], begin)
 
-    def stamp(self) -> list[int]:
-        """What is another for a file that changed; the size first. Raises OSError."""
-        return stamp(os.fstat(self._number))
+    def look(self) -> int:
+        """Its size in bytes; where it is new, or changed since the last look, nothing is checked.
 
-
-@dataclass(frozen=True)
-class _Known:
-    """The blocks of one version of a file that were compared with their sha256."""
-
-    stamp: list[int]
-    checked: set[int]
+        Raises OSError.
+        """
+        before, self._stamp = self._stamp, stamp(os.fstat(self._number))
+        if before != self._stamp:
+            self.checked.clear()
+        return self._stamp[0]

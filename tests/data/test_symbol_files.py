@@ -89,28 +89,6 @@ def test_a_file_whose_content_is_the_same_may_change(other: str, written: list[S
     assert np.array_equal(symbols[:], VALUES)
 
 
-def test_a_file_that_changes_while_it_is_read_is_read_anew(
-    written: list[StoredFile], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    symbols, path, read = row(written), written[2].path, os.preadv
-    symbols.check(lambda size: None)
-    whole = path.read_bytes()
-    left = [2]
-
-    def meddled(file: int, into: list[memoryview], at: int) -> int:
-        if left[0] == 2:
-            left[0] = 1
-            changed(path, bytes(len(whole)))
-            found = read(file, into, at)
-            changed(path, whole)
-            return found
-        return read(file, into, at)
-
-    monkeypatch.setattr(os, "preadv", meddled)
-    assert np.array_equal(symbols[800:900], VALUES[800:900])
-    assert left == [1]
-
-
 def test_a_file_of_other_symbols_is_refused(written: list[StoredFile]) -> None:
     small = StoredSymbols.of(written, 299, "start again")
     with pytest.raises(DataError, match="it has a symbol outside the codec's 299"):
@@ -130,20 +108,6 @@ def test_a_file_that_is_rewritten_with_its_time_put_back_is_found(
     assert path.stat().st_mtime_ns == before.st_mtime_ns
     with pytest.raises(DataError, match=rf"{path.name}: altered: its bytes from 0 on"):
         symbols[:]
-
-
-def test_a_file_that_always_changes_is_not_read_for_ever(
-    written: list[StoredFile], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    symbols, path, read = row(written), written[2].path, os.preadv
-
-    def touched(file: int, into: list[memoryview], at: int) -> int:
-        changed(path, path.read_bytes())
-        return read(file, into, at)
-
-    monkeypatch.setattr(os, "preadv", touched)
-    with pytest.raises(DataError, match=rf"{path.name}: changes while it is read: end what"):
-        symbols[800:900]
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A folder of shards as a corpus."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from seqkit.config import DataConfig
@@ -47,7 +47,6 @@ def load(
     *,
     catalogue: Catalogue,
     codec: Codec | None = None,
-    check: Callable[[str], None] = lambda sha256: None,
 ) -> Corpus:
     """The corpus of the shards in a folder, of which no symbol is read now.
 
@@ -56,7 +55,6 @@ def load(
         folder: of the shards.
         catalogue: where their codec is looked for.
         codec: a checkpoint's, which has to be the same.
-        check: told the sha256 of the index.
 
     Raises:
         ConfigError: a key asks for something else, or the codec is another.
@@ -64,7 +62,6 @@ def load(
     """
     index, sha256 = read_index(folder)
     as_prepared(data, folder, index.settings)
-    check(sha256)
     try:
         own = codecs.from_spec(index.codec, catalogue)
     except ValueError as error:
