@@ -112,17 +112,6 @@ def test_sound_is_examined_at_the_rate_of_the_recipe(run: Run, tmp_path: Path) -
     assert composed(found).sample_rate == 8000
 
 
-def test_a_readme_makes_no_text_of_recordings(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "takes").mkdir()
-    soundfile.write(tmp_path / "takes" / "a.wav", NOISE, 8000)
-    (tmp_path / "takes" / "README.txt").write_text("one take\n")
-    found = examined(run, f"data.path={tmp_path / 'takes'}")
-    assert found["kind"] == "audio"
-    words = shlex.split(found["recommendation"]["command"])
-    assert "recipe=my_sound" in words
-    assert composed(found).kind == "audio"
-
-
 def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text(PROSE[::-1] + PROSE)
@@ -142,7 +131,6 @@ def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: P
     ("content", "said"),
     [
         ("", "the text is empty"),
-        ("a", "too little data: 1 symbols, and recipe=shakespeare with"),
         ("hello\n" * 20, "give at least 143 symbols"),
     ],
 )

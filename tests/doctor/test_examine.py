@@ -10,15 +10,6 @@ from seqkit.foundation.console import unseen
 from seqkit.foundation.plugins import Catalogue
 
 
-def test_texts_that_were_meant_otherwise_are_a_fault(tmp_path: Path) -> None:
-    (tmp_path / "l.txt").write_text("café au lait\n" * 400, "latin-1")
-    (tmp_path / "u.txt").write_text("café au lait\n" * 400)
-    config = Config(data=DataConfig(path=[str(tmp_path)], encoding="latin-1"))
-    corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
-    faults = [*map(str, examine.examine(config, corpus, unseen).faults)]
-    assert any("1 of 2 files" in told and "are UTF-8" in told for told in faults)
-
-
 def test_what_was_prepared_is_to_be_prepared_again(tmp_path: Path) -> None:
     text = "".join(f"{chr(0x4E00 + number)} some words\r\n" for number in range(400))
     (tmp_path / "a.txt").write_bytes(text.encode())

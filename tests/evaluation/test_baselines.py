@@ -65,13 +65,3 @@ def test_xz_packs_the_text_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     binary = np.random.default_rng(1).integers(0, 256, 5000).astype(np.uint8)
     assert baselines.text_bytes(binary, Bytes()) == 5000
     assert baselines.packed_bytes(binary, Bytes()) == len(lzma.compress(binary.tobytes()))
-
-
-@pytest.mark.parametrize("codec", [Linear(4, 8000), Bytes()])
-def test_they_tell_how_far_they_are(codec: Codec) -> None:
-    data = Part.of(np.array([0, 1, 2, 3] * 9, np.uint8))
-    seen: list[int] = []
-    names = baselines.of_run(codec)
-    assert [*baselines.baselines(data, codec, names, 20, seen.append)] == [*names]
-    assert seen == sorted(seen)
-    assert seen[-1] == len(names) * 20

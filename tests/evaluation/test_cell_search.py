@@ -29,11 +29,6 @@ def test_traits_are_those_before_each_symbol() -> None:
     assert found["length of the line"][17:23].tolist() == [4, 4, 4, 4, 1, 3]
 
 
-def test_what_is_the_same_everywhere_is_left_out() -> None:
-    assert set(of("ab\nabc\n")) == {"place in the line", "length of the line"}
-    assert of("a") == {}
-
-
 def test_documents_begin_anew() -> None:
     codec = Characters.from_text('"(ab')
     part = Part.of(codec.encode('"(a'), codec.encode("ab"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqkit.data.codecs import Bytes, Characters
+from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import places
 from seqkit.evaluation.places import Peaks, Position, position
@@ -61,8 +61,3 @@ def test_positions_in_a_part_are_those_in_the_file(share: float) -> None:
     first, second, _ = Corpus(WHOLE, CODEC, "text", "").split([share, 1 - share, 0.0])
     expected = [position(WHOLE, NEWLINES, len(first) + place) for place in range(len(second))]
     assert [position(second, NEWLINES, place) for place in range(len(second))] == expected
-
-
-def test_columns_of_bytes_are_bytes() -> None:
-    newlines = (np.arange(256) == 10).astype(np.int64)
-    assert position(Part.of(Bytes().encode("é\né!".encode())), newlines, 5) == Position(1, 2, 3)

@@ -62,7 +62,3 @@ def test_what_is_spread_counts_so_many_symbols_once(lengths: tuple[int, ...], sy
     assert symbols - protocols.LANES < counts.sum() <= symbols
     if symbols >= 600 < len(data):
         assert all(half.any() for half in np.array_split(counts, 2))
-
-
-def test_what_is_warmed_runs_side_by_side() -> None:
-    assert len(protocols.warmed(part((10**6,)))) == protocols.LANES

@@ -82,13 +82,3 @@ def test_every_place_has_its_nats(model: CharRNN, protocol: str, lengths: tuple[
         symbols = [before, *data.symbols[warm:end].tolist()]
         expected = by_hand(model, symbols[:-1], symbols[1:])
         np.testing.assert_allclose(each[begin:end], expected[begin - warm :], rtol=1e-4)
-
-
-def test_it_tells_how_far_it_is(model: CharRNN) -> None:
-    data = part(1000)
-    seen: list[int] = []
-    scoring.evaluate(
-        model, data, start=START, segments=protocols.streaming(data), watch=seen.append
-    )
-    assert seen == sorted(seen)
-    assert seen[-1] == 1000
