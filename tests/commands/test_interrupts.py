@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -198,17 +197,3 @@ def test_handlers_are_put_back_and_ignored_signals_stay_ignored() -> None:
         assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == others
     finally:
         signal.signal(signal.SIGHUP, before)
-
-
-def test_other_threads_hear_nothing() -> None:
-    handlers = []
-
-    def work() -> None:
-        with Interrupts():
-            handlers.append(signal.getsignal(signal.SIGTERM))
-
-    before = signal.getsignal(signal.SIGTERM)
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert handlers == [before]

@@ -114,14 +114,6 @@ def test_a_folder_that_holds_runs_is_not_begun_anew(
     assert {file: file.read_bytes() for file in before} == before
 
 
-def test_when_quiet_failures_alone_are_told(run: Run, tmp_path: Path) -> None:
-    gone = f"data.path={tmp_path / 'none.txt'}"
-    done = run(*sweep(tmp_path / "s", gone, "seed=1,2", "quiet=true"))
-    assert done.code == 3
-    told = [line.partition("failed: ")[0] for line in done.err.splitlines()]
-    assert [line[-4:] for line in told] == ["[0] ", "[1] "]
-
-
 def test_a_job_imports_nothing_from_the_working_folder(
     run: Run, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +17,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import OutputError
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
-from tests.conftest import Run, environment
-from tests.warm_python import python
+from tests.conftest import Run
 
 CODEC = Characters("abcdé€", 0)
 
@@ -154,25 +152,6 @@ def test_more_streams_than_the_usual_limit_of_open_files(tmp_path: Path) -> None
     assert all(len(file.read_text()) == 1002 for file in files)
     expected = next(blocks(1, 300))[:, 299]
     assert files[299].read_text() == "bc" + CODEC.decode(expected)
-
-
-def test_streams_beyond_the_limit_of_open_files_are_refused_before_any_is_made(
-    trained: Path, tmp_path: Path
-) -> None:
-    resource = pytest.importorskip("resource")
-    arguments = [f"checkpoint={trained}", "out=a.txt", "length=5", "device=cpu"]
-    done = subprocess.run(
-        [python(), "-m", "seqkit", "generate", *arguments, "streams=100"],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)),
-    )
-    assert done.returncode == 6
-    assert "lets a process open 128 files: give at most streams=64" in done.stderr
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("command", ["evaluate", "export", "bench"])

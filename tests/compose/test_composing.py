@@ -173,11 +173,6 @@ def test_splits_in_brackets_are_swept() -> None:
     assert [composed(run, []).data.split[0] for run in runs] == [0.9, 0.8]
 
 
-def test_a_later_argument_wins() -> None:
-    config = composed(["recipe=shakespeare", "seed=1", "seed=2", "prompt=a", "prompt=b"], [])
-    assert (config.seed, config.prompt) == (2, "b")
-
-
 def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
     tmp_path: Path,
 ) -> None:
@@ -212,10 +207,6 @@ def test_conf_adds_nothing_to_the_defaults_of_the_schema() -> None:
 def test_the_command_line_chooses_the_group_last() -> None:
     assert composed(["recipe=shakespeare"], []).data.kind == "text"
     assert composed(["recipe=shakespeare", "data=bytes"], []).data.kind == "bytes"
-
-
-def test_a_sweep_over_all_recipes() -> None:
-    assert len(compose.sweep(["recipe=glob(*)"], [])) == len(RECIPES)
 
 
 def test_a_sweep_is_every_combination() -> None:

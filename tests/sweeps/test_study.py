@@ -73,14 +73,6 @@ def test_a_search_repeats_and_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -
     assert finish_all(search(tmp_path / "other", seed=1)) != chosen
 
 
-@pytest.mark.thorough
-def test_it_learns_from_the_losses(tmp_path: Path) -> None:
-    chosen = finish_all(search(tmp_path, trials=40))
-    layers = [words.rpartition("=")[2] for words in chosen]
-    assert layers[:10].count("1") < 8
-    assert layers[-15:].count("1") > 10
-
-
 def test_more_trials_are_added_and_none_is_run_again(tmp_path: Path) -> None:
     finish_all(search(tmp_path, trials=3))
     assert search(tmp_path, trials=3).next() is None
