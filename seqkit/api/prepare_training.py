@@ -233,7 +233,9 @@ def _set_up(
     lanes = build_network.lanes(
         config, training, corpus.codec.start, model_config, ranks.place, notice
     )
-    shape = footprint.shape_of(config, model_config, lanes.widest, precisions[0], chosen)
+    shape = footprint.shape_of(
+        config, model_config, lanes.widest, precisions[0], chosen, len(validation)
+    )
     advice = footprint.require(shape, chosen, new=origin is None)
     if ranks.leads:
         folder.require_room(shape.on_disk)

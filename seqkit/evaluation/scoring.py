@@ -34,6 +34,12 @@ _FEW = 3  # lanes that a CPU runs faster one after the other than side by side
 _UNIT_BYTES, _LOGIT_BYTES = 4, 8  # for each of a call's symbols: an output, logits and shares
 
 
+def call_bytes(model: ModelConfig, symbols: int) -> int:
+    """What one call over so many symbols takes beside the weights, by estimate."""
+    outputs = _UNIT_BYTES * (model.num_layers + 1) * model.hidden_size
+    return min(_SYMBOLS, symbols) * (outputs + _LOGIT_BYTES * model.vocabulary_size)
+
+
 def require_memory(model: ModelConfig, symbols: int, device: torch.device, copies: int = 1) -> None:
     """Refuse an evaluation of so many symbols that cannot fit: the network, and one call of it.
 
@@ -42,12 +48,9 @@ def require_memory(model: ModelConfig, symbols: int, device: torch.device, copie
     Raises:
         DeviceError: more is needed than is free.
     """
-    call = min(_SYMBOLS, symbols) * (
-        _UNIT_BYTES * (model.num_layers + 1) * model.hidden_size
-        + _LOGIT_BYTES * model.vocabulary_size
-    )
     advice = "Try device=cpu." if device.type == "cuda" else ""
-    needed, free = 4 * copies * count_parameters(model) + call, memory.free_bytes(device)
+    needed = 4 * copies * count_parameters(model) + call_bytes(model, symbols)
+    free = memory.free_bytes(device)
     memory.require(needed, free, "this evaluation", lambda: advice, device)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from seqkit.config import Config, ModelConfig
+from seqkit.evaluation import scoring
 from seqkit.foundation import memory
 from seqkit.foundation.device import DTYPES
 from seqkit.model.char_rnn import count_parameters
@@ -46,6 +47,8 @@ class TrainingShape:
     """T, the steps of a window."""
     precision: str
     on_gpu: bool
+    scored: int = 0
+    """Symbols that a validation scores."""
 
     @property
     def kept(self) -> int:
@@ -79,7 +82,8 @@ class TrainingShape:
     @property
     def most(self) -> int:
         """The most that the training's device needs at a time."""
-        return self.step if self.on_gpu else self.step + self.saving
+        validation = self.kept + scoring.call_bytes(self.model, self.scored)
+        return max(self.step, validation) + (0 if self.on_gpu else self.saving)
 
     @property
     def _place(self) -> int:
@@ -118,9 +122,17 @@ class TrainingShape:
 
 
 def shape_of(
-    config: Config, model: ModelConfig, lanes: int, precision: str, device: torch.device
+    config: Config,
+    model: ModelConfig,
+    lanes: int,
+    precision: str,
+    device: torch.device,
+    scored: int = 0,
 ) -> TrainingShape:
-    """The shape of a training of `model`, which has its vocabulary_size, in B lanes."""
+    """The shape of a training of `model`, which has its vocabulary_size, in B lanes.
+
+    `scored` is how many symbols a validation scores.
+    """
     moments = 2 if config.optimizer.kind == "adamw" else int(config.optimizer.momentum > 0)
     return TrainingShape(
         model=model,
@@ -129,6 +141,7 @@ def shape_of(
         steps=config.train.sequence_length,
         precision=precision,
         on_gpu=device.type == "cuda",
+        scored=scored,
     )
 
 

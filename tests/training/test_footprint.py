@@ -3,7 +3,7 @@
 import itertools
 import json
 import subprocess
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +133,14 @@ def test_advice_fits_and_is_the_largest_of_its_kind() -> None:
     layers = int(advice(deep, 60 * GB, new=True).partition("model.num_layers=")[2].split()[0])
     assert deep.in_depth(layers).most < 0.6 * 60 * GB < deep.in_depth(layers + 1).most
     assert "smaller network" in advice(shape, 10**6, new=True)
+
+
+def test_a_validation_over_a_large_vocabulary_counts() -> None:
+    model = ModelConfig(num_layers=1, hidden_size=64, vocabulary_size=10_000)
+    shape = TrainingShape(model, 2, 8, 32, "fp32", on_gpu=True)
+    logits = 4 * 8192 * 10_000  # of one call, beside their probabilities
+    assert replace(shape, scored=10**6).most > shape.kept + 2 * logits > 2 * shape.most
+    assert replace(shape, scored=100).most == shape.most
 
 
 @pytest.mark.parametrize(
