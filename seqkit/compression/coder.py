@@ -11,6 +11,7 @@ that an encoder has just coded and a decoder has just decoded, so that both make
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 
@@ -22,7 +23,7 @@ from seqkit.compression import rans
 from seqkit.compression.rans import TOTAL, Decoder, States, Words
 from seqkit.config import DynamicConfig
 from seqkit.evaluation.dynamic import Learner
-from seqkit.generation.engines.pytorch import PreparedStep
+from seqkit.generation.engines.pytorch import Layers, PreparedStep
 from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols, symbol_dtype
@@ -73,8 +74,12 @@ class Coder:
             self._layers = self._step.split(model.zero_state(lanes))
             self._symbols = torch.zeros(lanes, dtype=torch.int64, device=self._device)
             self._bounds = bounds_of(torch.zeros((lanes, size), device=self._device))
-        cuda = self._device.type == "cuda"
-        self._advance = Recording(self._make_step, self._device) if cuda else self._make_step
+        # This must not refer to the coder: a graph in a reference cycle keeps its memory, and might
+        # be freed while another one is recorded, which CUDA forbids.
+        tensors = self._symbols, self._layers, self._bounds
+        self._advance: Callable[[], None] = functools.partial(_make_step, self._step, *tensors)
+        if self._device.type == "cuda":
+            self._advance = Recording(self._advance, self._device)
 
     def probe(self) -> bytes:
         """The spans of some symbols: other arithmetic gives other bytes."""
@@ -130,15 +135,6 @@ class Coder:
             for values in (value for layer in self._layers for value in layer):
                 values.zero_()
 
-    @torch.inference_mode()
-    def _make_step(self) -> None:
-        """Feed the symbols (B,); `_bounds` are then those of what follows."""
-        logits, layers = self._step(self._symbols, self._layers)
-        self._bounds.copy_(bounds_of(logits))
-        for own, new in zip(self._layers, layers, strict=True):
-            for target, value in zip(own, new, strict=True):
-                target.copy_(value)
-
     def _follow(self, symbols: Tensor, index: int, watch: Watch) -> None:
         """Go on after a step, of whose block (T, B) the symbols are known so far.
 
@@ -157,6 +153,16 @@ class Coder:
             _, self._learnt_to = self._learner.read(inputs, targets, self._learnt_to)
             self._step.renew(self._model)
         watch(done / steps)
+
+
+@torch.inference_mode()
+def _make_step(step: PreparedStep, symbols: Tensor, layers: Layers, bounds: Tensor) -> None:
+    """Feed the symbols (B,); the bounds (B, V + 1) are then those of what follows."""
+    logits, after = step(symbols, layers)
+    bounds.copy_(bounds_of(logits))
+    for own, new in zip(layers, after, strict=True):
+        for target, value in zip(own, new, strict=True):
+            target.copy_(value)
 
 
 def _learner(model: CharRNN, settings: DynamicConfig, lanes: int, dtype: torch.dtype) -> Learner:
