@@ -169,7 +169,9 @@ def _table(group: Sequence[Record]) -> list[str]:
                 *(visible_line(_value(keys.get(name))) for name in differing),
             )
         )
-    return aligned(rows)
+    share = group[0].metrics.share
+    scored = f"these losses are on {100 * share:.2g} % of the validation part"
+    return [*aligned(rows), *([scored] if share < 1 else [])]
 
 
 def _value(value: Any) -> str:
