@@ -22,7 +22,6 @@ from seqkit.training.saved_state import read_numbers
 from seqkit.training.schedule import Clock, learning_rate
 from seqkit.training.step import TrainingStep
 from seqkit.training.validation import Validation
-from seqkit.training.validator import Validator
 
 _EVERY = 10  # steps from one report to the next; reading a loss back makes a GPU wait
 _EVERY_OF_MANY = 100  # the same among more processes than `_FEW`: they ask each other at each
@@ -82,12 +81,13 @@ class Trainer:
             execution=execution,
             ranks=ranks,
         )
-        self._validator = Validator(
-            Validation(
-                validation, start, execution.precision, calibrate=train.calibrate, ranks=ranks
-            ),
+        self._validation = Validation(
+            validation,
+            start,
+            execution.precision,
             self._step.weights,
-            train,
+            calibrate=train.calibrate,
+            ranks=ranks,
         )
 
     @property
@@ -111,8 +111,8 @@ class Trainer:
     @property
     def scores_otherwise(self) -> bool:
         """Whether the validations so far scored another share of the part, as before 0.2.0."""
-        before = self.progress.scored or self._validator.total
-        return self.progress.best_loss is not None and before != self._validator.scored
+        before = self.progress.scored or len(self._validation)
+        return self.progress.best_loss is not None and before != self._validation.scored
 
     @property
     def finished(self) -> bool:
@@ -178,7 +178,7 @@ class Trainer:
     def _validate(self, watch: Callable[[int], None]) -> Iterator[Event]:
         """Validate, and let that be saved and heard."""
         progress = self.progress
-        validated, progress.validating = self._validator.validate(progress, watch), False
+        validated, progress.validating = self._validation.validate(progress, watch), False
         yield validated
         yield CheckpointDue(progress.step)
         if self._time.sample_due:
@@ -192,8 +192,8 @@ class Trainer:
         return every > 0 and (_every(every, self.progress.step) or self._time.validation_due)
 
     def evaluation_model(self) -> CharRNN:
-        """The model for samples and the best checkpoint: see `Validator.model`."""
-        return self._validator.model()
+        """The model for samples and the best checkpoint: see `Validation.model`."""
+        return self._validation.model()
 
     def prepare(self) -> str | None:
         """Record the update as a CUDA graph; returns the reason if that is not possible.
@@ -294,7 +294,7 @@ class Trainer:
             if not averaged and (average := self._step.weights.average) is not None:
                 begun = begun | average.tensors()
             self._step.restore(begun | tensors)
-            self._validator.restore(self.progress)
+            self._validation.restore(self.progress)
         except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
 

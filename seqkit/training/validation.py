@@ -1,5 +1,6 @@
 """A validation: which weights, at which temperature, predict the validation part best."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,9 +9,13 @@ import torch
 
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
+from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
+from seqkit.training.events import Validated
+from seqkit.training.progress import TrainingProgress
+from seqkit.training.weights import TrainingWeights
 
 _TEMPERATURES = [n / 20 for n in range(16, 41)]
 """From 0.8 to 2: strong dropout, and many epochs over little data, call for more than 1."""
@@ -32,13 +37,18 @@ class Choice:
 
 
 class Validation:
-    """The validation part, and what of it is scored: all, or `SCORED` symbols spread over it."""
+    """The validation part, what of it is scored, and which weights it was found to choose.
+
+    All of it is scored, or `SCORED` symbols spread over it. All processes have to call the same
+    methods.
+    """
 
     def __init__(
         self,
         part: Part,
         start: int,
         precision: str,
+        weights: TrainingWeights,
         *,
         calibrate: bool,
         ranks: Ranks = ALONE,
@@ -47,13 +57,16 @@ class Validation:
         part: the symbols; empty for none.
         start: the codec's start symbol.
         precision: of the matrix products.
+        weights: of the training, those of evaluation among them.
         calibrate: whether a temperature is looked for; else it is 1.
         ranks: the processes that share the work.
         """
         self._part = part
         self._start, self._precision = start, precision
+        self._weights = weights
         self._calibrate = calibrate
         self._ranks = ranks
+        self._chosen = ("average" if weights.average else "raw", 1.0)  # weights and temperature
         if len(part) > SCORED:
             self._segments = protocols.spread(part, SCORED)
         else:
@@ -65,6 +78,51 @@ class Validation:
     def __len__(self) -> int:
         """The symbols of the part."""
         return len(self._part)
+
+    def model(self) -> CharRNN:
+        """What the last validation chose; before any, the average if there is one."""
+        weights, temperature = self._chosen
+        return calibrated(self._weights.models()[weights], temperature)
+
+    def restore(self, progress: TrainingProgress) -> None:
+        """At the best step, take again what its validation chose."""
+        weights, temperature = progress.best_weights, progress.best_temperature
+        at_best = progress.step == progress.best_step
+        if at_best and weights in self._weights.models() and temperature:
+            self._chosen = weights, temperature
+
+    def validate(self, progress: TrainingProgress, watch: Callable[[int], None]) -> Validated:
+        """Validate the weights as they are, and note in `progress` what was found.
+
+        Raises:
+            DivergedError: the loss is not finite.
+        """
+        if self.scored != (progress.scored or len(self)):
+            progress.forget_best()
+        progress.scored = self.scored
+        found = self.choose(self._weights.models(), watch)
+        if not math.isfinite(found.losses["raw"]):
+            raise DivergedError(
+                f"the validation loss is {found.losses['raw']} at step {progress.step}: "
+                "try a smaller optimizer.lr or train.clip_norm"
+            )
+        self._chosen = found.weights, found.temperature
+        improved = progress.validated(found.loss, *self._chosen)
+        return Validated(
+            step=progress.step,
+            seconds=progress.seconds,
+            loss=found.loss,
+            bits_per_symbol=found.loss / math.log(2),
+            weights=found.weights,
+            temperature=found.temperature,
+            raw_loss=found.losses["raw"],
+            average_loss=found.losses.get("average"),
+            improved=improved,
+            best_loss=min(found.loss, progress.best_loss or found.loss),
+            scored=self.scored,
+            total=len(self),
+            since=progress.since,
+        )
 
     def choose(
         self, models: dict[str, CharRNN], watch: Callable[[int], None] = lambda scored: None
