@@ -15,8 +15,13 @@ from tests.terminal import on_terminal
 from tests.warm_python import python
 
 _WITHOUT_TORCH = """
-import sys
-sys.modules["torch"] = None
+import sys, time
+class Slow:  # as PyTorch is, so that what is shown meanwhile can be read
+    def find_spec(self, name, *_):
+        if name == "torch":
+            time.sleep(0.5)
+            raise ModuleNotFoundError("no torch", name=name)
+sys.meta_path.insert(0, Slow())
 from seqkit.cli import main
 sys.exit(main(sys.argv[1:]))
 """
