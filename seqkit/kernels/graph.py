@@ -57,7 +57,7 @@ def _recorder(device: torch.device) -> torch.cuda.Stream:
     return torch.cuda.Stream(device, priority=-1)  # type: ignore[no-untyped-call]
 
 
-class Beside:
+class SideStream:
     """A second stream, for work that nothing waits for for a while; a graph can replay both.
 
     It gives way to the recorded one.

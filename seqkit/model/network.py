@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
-from seqkit.kernels.graph import Beside
+from seqkit.kernels.graph import SideStream
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
 from seqkit.model.persistent.layer import persistent_layer
@@ -55,9 +55,10 @@ class Network(NamedTuple):
     """The tensors of a CharRNN in the dtype and layout in which they run, and what they compute.
 
     `kernel` is an `Execution`'s; the weights are packed for it. A packed tensor may have more rows
-    or columns than its parameter; the parameter's come first. `beside` is given where the gradients
-    of the persistent kernel's matrices are made beside the rest, and has to be joined before they
-    are used. `failed` is that kernel's word for having given up: see `persistent.launch.check`.
+    or columns than its parameter; the parameter's come first. `side_stream` is given where the
+    gradients of the persistent kernel's matrices are made beside the rest, and has to be joined
+    before they are used. `failed` is that kernel's word for having given up: see
+    `persistent.launch.check`.
     """
 
     config: ModelConfig
@@ -67,7 +68,7 @@ class Network(NamedTuple):
     head_weight: Tensor
     head_bias: Tensor
     failed: Tensor | None = None
-    beside: Beside | None = None
+    side_stream: SideStream | None = None
 
     def tensors(self) -> list[Tensor]:
         """All tensors in a fixed order: embedding, layers from the bottom, head."""
@@ -214,7 +215,7 @@ class Network(NamedTuple):
                 case "persistent":
                     assert self.failed is not None
                     out = persistent_layer(
-                        *given, failed=self.failed, resets=resets, beside=self.beside
+                        *given, failed=self.failed, resets=resets, side_stream=self.side_stream
                     )
                 case _:
                     out = fused.fused_layer(config.cell, *given, resets=resets)

@@ -15,7 +15,7 @@ from seqkit.model.cells import GATES
 _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs
 
 
-class Noise:
+class DropoutMasks:
     """The masks of one step; each holds for all T steps of its window.
 
     Those of lanes begin at the lane `first`, so that a lane has the same masks wherever it runs.
@@ -77,7 +77,7 @@ class Noise:
         keys = self._keys[self._model.num_layers + _WEIGHTS :]
         return masks(keys, shape, self._model.weight_drop, torch.float32)
 
-    def forgotten(self, lanes: int) -> Tensor | None:
+    def state_resets(self, lanes: int) -> Tensor | None:
         """The lanes (B,) whose state is zeroed before the step (Melis et al., 2018); None: none."""
         if not self._reset:
             return None

@@ -19,7 +19,7 @@ _PATIENCE = 2000  # steps without an overflow after which the scale is doubled
 _EXPLODED = 100.0  # times clip_norm, or times 1: a longer gradient tells nothing of the data
 
 
-class Updater:
+class OptimizerStep:
     """Updates the parameters by their gradients, with tensors only: a CUDA graph can replay it.
 
     Attributes:

@@ -10,13 +10,13 @@ from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes
 from seqkit.data.prefetch import Prefetcher
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.kernels.graph import Beside, Recording
+from seqkit.kernels.graph import Recording, SideStream
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.network import State, cross_entropy
 from seqkit.model.persistent import launch
-from seqkit.training.dropout_masks import Noise
-from seqkit.training.optimizer import Updater
+from seqkit.training.dropout_masks import DropoutMasks
+from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.saved_state import require_tensors
 from seqkit.training.weights import TrainingWeights
 
@@ -61,15 +61,15 @@ class TrainingStep:
         self._network = self.weights.network
         if execution.kernel == "persistent":
             self._gave_up = self._network.failed
-            self._network = self._network._replace(beside=Beside(device))
+            self._network = self._network._replace(side_stream=SideStream(device))
         scaled = execution.precision == "fp16"
-        self._updater = Updater(
+        self._optimizer = OptimizerStep(
             optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up
         )
         zeros = model.zero_state(execution.lanes)
         self._state = State(*(values.to(execution.dtype) for values in zeros))
         # What a recorded graph reads of the step's number.
-        self._noise = Noise(model.config, train, seed, device, lanes.own.start)
+        self._masks = DropoutMasks(model.config, train, seed, device, lanes.own.start)
         self._clock = torch.zeros((), dtype=torch.int64, device=device)
         self._shift = torch.zeros((), dtype=torch.int64, device=device)
         self._count = torch.ones((), device=device)
@@ -89,8 +89,8 @@ class TrainingStep:
     def run(self, step: int, rate: float) -> int:
         """Make update number `step` with a learning rate; returns how many targets it had."""
         count = self._lanes.count(step)
-        self._updater.set_rate(rate)
-        self._noise.set_step(step)
+        self._optimizer.set_rate(rate)
+        self._masks.set_step(step)
         if self.weights.average is not None:
             self.weights.average.set_step(step)
         self._clock.fill_(step)
@@ -144,26 +144,26 @@ class TrainingStep:
         fetched = self._prefetcher.symbols if self._prefetcher else None
         window = self._lanes.window(self._clock, self._shift, fetched)
         lanes, dtype = self._state.h.shape[1], weights.leaves[-1].dtype
-        noise = self._noise
-        forgotten = noise.forgotten(lanes)
+        masks = self._masks
+        state_resets = masks.state_resets(lanes)
         # Not in place: a step that cannot be made must leave the state as it was.
         state = self._state.begun_anew(
-            window.fresh if forgotten is None else window.fresh | forgotten
+            window.fresh if state_resets is None else window.fresh | state_resets
         )
-        dropped = noise.weights()
+        dropped = masks.weights()
         weights.drop(dropped)
         logits, after = self._network(
             window.inputs,
             state,
-            noise.units(lanes, dtype),
+            masks.units(lanes, dtype),
             window.resets,
-            noise.inputs(lanes, dtype),
+            masks.inputs(lanes, dtype),
         )
         nats = cross_entropy(logits, window.targets, "sum")
-        scale = self._updater.scale / self._count
+        scale = self._optimizer.scale / self._count
         gradients = torch.autograd.grad(nats, weights.leaves, scale)
-        if self._network.beside is not None:
-            self._network.beside.join()
+        if self._network.side_stream is not None:
+            self._network.side_stream.join()
         weights.take_gradients(gradients, dropped)
         self._learned = nats.detach(), State(*after).detached()
 
@@ -173,7 +173,7 @@ class TrainingStep:
             self._ranks.max(self._gave_up)
 
     def _update(self) -> None:
-        self._updater.update()
+        self._optimizer.update()
         self._keep()
 
     def _keep(self) -> None:
@@ -206,13 +206,13 @@ class TrainingStep:
     def _tensors(self) -> dict[str, Tensor]:
         """All that a step changes and the next one depends on."""
         found = {f"parameter.{index}": own for index, own in enumerate(self.weights.parameters)}
-        found |= self._updater.tensors()
+        found |= self._optimizer.tensors()
         if self.weights.average is not None:
             found |= self.weights.average.tensors()
         state = {"h": self._state.h, "c": self._state.c}
         return found | state | {"nats": self._nats, "made": self._made}
 
-    def take_nats(self) -> float:
+    def pop_loss_sum(self) -> float:
         """The nats of all targets since this was last called; it waits for the device.
 
         All processes have to call it, and get the same.
@@ -233,12 +233,12 @@ class TrainingStep:
         return nats
 
     def take_left_out(self) -> int:
-        """How many updates were left out since this was last called: see `Updater.left_out`.
+        """How many updates were left out since this was last called: see `OptimizerStep.left_out`.
 
         It waits for the device. All processes have the same gradient, and so get the same.
         """
-        left_out = int(self._updater.left_out)
-        self._updater.left_out.zero_()
+        left_out = int(self._optimizer.left_out)
+        self._optimizer.left_out.zero_()
         return left_out
 
     def take_missing(self) -> int:
@@ -252,7 +252,7 @@ class TrainingStep:
     @property
     def gradient_norm(self) -> float:
         """Of the last update, before clipping; this waits for the device."""
-        return float(self._updater.norm)
+        return float(self._optimizer.norm)
 
     def state(self) -> dict[str, Tensor]:
         """Everything beside the parameters that the next step depends on, of all B lanes.
@@ -267,7 +267,7 @@ class TrainingStep:
         tensors["nats"] = self._nats_of_all()
         if self.weights.average is not None:
             tensors |= self.weights.average.tensors()
-        return tensors | self._updater.state()
+        return tensors | self._optimizer.state()
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned, with the parameters as they now are.
@@ -279,7 +279,7 @@ class TrainingStep:
         carried = torch.empty(size, dtype=torch.float32, device="meta")  # of all processes
         wanted = {"state.h": carried, "state.c": carried, "nats": self._nats}
         require_tensors(tensors, wanted)
-        self._updater.restore(tensors)
+        self._optimizer.restore(tensors)
         if self.weights.average is not None:
             self.weights.average.restore(tensors)
         lanes = self._lanes.own

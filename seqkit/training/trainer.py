@@ -226,7 +226,7 @@ class Trainer:
     def _mean_loss(self) -> float:
         """The mean loss since the last report, checked to be finite."""
         progress = self.progress
-        loss = self._step.take_nats() / max(progress.symbols - progress.reported_symbols, 1)
+        loss = self._step.pop_loss_sum() / max(progress.symbols - progress.reported_symbols, 1)
         if not math.isfinite(loss):
             raise DivergedError(
                 f"the loss is {loss} at step {progress.step}: the training diverged; "

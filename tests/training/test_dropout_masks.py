@@ -5,16 +5,16 @@ import torch
 
 from seqkit.config import ModelConfig, TrainConfig
 from seqkit.foundation.randomness import dropout_keys, dropout_masks
-from seqkit.training.dropout_masks import Noise
+from seqkit.training.dropout_masks import DropoutMasks
 
 CPU = torch.device("cpu")
 
 
-def noise(step: int = 3, reset: float = 0.0, first: int = 0, **model: object) -> Noise:
+def masks(step: int = 3, reset: float = 0.0, first: int = 0, **model: object) -> DropoutMasks:
     config = ModelConfig(
         **{"num_layers": 3, "hidden_size": 40, "vocabulary_size": 9, **model}  # type: ignore[arg-type]
     )
-    made = Noise(config, TrainConfig(reset_state=reset), 5, CPU, first)
+    made = DropoutMasks(config, TrainConfig(reset_state=reset), 5, CPU, first)
     made.set_step(step)
     return made
 
@@ -24,38 +24,38 @@ def share(mask: torch.Tensor) -> float:
 
 
 def test_nothing_is_left_out_by_default() -> None:
-    made = noise()
+    made = masks()
     assert made.units(4, torch.float32) is None
     assert made.inputs(4, torch.float32) is None
     assert made.weights() is None
-    assert made.forgotten(4) is None
+    assert made.state_resets(4) is None
 
 
 def test_units_are_dropped_as_by_earlier_versions() -> None:
     expected = dropout_masks(torch.from_numpy(dropout_keys(5, 3, 3)), (50, 40), 0.3, torch.float32)
-    units = noise(dropout=0.3).units(50, torch.float32)
+    units = masks(dropout=0.3).units(50, torch.float32)
     assert units is not None
     assert torch.equal(units, expected)
 
 
 @pytest.mark.parametrize("layers", [1, 3])
 def test_the_top_layer_may_have_a_share_of_its_own(layers: int) -> None:
-    units = noise(num_layers=layers, dropout=0.2, output_dropout=0.6).units(400, torch.float32)
+    units = masks(num_layers=layers, dropout=0.2, output_dropout=0.6).units(400, torch.float32)
     assert units is not None
     assert [share(mask) for mask in units] == pytest.approx([0.2] * (layers - 1) + [0.6], abs=0.02)
-    alone = noise(output_dropout=0.6).units(400, torch.float32)
+    alone = masks(output_dropout=0.6).units(400, torch.float32)
     assert alone is not None
     assert [share(mask) for mask in alone] == pytest.approx([0, 0, 0.6], abs=0.02)
 
 
 def test_inputs_weights_and_states_are_dropped_with_their_shares() -> None:
-    made = noise(
+    made = masks(
         reset=0.25, input="embedding", embedding_size=30, input_dropout=0.4, weight_drop=0.7
     )
-    inputs, weights, forgotten = (
+    inputs, weights, state_resets = (
         made.inputs(100, torch.float32),
         made.weights(),
-        made.forgotten(4000),
+        made.state_resets(4000),
     )
     assert inputs is not None
     assert inputs.shape == (100, 30)
@@ -64,12 +64,12 @@ def test_inputs_weights_and_states_are_dropped_with_their_shares() -> None:
     assert weights.shape == (3, 160, 40)
     assert [share(mask) for mask in weights] == pytest.approx([0.7] * 3, abs=0.03)
     assert not torch.equal(weights[0], weights[1])
-    assert forgotten is not None
-    assert float(forgotten.float().mean()) == pytest.approx(0.25, abs=0.03)
+    assert state_resets is not None
+    assert float(state_resets.float().mean()) == pytest.approx(0.25, abs=0.03)
 
 
 def test_the_masks_are_those_of_the_step() -> None:
-    first, other, again = (noise(step, weight_drop=0.5).weights() for step in (3, 4, 3))
+    first, other, again = (masks(step, weight_drop=0.5).weights() for step in (3, 4, 3))
     assert first is not None
     assert other is not None
     assert again is not None
@@ -80,11 +80,11 @@ def test_the_masks_are_those_of_the_step() -> None:
 def test_a_share_of_the_lanes_has_the_masks_that_it_has_among_all() -> None:
     rates = {"dropout": 0.3, "output_dropout": 0.6, "input_dropout": 0.4, "weight_drop": 0.5}
     network = {"input": "embedding", "embedding_size": 7, **rates}
-    whole, share = noise(reset=0.5, **network), noise(reset=0.5, first=5, **network)  # type: ignore[arg-type]
+    whole, share = masks(reset=0.5, **network), masks(reset=0.5, first=5, **network)  # type: ignore[arg-type]
     pairs = [
         (whole.units(9, torch.float32), share.units(4, torch.float32), 1),
         (whole.inputs(9, torch.float32), share.inputs(4, torch.float32), 0),
-        (whole.forgotten(9), share.forgotten(4), 0),
+        (whole.state_resets(9), share.state_resets(4), 0),
     ]
     for of_all, own, axis in pairs:
         assert of_all is not None

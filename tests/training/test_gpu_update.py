@@ -7,13 +7,13 @@ import torch
 from seqkit.foundation.errors import DeviceError
 from seqkit.model.execution import Execution
 from seqkit.training import optimizer
-from seqkit.training.optimizer import Updater
+from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.weights import TrainingWeights
 from tests.training.test_optimizer import updater
 
 pytestmark = pytest.mark.gpu
 
-Made = tuple[Updater, TrainingWeights]
+Made = tuple[OptimizerStep, TrainingWeights]
 
 
 def refused(*_: object) -> None:

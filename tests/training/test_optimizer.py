@@ -11,7 +11,7 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.training.optimizer import Updater, make_optimizer
+from seqkit.training.optimizer import OptimizerStep, make_optimizer
 from seqkit.training.weights import TrainingWeights
 
 LAYERWISE = Execution("layerwise", "fp32", 4)
@@ -30,13 +30,13 @@ def updater(
     execution: Execution = LAYERWISE,
     hidden: int = 6,
     gave_up: torch.Tensor | None = None,
-) -> tuple[Updater, TrainingWeights]:
+) -> tuple[OptimizerStep, TrainingWeights]:
     config = ModelConfig(num_layers=1, hidden_size=hidden, vocabulary_size=5)
     model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
     weights = TrainingWeights(model, execution, separators=False, average=average)
     optimizer = OptimizerConfig(kind=kind, weight_decay=0.1, momentum=momentum)
     train = TrainConfig(clip_value=value, clip_norm=norm)
-    return Updater(optimizer, train, weights, scaled=scaled, gave_up=gave_up), weights
+    return OptimizerStep(optimizer, train, weights, scaled=scaled, gave_up=gave_up), weights
 
 
 def fill(weights: TrainingWeights, values: float) -> None:

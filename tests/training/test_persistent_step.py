@@ -52,8 +52,8 @@ def test_the_persistent_kernel_learns_as_cudnn_does() -> None:
         for number in range(500):
             stepper.run(number, 0.003)
             if number == 399:
-                stepper.take_nats()
-        losses[kernel] = stepper.take_nats()
+                stepper.pop_loss_sum()
+        losses[kernel] = stepper.pop_loss_sum()
     assert losses["persistent"] == pytest.approx(losses["layerwise"], rel=0.005)
 
 
@@ -66,7 +66,7 @@ def test_gradients_made_beside_are_those_made_in_turn(captured: bool, embedding:
     for number in range(12):
         model, stepper = step(way, "cuda", **settings)  # type: ignore[arg-type]
         if number == 0:
-            stepper._network = stepper._network._replace(beside=None)
+            stepper._network = stepper._network._replace(side_stream=None)
         if captured:
             stepper.capture()
         found.append(trained(model, stepper, 12))
@@ -81,11 +81,11 @@ def test_gradients_made_beside_are_those_made_in_turn(captured: bool, embedding:
 def test_a_step_says_so_when_the_persistent_kernel_gave_up() -> None:
     _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64)
     stepper.run(0, 0.01)
-    stepper.take_nats()
+    stepper.pop_loss_sum()
     give_up(stepper)
     with pytest.raises(DeviceError, match=r"in vain; train with model.backend=cudnn"):
-        stepper.take_nats()
-    stepper.take_nats()
+        stepper.pop_loss_sum()
+    stepper.pop_loss_sum()
 
 
 @GPU
@@ -96,7 +96,7 @@ def test_one_training_that_gives_up_stops_no_other() -> None:
     for stepper in steppers:
         stepper.run(0, 0.01)
     assert [stepper.take_missing() for stepper in steppers] == [1, 0]
-    assert steppers[1].take_nats() > 0
+    assert steppers[1].pop_loss_sum() > 0
 
 
 @GPU
@@ -115,7 +115,7 @@ def test_nothing_changes_once_the_persistent_kernel_gave_up(captured: bool) -> N
         assert torch.equal(values, before[name]), name
     assert [stepper.take_missing(), stepper.take_missing()] == [3, 0]
     with pytest.raises(GaveUpError):
-        stepper.take_nats()
+        stepper.pop_loss_sum()
     stepper.run(3, 0.01)
-    assert np.isfinite(stepper.take_nats())
+    assert np.isfinite(stepper.pop_loss_sum())
     assert stepper.take_missing() == 0

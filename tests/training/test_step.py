@@ -24,8 +24,8 @@ def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) ->
 
 def scaled(stepper: TrainingStep, scale: float) -> TrainingStep:
     """A step with the loss scale of fp16, in the precision it has."""
-    stepper._updater._scaled = True
-    stepper._updater.scale.fill_(scale)
+    stepper._optimizer._scaled = True
+    stepper._optimizer.scale.fill_(scale)
     return stepper
 
 
@@ -129,7 +129,7 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
     expected = trained(*step(Execution("layerwise", precision, 8), "cuda"))
     model, stepper = step(Execution("layerwise", precision, 8), "cuda")
 
-    update = stepper._updater.update
+    update = stepper._optimizer.update
 
     def fail(*_: object) -> None:
         if torch.cuda.is_current_stream_capturing():
@@ -138,7 +138,7 @@ def test_a_step_that_cannot_be_captured_goes_on_eagerly(
 
     before = torch.cuda.current_stream()
     with monkeypatch.context() as patch:
-        patch.setattr(stepper._updater, "update", fail)
+        patch.setattr(stepper._optimizer, "update", fail)
         with pytest.raises(RuntimeError, match="cannot be captured"):
             stepper.capture()
     assert torch.cuda.current_stream() == before

@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from seqkit.kernels.arguments import Value
-from seqkit.kernels.graph import Beside
+from seqkit.kernels.graph import SideStream
 from seqkit.model.cells import LayerWeights, Outputs
 from seqkit.model.fused import TENSOR_CORE
 from seqkit.model.persistent import launch
@@ -23,7 +23,7 @@ def persistent_layer(
     *,
     failed: Tensor,
     resets: Tensor | None = None,
-    beside: Beside | None = None,
+    side_stream: SideStream | None = None,
 ) -> Outputs:
     """All T steps of an LSTM layer, in fp16.
 
@@ -33,14 +33,14 @@ def persistent_layer(
         h, c: the state before the first step, (B, H).
         failed: see `launch.check`.
         resets: (T, B), true where the output and the state after the step are zero.
-        beside: where the gradients of w and u are made; they may be used once that is joined.
+        side_stream: where the gradients of w and u are made; they may be used once that is joined.
 
     Raises:
         DeviceError: the GPU refuses the kernels.
     """
     if x.is_floating_point() and (missing := weights.w.shape[1] - x.shape[-1]):
         x = F.pad(x, (0, missing))
-    y, h, c = _Layer.apply(x, resets, h, c, *weights, failed, beside)
+    y, h, c = _Layer.apply(x, resets, h, c, *weights, failed, side_stream)
     return Outputs(y, h, c)
 
 
@@ -59,7 +59,7 @@ class _Layer(torch.autograd.Function):
         b: Tensor,
         d: Tensor,
         failed: Tensor,
-        beside: Beside | None,
+        side_stream: SideStream | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         symbols = None if x.is_floating_point() else x.contiguous()
         # A row of w.T is what a symbol adds to the gates: no product is needed.
@@ -78,7 +78,7 @@ class _Layer(torch.autograd.Function):
         arguments |= {"error": failed, "steps": steps, "lanes": lanes, "tiles": tiling.tiles}
         launch.launch("forward", arguments, h0.device, hidden, tiling)
         ctx.save_for_backward(x, w, u, y, gates, cells)
-        ctx.tiling, ctx.failed, ctx.beside = tiling, failed, beside
+        ctx.tiling, ctx.failed, ctx.side_stream = tiling, failed, side_stream
         ctx.set_materialize_grads(False)
         # Copied, because a state that is carried on must not keep the outputs of all steps alive.
         return y[1:], y[-1].clone(), c_last
@@ -103,7 +103,8 @@ class _Layer(torch.autograd.Function):
         dx = dgates @ w if ctx.needs_input_grad[0] else None
         bias = dbias.sum(0).to(w.dtype)
         used = dgates, y, x
-        with contextlib.nullcontext() if ctx.beside is None else ctx.beside.running(*used):
+        stream = ctx.side_stream
+        with contextlib.nullcontext() if stream is None else stream.running(*used):
             dw, du = _weight_gradients(dgates, x, y[:-1], w.shape[1])
         return dx, None, dh0, dc0, dw, du, bias, bias, None, None
 
