@@ -144,11 +144,6 @@ def is_shards(folder: Path) -> bool:
     return False
 
 
-def is_of_shards(file: Path) -> bool:
-    """Whether a file is, or would be, a shard among others, or what tells where they begin."""
-    return is_own_name(file.name) and is_shards(file.parent)
-
-
 def is_own_name(name: str) -> bool:
     """Whether a file of finished shards is called so."""
     return name == INDEX or bool(_SHARD.fullmatch(name) or _STARTS.fullmatch(name))
