@@ -227,6 +227,8 @@ def keep_as(source: Path, target: Path) -> None:
     """
     second = temporary_files.name_for(target)
     with _failures(target):
+        if target.exists() and target.samefile(source):  # renamed to itself, it would keep both
+            return
         try:
             os.link(source, second)
         except OSError:  # a file system without hard links

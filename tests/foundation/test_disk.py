@@ -135,6 +135,16 @@ def test_what_appears_meanwhile_is_not_replaced_unasked(tmp_path: Path) -> None:
     }
 
 
+def test_a_file_keeps_its_second_name_and_leaves_no_third(tmp_path: Path) -> None:
+    last, previous = tmp_path / "last", tmp_path / "previous"
+    last.write_text("new")
+    previous.write_text("old")
+    for _ in range(2):  # as after a kill between this and the replacing of `last`
+        disk.keep_as(last, previous)
+        assert previous.read_text() == "new"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["last", "previous"]
+
+
 def test_a_new_folder_is_nobody_elses(tmp_path: Path) -> None:
     disk.make_folder(tmp_path / "a" / "b")
     disk.make_folder(tmp_path / "a" / "b")
