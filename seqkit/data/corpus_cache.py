@@ -21,7 +21,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
 
-_FORMAT = 8  # of the cached files; a change of the format changes their key
+_FORMAT = 9  # of the cached files; a change of the format changes their key
 _REMEDY = "start again: the data are encoded anew"
 _DAY = 24 * 3600.0
 _UNUSED = 30 * _DAY  # seconds, after which a corpus goes
@@ -74,7 +74,7 @@ def load(
         evict(cache)
     trains = codec is None or grow
     findings = Findings.from_json(read_index(folder)[0].findings)
-    notes += source.notes(findings, own, tables=trains)
+    notes += source.notes(findings, own, fitted=trains)
     left_out = len(source.search.errors)
     return dataclasses.replace(
         corpus,

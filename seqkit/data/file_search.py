@@ -226,7 +226,7 @@ class Search:
             file.open("rb").close()
             return ""
         begin = files.head(file)
-        if files.table(name, begin):
+        if files.is_table(name, begin):
             return _TABLES
         if files.is_text(begin, self.encoding):  # in another encoding, too: refused when read
             return ""

@@ -18,23 +18,12 @@ _NAMED = 3  # files
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
-_CONTAINERS = {
-    b"PK\x03\x04": "a Word document or another zip archive",
-    b"%PDF-": "a PDF",
-    b"\x1f\x8b": "compressed by gzip",
-    b"BZh91AY&SY": "compressed by bzip2",
-    b"\xfd7zXZ\0": "compressed by xz",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd",
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
-    b"Rar!\x1a\x07": "a RAR archive",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Office document of before 2007",
-    b"SQLite format 3\0": "an SQLite database",
-    b"\x89HDF\r\n\x1a\n": "an HDF5 file",
-    b"\x89PNG\r\n\x1a\n": "a PNG picture",
-    b"\xff\xd8\xff": "a JPEG picture",
-    b"GIF8": "a GIF picture",
-}
-"""Files that may hold text but are none, by how they begin."""
+_CONTAINERS = (
+    *(b"PK\x03\x04", b"%PDF-", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"),
+    *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    *(b"SQLite format 3\0", b"\x89HDF\r\n\x1a\n", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8"),
+)
+"""How documents, archives and pictures begin, some of which might pass for text."""
 _TAR = slice(257, 262)
 
 
@@ -110,22 +99,14 @@ def first_of(files: Sequence[Path]) -> str:
     return ", ".join(map(str, files[:_NAMED])) + more
 
 
-def container(name: str, begin: bytes) -> str:
-    """What a document, archive or picture is, in words; empty if it is none that is known.
-
-    `name` is what the file is called, `begin` how it begins.
-    """
-    if begin[_TAR] == b"ustar":
-        return "a tar archive"
-    found = (what for mark, what in _CONTAINERS.items() if begin.startswith(mark))
-    return table(name, begin) or next(found, "")
+def is_container(begin: bytes) -> bool:
+    """Whether what begins so is a document, an archive or a picture."""
+    return begin.startswith(_CONTAINERS) or begin[_TAR] == b"ustar"
 
 
-def table(name: str, begin: bytes) -> str:
-    """What kind of table, as `data.kind=hf` reads them, a file is; empty if it is none."""
-    if name.lower().endswith(".arrow") or begin.startswith(b"ARROW1\0\0"):
-        return "an Arrow file"
-    return "a Parquet file" if begin.startswith(b"PAR1") else ""
+def is_table(name: str, begin: bytes) -> bool:
+    """Whether a file, by its name or how it begins, is a table as `data.kind=hf` reads them."""
+    return name.lower().endswith(".arrow") or begin.startswith((b"ARROW1\0\0", b"PAR1"))
 
 
 def wide_encoding(begin: bytes) -> str:
@@ -135,9 +116,15 @@ def wide_encoding(begin: bytes) -> str:
     return "utf-16" if begin.startswith(_UTF16_MARKS) else ""
 
 
+def encoding_with_mark(encoding: str) -> str:
+    """The encoding that leaves a byte order mark out, for one that takes it for a character."""
+    name = codecs.lookup(encoding).name
+    return "utf-8-sig" if name == "utf-8" else name.removesuffix("-le").removesuffix("-be")
+
+
 def is_text(begin: bytes, encoding: str) -> bool:
     """Whether a file that begins so looks like text, in this encoding or in another one."""
-    if container("", begin):
+    if is_container(begin) or is_table("", begin):
         return False
     try:
         if "\0" not in codecs.getincrementaldecoder(encoding)().decode(begin):

@@ -13,7 +13,7 @@ from seqkit.config import DataConfig
 from seqkit.data.copies import Copies, asked
 from seqkit.data.files import stamp
 from seqkit.data.meter import Meter
-from seqkit.data.text_reading import line_of
+from seqkit.data.text_encoder import line_of
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import counted
 

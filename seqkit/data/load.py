@@ -16,7 +16,7 @@ from seqkit.data.shards import opened
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import reader
-from seqkit.data.text_reading import check_encoding
+from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError

@@ -98,19 +98,10 @@ def encode_sound(
     if size < SHORTEST * codec.symbol_rate:
         why = f"shorter than {SHORTEST * 1000:g} ms"
     elif peak < _SILENT:
-        why = f"silent{cancelled(file, config)}"
+        why = "silent"
     if why:
-        return [], Findings(left_out={why: [name]}, converted=findings.converted)
+        return [], Findings(left_out={name: why}, converted=findings.converted)
     return [size], findings
-
-
-def cancelled(file: Path, config: DataConfig) -> str:
-    """What is added of a file in whose mix nothing is heard, if there is in its channels."""
-    opened = Reader(file)
-    mixed = opened.channels > 1 and (config.channels, config.channel) == (1, "mix")
-    if mixed and any(np.abs(frames).max() >= _SILENT for frames in opened.all_channels()):
-        return ", since its channels cancel: data.channel=0 reads one of them"
-    return ""
 
 
 def _frames(

@@ -1,22 +1,135 @@
-"""Text becomes symbols: read in blocks, so that memory does not grow with the file."""
+"""Text becomes symbols: read in blocks, so that memory does not grow with the file, and decoded.
 
+What is no text is named with its place. A file of rows holds many short documents: a line of JSON,
+a string, for each of them.
+"""
+
+import codecs as encodings
 import contextlib
+import io
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs
+from seqkit.data import codecs, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
-from seqkit.data.files import blocks
-from seqkit.data.findings import Findings, LineEnds
-from seqkit.data.text_reading import encoding_with_mark, row_batches, text_blocks
+from seqkit.data.files import SOUND_HINT, BadFileError, blocks, encoding_with_mark, head
+from seqkit.data.findings import Findings
+from seqkit.data.sound import reader
 from seqkit.foundation.disk import OutputFile
-from seqkit.foundation.errors import DataError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.symbols import Symbols, symbol_dtype
 
 Count = Callable[[int], None]
+
+_CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character of UTF-8
+_NO_CHANCE = 6  # of them, where none breaks the rules of UTF-8; GBK keeps to them most often
+_MEND = (
+    "what is before it is UTF-8: mend the file, as with iconv -c -f utf-8 -t utf-8, which leaves "
+    "such bytes out, or read any file with data.kind=bytes"
+)
+_ENCODINGS = "cp1252 (Western European), cp1251 (Russian), gb18030 (Chinese) …"
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise ConfigError for an encoding that does not exist."""
+    try:
+        "".encode(encoding)
+    except (LookupError, ValueError) as error:
+        raise ConfigError(f"data.encoding={encoding}: {error}") from error
+
+
+def text_blocks(
+    file: Path, config: DataConfig, count: Count, begin: int = 0, end: int | None = None
+) -> Iterator[str]:
+    """The text of a file, some megabytes at a time, as `_read` gives it.
+
+    Byte `begin` and byte `end` must not lie within a character.
+
+    Raises:
+        BadFileError: it cannot be read, or is not in this encoding.
+    """
+    encoding, read = config.encoding, begin
+    decoder, to_lf = encodings.getincrementaldecoder(encoding)(), config.newline == "lf"
+    ends = io.IncrementalNewlineDecoder(decoder, translate=True) if to_lf else decoder
+    try:
+        for block in blocks(file, count, begin, end):
+            read += len(block)
+            yield ends.decode(block)
+        yield ends.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        # error.object is what the decoder had kept and the newest block: it ends where we read to.
+        offset = read - len(error.object) + error.start
+        reason = f"byte {offset} (0x{error.object[error.start]:02x}) is not {encoding}"
+        before = error.object[: error.start]
+        continuing = len(before) - len(before.translate(None, _CONTINUING))
+        is_utf8 = encodings.lookup(encoding).name.startswith("utf-8") and continuing >= _NO_CHANCE
+        raise BadFileError(file, reason, _MEND if is_utf8 else _advice(file)) from error
+    except UnicodeError as error:
+        raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
+
+
+def check_plain(file: Path, encoding: str) -> None:
+    """Raise BadFileError for what may happen to be text, too, but is meant to be something else.
+
+    That is sound (silence is text), documents, archives and pictures, and UTF-16 or UTF-32 that is
+    read otherwise.
+    """
+    begin = head(file)
+    wide = files.wide_encoding(begin)
+    wide = "" if encodings.lookup(encoding).name.startswith(wide) else wide
+    packed = files.is_container(begin) or files.is_table(file.name, begin)
+    if packed or wide or (b"\0" in begin and reader.is_sound(file)):
+        raise BadFileError(file, f"not {encoding} text", _advice(file))
+
+
+def _advice(file: Path) -> str:
+    """What to do about a file that is not in the encoding."""
+    begin = head(file)
+    if files.is_table(file.name, begin):
+        return f"it is a Parquet or Arrow file: give data.kind=hf data.path={file} data.column=text"
+    if files.is_container(begin):
+        what = "a document, an archive or a picture"
+        return f"it is {what}: save its text as plain text, or read it as it is: data.kind=bytes"
+    if wide := files.wide_encoding(begin):
+        return f"it looks like text in {wide.upper()}: give data.encoding={wide}"
+    if reader.is_sound(file):
+        return f"it is sound; {SOUND_HINT}"
+    return f"give its encoding, data.encoding={_ENCODINGS}, or read any file with data.kind=bytes"
+
+
+def line_of(document: str) -> bytes:
+    """The line of a row; half a surrogate pair becomes a question mark."""
+    return json.dumps(document, ensure_ascii=False).encode(errors="replace") + b"\n"
+
+
+def row_batches(
+    file: Path, config: DataConfig, count: Count, begin: int = 0, end: int | None = None
+) -> Iterator[list[str]]:
+    """The rows of a file, some megabytes at a time, as `_read` gives them.
+
+    Byte `begin` and byte `end` lie between two lines.
+
+    Raises:
+        BadFileError: the file cannot be read, or is damaged.
+    """
+    left = b""
+    try:
+        for block in blocks(file, count, begin, end):
+            whole, ended, left = (left + block).rpartition(b"\n")
+            if not ended:
+                continue
+            rows: list[str] = json.loads(b"[" + whole.replace(b"\n", b",") + b"]")
+            if config.newline == "lf":
+                rows = [row.replace("\r\n", "\n").replace("\r", "\n") for row in rows]
+            yield rows
+        if left:
+            raise ValueError("the last line has no end")
+    except ValueError as error:
+        raise BadFileError(file, "damaged", "remove it, and it is fetched again") from error
 
 
 def pieces_of(
@@ -38,7 +151,6 @@ def pieces_of(
 
 
 def encode_text(
-    name: str,
     file: Path,
     codec: TextCodec,
     config: DataConfig,
@@ -58,7 +170,7 @@ def encode_text(
         DataError: a character is outside the vocabulary.
     """
     shown = f"{file}, after byte {begin}" if begin else str(file)
-    sizes, ends, findings = list[int](), LineEnds(), Findings()
+    sizes, findings = list[int](), Findings()
     offset = 0
     for documents, text in _read(file, codec.kind, config, count, begin, end):
         if documents is None:
@@ -69,31 +181,26 @@ def encode_text(
             sizes += found
         stream.write(np.ascontiguousarray(symbols).data)
         _count_unknown(text, symbols, codec, config, findings)
-        if isinstance(text, str):
-            if not offset and not begin and text.startswith("\ufeff"):
-                findings.marked.append(name)
-            ends.look_at(text)
         offset += len(text)
-    if ends.one_line:
-        findings.one_line.append(name)
-    elif ends.of_windows and not (findings.skipped and findings.unknown["\r"]):  # else left out
-        findings.of_windows.append(name)
-        findings.mixed = ends.returns < ends.newlines
     return sizes, findings
 
 
 def _read(
     file: Path, kind: str, config: DataConfig, count: Count, begin: int, end: int | None
 ) -> Iterator[tuple[list[str] | None, str | bytes]]:
-    """Each piece, and before it the documents that make it; None where the file is one."""
+    """Each piece, and before it the documents that make it; None where the file is one.
+
+    It is read from byte `begin` to before byte `end`. `count` is told how many bytes were read,
+    each time. With newline=lf all line ends are LF.
+    """
     if config.of_rows:
-        for documents in row_batches(file, config.newline, count, begin, end):
+        for documents in row_batches(file, config, count, begin, end):
             yield documents, "".join(documents)
         return
     pieces: Iterator[str] | Iterator[bytes] = (
         blocks(file, count, begin, end)
         if kind == "bytes"
-        else text_blocks(file, config.encoding, config.newline, count, begin, end)
+        else text_blocks(file, config, count, begin, end)
     )
     for piece in pieces:
         yield None, piece

@@ -11,11 +11,10 @@ from typing import Any
 from seqkit.config import Config
 from seqkit.data.codecs import Characters, Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.files import BadFileError, blocks
+from seqkit.data.files import BadFileError, blocks, encoding_with_mark
 from seqkit.data.load import search_of
 from seqkit.data.shards import opened
 from seqkit.data.symbol_row import StoredSymbols
-from seqkit.data.text_reading import encoding_with_mark
 from seqkit.doctor import sound, text, text_faults
 from seqkit.doctor.faults import Fault, require_enough, require_sound
 from seqkit.evaluation import baselines

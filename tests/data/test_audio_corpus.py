@@ -213,19 +213,6 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "silent.wav", tmp_path / "cache", gain="rms")
 
 
-def test_channels_that_cancel_are_not_called_silence(tmp_path: Path) -> None:
-    wave = noise()
-    soundfile.write(tmp_path / "anti.wav", np.stack([wave, -wave], 1), RATE, "FLOAT")
-    said = ", since its channels cancel: data.channel=0 reads one of them"
-    for gain, silent in (("none", "1 silent"), ("peak", "silent")):
-        with pytest.raises(DataError, match=rf"no sound to learn from \({silent}{said}\)"):
-            load(tmp_path / "anti.wav", tmp_path / "cache", gain=gain)
-    assert len(load(tmp_path / "anti.wav", tmp_path / "cache", channel="0").whole) == len(wave)
-    soundfile.write(tmp_path / "b.wav", wave, RATE, "FLOAT")
-    notes = load(tmp_path, tmp_path / "cache", pattern="*.wav").notes
-    assert f"1 left out (silent{said})" in notes[0]
-
-
 def test_the_kind_is_told_by_the_content(tmp_path: Path, folder: Path) -> None:
     soundfile.write(tmp_path / "a.data", noise(), RATE, "PCM_16", format="FLAC")
     (tmp_path / "b.wav").write_text("a text named so is still refused as sound")

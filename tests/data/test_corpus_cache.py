@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import files, text_encoder, text_reading
+from seqkit.data import files, text_encoder
 from seqkit.data.corpus import Corpus
 from seqkit.data.files import BadFileError
 from seqkit.data.load import load_corpus
@@ -62,18 +62,6 @@ def test_a_damaged_memory_is_made_again(text: Path, cache: Path) -> None:
     assert memory.read_bytes() == content
 
 
-def test_what_is_found_is_told_with_the_paths_of_now(tmp_path: Path, cache: Path) -> None:
-    """Short names of files stand in words, too."""
-    for name in ("a", "other"):
-        (tmp_path / name).write_text("some\rtext\r")
-    for name in ("a", "other", "a"):
-        (told,) = read(tmp_path / name).notes
-        assert told == (
-            f"the lines end in CR alone, which makes one line of all (in {tmp_path}/{name}): "
-            "data.newline=lf turns CR into LF"
-        )
-
-
 def test_what_was_not_used_for_long_goes(text: Path, cache: Path, tmp_path: Path) -> None:
     read(text)
     for path in (cache / "corpora").iterdir():
@@ -104,7 +92,7 @@ def test_what_fails_midway_leaves_no_symbols(
             if file.name == "b.txt" and calls.count(file) > 1:  # after the first pass
                 raise BadFileError(file, "cannot be read: input/output error")
 
-    for module in (text_encoder, text_reading):
+    for module in (text_encoder, text_encoder):
         monkeypatch.setattr(module, "blocks", failing)
     data = DataConfig(path=[str(folder)], kind=kind, on_bad_file="skip")
     corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)

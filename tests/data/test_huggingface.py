@@ -1,12 +1,13 @@
 """A column of a data set is copied into the cache as a file of rows."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import remote, text_reading
+from seqkit.data import remote
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from tests.conftest import fill_disk
 from tests.data.hf_store import COLUMN, damage, store, with_sound
@@ -30,7 +31,7 @@ def fetch(
 
 
 def documents(file: Path) -> list[str]:
-    return [one for some in text_reading.row_batches(file) for one in some]
+    return [json.loads(line) for line in file.read_bytes().splitlines()]
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -224,15 +224,6 @@ def test_a_folder_of_data_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPa
         load([], dataset="tiny_shakespeare")
 
 
-@pytest.mark.parametrize(
-    ("begin", "what"), [(b"PK\x03\x04", "a Word document"), (b"%PDF-1.7\n", "a PDF")]
-)
-def test_a_document_is_known_by_its_beginning(begin: bytes, what: str, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(begin + bytes(range(128, 256)))
-    with pytest.raises(DataError, match=f"it is {what}.*: save its text as plain text"):
-        load(tmp_path / "a.txt", kind="text")
-
-
 def test_utf_16_is_not_searched_for_sound(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

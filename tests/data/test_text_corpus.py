@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import files, text_reading
+from seqkit.data import files, text_encoder
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
@@ -145,23 +145,11 @@ def test_the_second_load_reads_neither_text_nor_hash(
     path.write_text("abc" * 50)
     first = load(path, tmp_path / "cache")
     monkeypatch.setattr(fitting, "blocks", None)
-    monkeypatch.setattr(text_reading, "blocks", None)
+    monkeypatch.setattr(text_encoder, "blocks", None)
     second = load(path, tmp_path / "cache")
     assert second.bytes == 150
     assert np.array_equal(first.whole.symbols, second.whole.symbols)
     assert first.sha256 == second.sha256
-
-
-def test_what_is_told_from_the_cache_names_files_where_they_lie_now(tmp_path: Path) -> None:
-    for place in ("a", "ab"):  # the one path begins with the other
-        (tmp_path / place).mkdir()
-        (tmp_path / place / "a.txt").write_text("\ufeffsome\rtext\r")
-        (tmp_path / place / "a.txt.txt").write_text("\ufeffother\rtext\r")
-    first, second = (load(tmp_path / place, tmp_path / "cache") for place in ("a", "ab"))
-    assert len(first.notes) == 3
-    assert [note.replace(f"{tmp_path}/a/", f"{tmp_path}/ab/") for note in first.notes] == [
-        *second.notes
-    ]
 
 
 def test_a_changed_file_is_noticed(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from seqkit.data.load import search_of
 from seqkit.data.meter import Meter
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
-from seqkit.data.text_reading import check_encoding
+from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation.plugins import Catalogue
 
 

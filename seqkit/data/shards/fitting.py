@@ -1,6 +1,7 @@
 """The codec of files, and which cannot be read: passes over them before they are encoded."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from seqkit.data.files import BadFileError, blocks
 from seqkit.data.shards.plan import Crew, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import Reader
-from seqkit.data.sound_encoder import SHORTEST, Loudness, cancelled, measure
+from seqkit.data.sound_encoder import SHORTEST, Loudness, measure
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
@@ -73,7 +74,7 @@ def fit(
     return _of_text(source, crew, catalogue, codec, grow)
 
 
-def nothing_left(source: Source, bad: Mapping[str, str], left_out: Mapping[str, list[str]]) -> str:
+def nothing_left(source: Source, bad: Mapping[str, str], left_out: Mapping[str, str]) -> str:
     """Why there is nothing to learn from."""
     files, located = source.files, source.located
     if not source.is_sound:
@@ -86,8 +87,8 @@ def nothing_left(source: Source, bad: Mapping[str, str], left_out: Mapping[str, 
             return first
         return f"none of {len(files)} files of sound can be read: {first}"
     file = next(iter(source.documents.values()))
-    why = ", ".join(f"{len(names)} {reason}" for reason, names in left_out.items())
-    why = why or f"silent{cancelled(file, source.config)}"
+    counts = Counter(left_out.values())
+    why = ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "silent"
     return (
         f"{file}: no sound to learn from ({why}): give a recording in which at least "
         f"{SHORTEST * 1000:g} ms can be heard"

@@ -39,7 +39,7 @@ from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
 
 _OF_WORK = re.compile(r"\d{6,}(-[0-9a-f]{8})?\.(json|sizes)")
-_FORMAT = 1  # of what is kept of shards that are not finished
+_FORMAT = 2  # of what is kept of shards that are not finished
 
 
 def prepare(

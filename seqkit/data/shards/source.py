@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,15 +10,17 @@ from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, pipes
-from seqkit.data.codecs import Codec
+from seqkit.data.codecs import Characters, Codec
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search, is_folder
-from seqkit.data.files import HEAD, BadFileError, blocks, stamp
+from seqkit.data.files import HEAD, BadFileError, blocks, encoding_with_mark, stamp
 from seqkit.data.findings import Findings
 from seqkit.data.shards.plan import stamp_of
-from seqkit.data.text_reading import check_encoding, check_plain, table_hints
+from seqkit.data.text_encoder import check_plain
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
+
+_TABLES = {".csv", ".json", ".jsonl"}
 
 
 def _rank(name: str) -> bytes:
@@ -102,11 +104,11 @@ class Source:
         parts = [self.located.validation, self.located.test]
         return hashlib.sha256(json.dumps([stamps, parts]).encode()).hexdigest()
 
-    def notes(self, findings: Findings, codec: Codec, *, tables: bool = True) -> list[str]:
-        """What the user is told about the files; `tables`: also that they look like tables."""
-        notes, search = findings.notes(self.files, codec, self.config), self.search
-        if codec.kind == "text" and tables:
-            notes += table_hints(self.files.values(), self.config)
+    def notes(self, findings: Findings, codec: Codec, *, fitted: bool = True) -> list[str]:
+        """What the user is told about the files; `fitted`: also of the codec that they gave."""
+        notes, search = findings.notes(self.files, codec), self.search
+        if codec.kind == "text" and fitted:
+            notes += self._hints(codec)
         if codec.kind == "bytes" and (self.config.kind, self.config.codec) == ("auto", "auto"):
             notes.append("not text: read as bytes, as with data.kind=bytes")
         of_folder = not self.is_sound and any(map(is_folder, self.located.paths))
@@ -114,6 +116,21 @@ class Source:
             taken = len(self.files)
             notes.append(search.note(taken if self.is_sound else taken - len(findings.unreadable)))
         return notes
+
+    def _hints(self, codec: Codec) -> Iterator[str]:
+        """That a text may better be read otherwise."""
+        endings = {file.suffix.lower() for file in self.files.values()}
+        if not self.config.of_rows and endings <= _TABLES:
+            yield (
+                f"{' and '.join(sorted(endings))} files are learnt as they are: data.kind=hf "
+                "data.column=NAME learns the text of one column"
+            )
+        characters = codec.vocabulary if isinstance(codec, Characters) else ""
+        if "\r" in characters:
+            yield "lines end in CR, as on Windows or old Macs: data.newline=lf makes LF of them"
+        if "\ufeff" in characters and not self.config.of_rows:
+            without = encoding_with_mark(self.config.encoding)
+            yield f"a byte order mark is read as a character: data.encoding={without} leaves it out"
 
     def _stamp(self, file: Path, strict: bool) -> list[Any]:
         try:
@@ -136,7 +153,6 @@ def _readable(
 
     Files that may be left out are noted in `search`.
     """
-    check_encoding(config.encoding)
     files = {**found}
     if search.kind == "text":
         files = _plain(files, config.encoding, search)

@@ -203,7 +203,7 @@ def _encode(
             sizes, findings = encode_sound(name, file, codec, config, stream, watch)
         else:
             sizes, findings = encode_text(
-                name, file, codec, config, stream, watch, extent.begin, extent.end
+                file, codec, config, stream, watch, extent.begin, extent.end
             )
     except BadFileError as error:
         # Of a part of a file the others are written: it was readable a moment ago.

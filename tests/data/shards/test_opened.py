@@ -12,7 +12,7 @@ import soundfile
 import torch
 
 from seqkit.config import DataConfig
-from seqkit.data import remote, text_reading
+from seqkit.data import remote, text_encoder
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
@@ -251,7 +251,7 @@ def test_starts_that_are_damaged_altered_or_missing(
 def test_the_index_does_not_grow_with_documents(prepared: Prepare, tmp_path: Path) -> None:
     sizes = []
     for count in (10, 1000):
-        (tmp_path / "rows").write_bytes(text_reading.line_of("a") * count)
+        (tmp_path / "rows").write_bytes(text_encoder.line_of("a") * count)
         prepared(overwrite=True, kind="hf", path=[str(tmp_path / "rows")])
         sizes.append((tmp_path / "shards" / "index.json").stat().st_size)
         assert len(load(tmp_path / "shards").whole.starts) == count

@@ -53,19 +53,6 @@ def test_text_in_shards_is_what_it_is_without(
     assert (len(index.shards) > 1) == (size < 1000)
 
 
-@pytest.mark.parametrize("size", [30, 1 << 20])
-def test_line_ends_of_windows_are_told(tmp_path: Path, small: Small, size: int) -> None:
-    small(size)
-    (tmp_path / "a.txt").write_bytes(b"some words\r\n" * 20)
-    for newline, told in (("keep", True), ("lf", False)):
-        notices: list[str] = []
-        data = DataConfig(path=[str(tmp_path / "a.txt")], newline=newline)
-        out = tmp_path / newline
-        prepare(data, out, catalogue=Catalogue(), notice=notices.append, processes=1)
-        said = f"lines end in CR and LF, as on Windows, two characters to learn (in {data.path[0]})"
-        assert [said in notice for notice in notices] == [True] * told
-
-
 def test_no_size_is_guessed_of_compressed_sound(
     prepared: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
