@@ -260,8 +260,8 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch, room: int = 0, files: str = "*") 
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """A process a core and one for those that wait, four at most; one where tests share a GPU."""
-    return 0 if torch.cuda.is_available() else min((os.cpu_count() or 1) + 1, 4)
+    """A process a core and two for those that wait, four at most; one where tests share a GPU."""
+    return 0 if torch.cuda.is_available() else min((os.cpu_count() or 1) + 2, 4)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -162,7 +162,8 @@ def test_sweeps_of_the_same_second_get_folders_of_their_own(
 
 def test_a_sweep_needs_no_stdout(text_file: Path, tmp_path: Path) -> None:
     keys = " ".join([*TINY, f"data.path={text_file}", "train.max_steps=2", "run_dir=sweep"])
-    seqkit_ = f'"{python()}" -m seqkit'
+    main = f"import sys; sys.executable = '{python()}'; from seqkit.__main__ import main; main()"
+    seqkit_ = f'"{python()}" -c "{main}"'
     script = (
         f"{seqkit_} --multirun {keys} seed=1 >&- && "
         f"{seqkit_} generate checkpoint=sweep/0 length=9 out=a.txt >&-"

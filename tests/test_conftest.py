@@ -36,14 +36,15 @@ def test_rare_fault():
 """
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.parametrize(
     "words, expected",
     [
         ([], {"a": 3, "b": 3}),
         (["../tests/test_a.py::test_thorough"], {"a": 1}),
         ([".", "test_a.py"], {"a": 8, "b": 3}),
-        (["-p", "xdist", "-n", "1", "test_a.py"], {"a": 8}),
         (["-m", "faults", "test_a.py"], {"a": 2}),
+        (["-p", "xdist", "-n", "1", "test_a.py"], {"a": 8}),
     ],
 )
 def test_a_file_that_is_named_is_run_whole(

@@ -151,10 +151,13 @@ def _become(told: dict[str, Any], handles: list[int]) -> None:
 
 
 def _run(words: list[str]) -> None:
-    """Run `-m MODULE …` or `-c CODE …` as the interpreter does."""
+    """Run `-m MODULE …` or `-c CODE …`, perhaps after `-P`, as the interpreter does."""
+    own = [str(Path.cwd())]
+    if words[0] == "-P":
+        own, words = [], words[1:]
     option, what, *rest = words
     given = os.environ.get("PYTHONPATH", "")
-    sys.path[:0] = [str(Path.cwd()), *filter(None, given.split(os.pathsep))]
+    sys.path[:0] = [*own, *filter(None, given.split(os.pathsep))]
     sys.argv = [option, *rest]
     importlib.invalidate_caches()
     if option == "-m":

@@ -146,7 +146,7 @@ def test_a_second_signal_ends_a_training_whose_disk_does_not_answer(
     assert said.splitlines()[-1].endswith(f"The run's last checkpoint is whole. {again}")
 
 
-@pytest.mark.thorough(keep=4)
+@pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
 @pytest.mark.parametrize("command", ["train", "evaluate", "bench", "export", "inspect"])
 def test_a_signal_before_the_work_begins_is_one_line(

@@ -17,7 +17,7 @@ for words in LINES:
 """
 
 
-@pytest.mark.thorough(keep=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
 def test_a_training_imports_no_compiler(kind: str, text_file: Path, tmp_path: Path) -> None:
     words = [*TINY, f"data.path={text_file}", f"optimizer.kind={kind}", f"run_dir={tmp_path / 'a'}"]

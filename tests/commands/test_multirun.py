@@ -114,6 +114,7 @@ def test_a_folder_that_holds_runs_is_not_begun_anew(
     assert {file: file.read_bytes() for file in before} == before
 
 
+@pytest.mark.thorough
 def test_a_job_imports_nothing_from_the_working_folder(
     run: Run, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

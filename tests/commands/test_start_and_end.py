@@ -90,7 +90,7 @@ def outcomes(
     (folder / "c").touch()
     lines = [words for words, _, _ in ABSENT]
     done = subprocess.run(
-        [sys.executable, "-c", _SEVERAL, json.dumps(lines)],
+        [python(), "-c", _SEVERAL, json.dumps(lines)],
         cwd=folder,
         env=environment(),
         capture_output=True,

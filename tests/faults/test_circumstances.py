@@ -29,7 +29,7 @@ pytestmark = pytest.mark.faults
 def test_a_suspended_training_goes_on(text_file: Path, tmp_path: Path, tell: Tell) -> None:
     words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
     training = subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *words, "train.max_steps=300"], env=environment(),
+        [sys.executable, "-m", "seqkit", *words, "train.max_steps=100"], env=environment(),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     wait_for_steps(tmp_path / "run", 10)
