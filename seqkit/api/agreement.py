@@ -3,7 +3,7 @@
 import torch
 
 from seqkit.config import Config, values_of
-from seqkit.data import pipes
+from seqkit.data import remote
 from seqkit.data.corpus import Corpus
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
@@ -24,7 +24,7 @@ def check_settings(config: Config, ranks: Ranks) -> None:
     if ranks.alone:
         return
     for path in config.data.path:
-        if pipes.is_pipe(path):
+        if remote.is_pipe(path):
             raise ConfigError(f"data.path={path}: several processes cannot read one stream")
     own = {name: value for name, value in values_of(config).items() if name not in _OWN_KEYS}
     ranks.check_same(device.versions() | own)

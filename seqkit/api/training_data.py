@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seqkit.api import fine_tuning
 from seqkit.config import Config, DataConfig
-from seqkit.data import augmentation, pipes, remote, trim_silence
+from seqkit.data import augmentation, remote, trim_silence
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
@@ -34,7 +34,7 @@ def locate(config: Config, notice: Callable[[str], None], progress: Progress) ->
     """
     prompt = [] if config.prompt_file is None else [config.prompt_file]
     wanted = [*config.data.path, *prompt]  # each is read once
-    files = pipes.settled(wanted, disk.cache_dir(), notice, progress)
+    files = remote.without_streams(wanted, disk.cache_dir(), notice, progress)
     config.data.path = files[: len(config.data.path)]
     if prompt:
         config.prompt_file = files[-1]

@@ -9,7 +9,7 @@ from typing import Any
 from seqkit import compose
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
-from seqkit.data import pipes, remote
+from seqkit.data import remote
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus
@@ -50,7 +50,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     if not (config.data.path or config.data.dataset):
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
     cache = disk.cache_dir()
-    given = pipes.settled(config.data.path, cache, console.notice, console.progress)
+    given = remote.without_streams(config.data.path, cache, console.notice, console.progress)
     config.data.path = given
     config.data = remote.here(config.data, cache, console.notice, console.progress)
     config = _with_recipe(config, catalogue, console)

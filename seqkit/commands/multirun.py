@@ -11,7 +11,7 @@ from seqkit import compose
 from seqkit.commands.interrupts import Interrupts
 from seqkit.compose import Composed, Space
 from seqkit.config import Config
-from seqkit.data import pipes
+from seqkit.data import remote
 from seqkit.foundation import disk, threads
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, InterruptedRunError, OutputError, StoppedError
@@ -154,7 +154,7 @@ def run(plan: Plan, words: Sequence[str]) -> int:
     """
     console = Console(plan.config.quiet)
     for key, _, value in (word.partition("=") for word in words):
-        if key in ("data.path", "prompt_file") and pipes.is_pipe(value):
+        if key in ("data.path", "prompt_file") and remote.is_pipe(value):
             raise ConfigError(f"{key}={value}: a sweep reads it several times: give a file")
     options = [f"--config-dir={place}" for place in plan.config_dirs]
     starts = _launcher(plan, options)

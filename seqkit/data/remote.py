@@ -1,21 +1,42 @@
 """Data elsewhere (streams, URLs, data sets of Hugging Face) is read from copies in the cache."""
 
-from collections.abc import Callable
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import fsspec_store, huggingface, pipes
+from seqkit.data import copies, huggingface
 from seqkit.data.meter import Meter
+from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.timeout import HangingError, within
 
+_PATIENCE = 10.0  # seconds until the first byte of a stream has come
+_BLOCK = 1 << 20  # bytes
+_STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 Notice = Callable[[str], None]
 
 
 def is_remote(path: str) -> bool:
     """Whether a path is a URL, such as s3://bucket/folder."""
     return "://" in path
+
+
+def is_pipe(place: str) -> bool:
+    """Whether a path is read as a stream: -, /dev/stdin, what <(…) becomes, a named pipe."""
+    try:
+        return place in _STDIN or stat.S_ISFIFO(Path(place).stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def is_kept_stream(path: str, cache: Path) -> bool:
+    """Whether a path is the file of a stream that was read, and is still there."""
+    return Path(path).parent.parent == (cache / "streams").absolute() and Path(path).is_file()
 
 
 def is_away(data: DataConfig, cache: Path, path: str) -> bool:
@@ -26,11 +47,9 @@ def is_away(data: DataConfig, cache: Path, path: str) -> bool:
 
 def absolute(data: DataConfig) -> list[str]:
     """The paths as they are known from every folder; URLs and names on the hub are already."""
-    return [path if _is_a_name(path, data) else str(Path(path).absolute()) for path in data.path]
-
-
-def _is_a_name(path: str, data: DataConfig) -> bool:
-    return not Path(path).exists() if data.of_rows else is_remote(path)
+    named = [not Path(path).exists() if data.of_rows else is_remote(path) for path in data.path]
+    pairs = zip(data.path, named, strict=True)
+    return [path if is_name else str(Path(path).absolute()) for path, is_name in pairs]
 
 
 def settled(
@@ -38,10 +57,24 @@ def settled(
 ) -> DataConfig:
     """The keys with files of the cache in the place of streams, URLs and data sets.
 
-    Raises what `pipes.settled` and `here` raise.
+    Raises what `without_streams` and `here` raise.
     """
-    files = pipes.settled(data.path, cache, notice, progress)
+    files = without_streams(data.path, cache, notice, progress)
     return here(replace(data, path=files), cache, notice, progress)
+
+
+def without_streams(
+    paths: Sequence[str], cache: Path, notice: Notice, progress: Progress = unseen
+) -> list[str]:
+    """The paths, with the file of the cache in the place of each stream, which is read to its end.
+
+    Raises:
+        DataError: a stream is empty or closed, or nothing comes.
+        OutputError: the cache cannot be written.
+    """
+    new = [path for path in dict.fromkeys(paths) if is_pipe(path)]
+    files = {path: _keep(path, cache, notice, Meter(progress)) for path in new}
+    return [files.get(path, path) for path in paths]
 
 
 def here(data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen) -> DataConfig:
@@ -49,16 +82,11 @@ def here(data: DataConfig, cache: Path, notice: Notice, progress: Progress = uns
 
     Raises:
         ConfigError: keys of data sets without data.kind=hf, or of files with it; and as `fetched`.
-        DataError: as `fetched` of `fsspec_store` and `huggingface`.
+        DataError: as `fetched` of `copies` and `huggingface`.
     """
     _check_keys(data)
-    fetcher = huggingface if data.of_rows else fsspec_store
-
-    def copy_of(path: str) -> str:
-        return str(fetcher.fetched(path, data, cache, notice, Meter(progress)))
-
-    paths = [copy_of(path) if data.of_rows or is_remote(path) else path for path in data.path]
-    return replace(data, path=paths)
+    fetched = huggingface.fetched if data.of_rows else copies.fetched
+    return _in_place(data, lambda path: fetched(path, data, cache, notice, Meter(progress)))
 
 
 def kept(data: DataConfig, cache: Path) -> DataConfig:
@@ -66,14 +94,20 @@ def kept(data: DataConfig, cache: Path) -> DataConfig:
 
     No store is asked.
     """
-    fetcher = huggingface if data.of_rows else fsspec_store
+    copies_of = huggingface.copies_of if data.of_rows else copies.copies_of
 
-    def copy_of(path: str) -> str:
-        copy = fetcher.copies_of(path, data, cache).path
-        return str(copy) if copy.exists() else path
+    def known(path: str) -> Path | None:
+        copy = copies_of(path, data, cache).path
+        return copy if copy.exists() else None
 
-    paths = [copy_of(path) if data.of_rows or is_remote(path) else path for path in data.path]
-    return replace(data, path=paths)
+    return _in_place(data, known)
+
+
+def _in_place(data: DataConfig, copy_of: Callable[[str], Path | None]) -> DataConfig:
+    """The keys with copies in the place of URLs, or of data sets, that have one."""
+    far = [data.of_rows or is_remote(path) for path in data.path]
+    pairs = zip(data.path, far, strict=True)
+    return replace(data, path=[str((away and copy_of(path)) or path) for path, away in pairs])
 
 
 def _check_keys(data: DataConfig) -> None:
@@ -85,3 +119,60 @@ def _check_keys(data: DataConfig) -> None:
             raise ConfigError(f"data.{key}={given} is for {what} data.kind=hf")
     if data.of_rows and not data.path:
         raise ConfigError("data.kind=hf: give data.path=NAME, a data set on the hub or a folder")
+
+
+def stream_blocks(place: str) -> Iterator[bytes]:
+    """The bytes of a stream as they come.
+
+    Raises:
+        DataError: it is empty or closed, or nothing comes for 10 seconds at the start.
+    """
+    shown = _name_of(place)
+    try:
+        handle, block = within(_PATIENCE, lambda: _begun(place))
+        with os.fdopen(handle, "rb", buffering=0) as stream:
+            if not block:
+                raise DataError(f"{shown}: empty: nothing was written to it")
+            while block:
+                yield block
+                block = stream.read(_BLOCK)
+    except HangingError as error:
+        said = f"nothing came in {_PATIENCE:g} s: is anything written to it?"
+        raise DataError(f"{shown}: {said}") from error
+    except OSError as error:
+        raise DataError(f"{shown}: cannot be read: {disk.describe(error)}") from error
+
+
+def _begun(place: str) -> tuple[int, bytes]:
+    """A handle of its own for a stream, and the first bytes of it. Raises DataError, OSError."""
+    handle = os.dup(0) if place in _STDIN else os.open(place, os.O_RDONLY)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero has no end
+        os.close(handle)
+        raise DataError("stdin is a terminal or a device: write to it through a pipe")
+    return handle, os.read(handle, _BLOCK)
+
+
+def _name_of(place: str) -> str:
+    if place in _STDIN:
+        return "stdin"
+    return "pipe" if place.startswith("/dev/fd/") else Path(place).name
+
+
+def _keep(place: str, cache: Path, notice: Notice, meter: Meter) -> str:
+    """Read a stream into the cache; the path of the file, which is called as the stream is."""
+    name, streams = _name_of(place), (cache / "streams").absolute()
+    digest, size = hashlib.sha256(), 0
+    notice(f"reading {name}")
+    with disk.scratch(streams / name) as (file, temporary):
+        with meter.shown(f"reading {name}", 0):
+            for block in stream_blocks(place):
+                size += file.write(block)
+                digest.update(block)
+                meter.add(len(block))
+        file.sync()
+        kept = streams / digest.hexdigest() / name
+        disk.make_folder(kept.parent)
+        disk.rename(temporary, kept)
+    notice(f"{name}: {size:,} bytes read, and kept as {kept}")
+    return str(kept)

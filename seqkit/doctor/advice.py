@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from seqkit.config import Config, DataConfig
-from seqkit.data import pipes
+from seqkit.data import remote
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.files import BadFileError
@@ -63,7 +63,7 @@ def suggested_recipe(data: DataConfig) -> str:
     """`fitting_recipe` as the key to give, as far as it can be told without reading `data.path`."""
     if data.of_rows:
         return f"recipe={_FOR_TEXT}"
-    if data.path and not any(map(pipes.is_pipe, data.path)):
+    if data.path and not any(map(remote.is_pipe, data.path)):
         with contextlib.suppress(SeqkitError):
             folders = Folders(disk.cache_dir(), lambda text: None)
             return f"recipe={fitting_recipe(data, folders, Catalogue())}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import Config
-from seqkit.data import pipes, remote
+from seqkit.data import remote
 from seqkit.foundation import disk
 from seqkit.foundation.checkpoint_files import SAVED, is_run
 from seqkit.foundation.config_file import to_yaml
@@ -258,7 +258,7 @@ def _read_by(config: Config) -> Iterator[tuple[str, str]]:
     """The files on this machine that a training reads, with their keys; streams are none."""
     for path in config.data.path:
         far = remote.is_remote(path) and not os.path.lexists(path)
-        if not (far or pipes.is_pipe(path)):
+        if not (far or remote.is_pipe(path)):
             yield "data.path", path
     for key in ("prompt_file", "prompt_audio", "init_from"):
         if path := getattr(config, key):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqkit.config import ARITHMETIC_KEYS, Config, options, values_of
-from seqkit.data import pipes, remote
+from seqkit.data import remote
 from seqkit.foundation import disk
 from seqkit.foundation.checkpoint_files import SAVED, STATES, is_run
 from seqkit.foundation.config_file import from_values
@@ -201,7 +201,7 @@ def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None])
         config.data.path = [*map(str, kept)]
     elif isinstance(kept, list) and len(kept) == len(paths):
         for number, (old, path) in enumerate(zip(kept, paths, strict=True)):
-            if pipes.is_pipe(path) and pipes.is_kept(str(old), disk.cache_dir()):
+            if remote.is_pipe(path) and remote.is_kept_stream(str(old), disk.cache_dir()):
                 notice(f"data.path={path} is not read again: the run goes on with {old}")
                 paths[number] = old
 
@@ -211,7 +211,6 @@ def require_data(config: Config, saved: Checkpoint) -> None:
     kept = saved.config.get("data", {}).get("path")
     if config.data.of_rows or not isinstance(kept, list):  # of rows the cache may have a copy
         return
-    pipes.check_kept(config.data.path, disk.cache_dir())
     for path in remote.absolute(config.data):
         if path in kept and not (remote.is_remote(path) or os.path.lexists(path)):
             raise DataError(

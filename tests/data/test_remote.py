@@ -1,170 +1,104 @@
-"""Data at a URL is copied into the cache: whole or not at all, and only once."""
+"""Stdin and pipes are read once, to their end, and what gives nothing is told in words."""
 
-import sys
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-import fsspec
 import pytest
 
-from seqkit.config import DataConfig
-from seqkit.data import fsspec_store, remote
-from seqkit.foundation.errors import ConfigError, DataError, OutputError
-from tests.conftest import fill_disk
-from tests.data.replacing import moved
-from tests.data.stores import CONTENT, Site, site
+from seqkit.data import remote
+from seqkit.foundation.errors import DataError
+
+pytestmark = pytest.mark.faults
+
+
+def settle(place: str, cache: Path) -> str:
+    (path,) = remote.without_streams([place], cache, lambda text: None)
+    return path
+
+
+@contextmanager
+def stdin_from(handle: int) -> Iterator[None]:
+    """Let this process read another stdin."""
+    before = os.dup(0)
+    os.dup2(handle, 0)
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+
+
+@contextmanager
+def pipe_with(write: Callable[[int], object]) -> Iterator[int]:
+    """The end of a pipe to read, into which another thread writes."""
+    reading, writing = os.pipe()
+
+    def run() -> None:
+        write(writing)
+        os.close(writing)
+
+    writer = threading.Thread(target=run)
+    writer.start()
+    try:
+        yield reading
+    finally:
+        os.close(reading)
+        writer.join()
 
 
 @pytest.fixture
-def served() -> Iterator[Site]:
-    with site() as about:
-        yield about
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_PATIENCE", 0.2)
 
 
-def fetch(url: str, cache: Path, pattern: str = "", told: list[str] | None = None) -> Path:
-    said = [] if told is None else told
-    (path,) = remote.here(DataConfig(path=[url], pattern=pattern), cache, said.append).path
-    return Path(path)
+@pytest.mark.parametrize("place", ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+def test_stdin_is_read_into_the_cache(place: str, tmp_path: Path) -> None:
+    with pipe_with(lambda end: os.write(end, b"some text\n")) as end, stdin_from(end):
+        path = settle(place, tmp_path / "cache")
+    assert Path(path).read_bytes() == b"some text\n"
+    assert Path(path).name == "stdin"
+    assert remote.is_kept_stream(path, tmp_path / "cache")
+    assert [*(tmp_path / "cache" / "streams").iterdir()] == [Path(path).parent]
 
 
-def left_of(cache: Path) -> list[Path]:
-    """All files below the cache, half ones included."""
-    return [path for path in cache.rglob("*") if path.is_file()]
+def test_what_the_shell_makes_of_a_command_is_read(tmp_path: Path) -> None:
+    with pipe_with(lambda end: os.write(end, b"some text\n")) as end:
+        path = settle(f"/dev/fd/{end}", tmp_path / "cache")
+    assert (Path(path).name, Path(path).read_bytes()) == ("pipe", b"some text\n")
 
 
-def test_a_file_is_fetched_once_and_again_when_it_changed(served: Site, tmp_path: Path) -> None:
-    url, told = f"{served.url}/novel.txt", list[str]()
-    path = fetch(url, tmp_path, told=told)
-    assert (path.name, path.read_bytes()) == ("novel.txt", CONTENT)
-    assert told == [f"{url}: fetching 1 file, 0.0 MB", f"{url}: read from its copy, {path}"]
-    assert fetch(url, tmp_path) == path
-    assert served.got == ["/novel.txt"]
-    served.files["/novel.txt"] = CONTENT[::-1]  # as long as before
-    assert fetch(url, tmp_path).read_bytes() == CONTENT[::-1]
-    path.write_bytes(b"altered in the cache")
-    assert fetch(url, tmp_path).read_bytes() == CONTENT[::-1]
-    assert len(served.got) == 3
-    cache = moved(tmp_path)  # as to another machine
-    assert fetch(url, cache).is_relative_to(cache)
-    assert len(served.got) == 3
+def test_a_named_pipe_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_BLOCK", 1000)
+    os.mkfifo(tmp_path / "novel.txt")
+    content = os.urandom(300_000)  # more than a pipe holds
+    writer = threading.Thread(target=(tmp_path / "novel.txt").write_bytes, args=[content])
+    writer.start()
+    path = settle(str(tmp_path / "novel.txt"), tmp_path / "cache")
+    writer.join()
+    assert (Path(path).name, Path(path).read_bytes()) == ("novel.txt", content)
 
 
-def test_of_a_folder_what_matches_is_copied_and_kept_up_to_date(tmp_path: Path) -> None:
-    folder, cache = tmp_path / "corpus", tmp_path / "cache"
-    for name in ("a.txt", "deep/b.txt", "deep/c.c", ".hidden/d.txt"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(name)
-
-    def copied(pattern: str = "") -> list[str]:
-        copy = fetch(f"file://{folder}", cache, pattern)
-        assert copy.name == "corpus"
-        return sorted(str(path.relative_to(copy)) for path in left_of(copy))
-
-    assert copied("*.txt") == ["a.txt", "deep/b.txt"]
-    assert copied() == ["a.txt", "deep/b.txt", "deep/c.c"]
-    (folder / "a.txt").unlink()
-    assert copied() == ["deep/b.txt", "deep/c.c"]
-    with pytest.raises(DataError, match=r"the folder holds no file that matches \*\.wav"):
-        copied("*.wav")
+@pytest.mark.usefixtures("impatient")
+def test_nothing_is_waited_for_without_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match=r"pipe: nothing came in 0\.2 s"):  # nobody writes
+        settle(str(tmp_path / "pipe"), tmp_path / "cache")
+    reading, writing = os.pipe()  # somebody might write, and does not
+    with stdin_from(reading), pytest.raises(DataError, match=r"stdin: nothing came in 0\.2 s"):
+        settle("-", tmp_path / "cache")
+    os.close(writing)
+    with stdin_from(reading), pytest.raises(DataError, match="stdin: empty"):
+        settle("-", tmp_path / "cache")
+    os.close(reading)
+    assert not [*(tmp_path / "cache" / "streams").iterdir()]
 
 
-def test_what_came_whole_is_not_fetched_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, cache = tmp_path / "corpus", tmp_path / "cache"
-    folder.mkdir()
-    (folder / "a.txt").write_text("first")
-    (folder / "b.txt").write_text("second" * 1000)
-    with monkeypatch.context() as patch:
-        fill_disk(patch, 100, "*b.txt*")
-        with pytest.raises(OutputError, match=r"cannot write .*b\.txt: no space left on device"):
-            fetch(f"file://{folder}", cache)
-    (first,) = cache.rglob("*.txt")
-    before = first.stat()
-    told: list[str] = []
-    copy = fetch(f"file://{folder}", cache, told=told)
-    assert told[0] == f"file://{folder}: fetching 1 file, 0.0 MB"
-    assert (copy / "a.txt").stat() == before
-    assert (copy / "b.txt").read_text() == "second" * 1000
-
-
-def test_names_of_a_store_lead_nowhere_else(tmp_path: Path) -> None:
-    memory = fsspec.filesystem("memory")
-    memory.store.clear()
-    for name in ("/bucket/ok.txt", "/bucket//twice.txt", "/bucket/a/../../../out.txt"):
-        memory.store[name] = fsspec.implementations.memory.MemoryFile(memory, name, b"x")
-    copy = fetch("memory://bucket", tmp_path / "cache")
-    assert {path.name for path in left_of(copy)} == {"ok.txt", "twice.txt"}
-    assert not [*tmp_path.rglob("out.txt")]
-    for url in ("memory://bucket/..", "http://x/%00", "s3://"):
-        assert fsspec_store.copies_of(url, DataConfig(), tmp_path).path.name == "data"
-
-
-@pytest.mark.parametrize("cut", [0, 1000])
-def test_a_source_that_ends_early_leaves_nothing(served: Site, tmp_path: Path, cut: int) -> None:
-    served.cut = cut
-    with pytest.raises(
-        DataError, match=r"novel\.txt: cannot be read after 1?,?0+ of 2,000 bytes: C"
-    ):
-        fetch(f"{served.url}/novel.txt", tmp_path)
-    assert not left_of(tmp_path)
-
-
-def test_a_file_that_is_shorter_than_the_store_said_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "corpus" / "a.txt"
-    file.parent.mkdir()
-    file.write_text("ten bytes.")
-
-    def told(line: str) -> None:
-        file.write_text("five.")
-
-    url = f"file://{file.parent}"
-    with pytest.raises(DataError, match=r"corpus/a\.txt: came to its end after 5 of 10 bytes"):
-        remote.here(DataConfig(path=[url]), tmp_path / "cache", told)
-
-
-def test_a_source_that_stalls_is_given_up(
-    served: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go_on = threading.Event()
-    served.cut, served.during = 1000, go_on.wait
-    monkeypatch.setattr(fsspec_store, "PATIENCE", 0.5)
-    with pytest.raises(DataError, match=r"nothing came for 0\.5 s after 1,000 of 2,000 bytes"):
-        fetch(f"{served.url}/novel.txt", tmp_path)
-    go_on.set()
-    assert not left_of(tmp_path)
-
-
-def test_a_source_that_changes_meanwhile_is_refused(served: Site, tmp_path: Path) -> None:
-    served.during = lambda: served.files.update({"/novel.txt": CONTENT[::-1]})
-    url = f"{served.url}/novel.txt"
-    with pytest.raises(DataError, match=r"novel\.txt: changed while it was fetched: give the same"):
-        fetch(url, tmp_path)
-    assert fetch(url, tmp_path).read_bytes() == CONTENT[::-1]
-
-
-def test_what_is_not_there_or_not_allowed_is_said(served: Site, tmp_path: Path) -> None:
-    for url in (f"{served.url}/none", f"file://{tmp_path}/none", "memory://no/bucket"):
-        with pytest.raises(DataError, match=f"^{url}: cannot be read: "):
-            fetch(url, tmp_path)
-    with pytest.raises(DataError, match="HTTP cannot list a folder"):
-        fetch(f"{served.url}/folder/", tmp_path)
-    served.status = 403
-    with pytest.raises(DataError, match="cannot be read: ClientResponseError: 403"):
-        fetch(f"{served.url}/novel.txt", tmp_path)
-    served.status = 500
-    with pytest.raises(DataError, match=r"cannot be read: ClientResponseError: 500"):
-        fetch(f"{served.url}/novel.txt", tmp_path)
-    assert not left_of(tmp_path)
-
-
-def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, url in (("aiohttp", "https://x/a.txt"), ("s3fs", "s3://x/a"), ("fsspec", "gs://x")):
-        monkeypatch.setitem(sys.modules, module, None)
-        monkeypatch.delitem(sys.modules, f"{module}.core", raising=False)
-        with pytest.raises(ConfigError, match=r"more packages: pip install 'seqkit\[remote\]"):
-            fetch(url, tmp_path)
-        monkeypatch.undo()
-    with pytest.raises(ConfigError, match=r"data\.path=foo://x: Protocol not known: foo"):
-        fetch("foo://x", tmp_path)
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_is_no_data(device: str, tmp_path: Path) -> None:
+    handle = os.open(device, os.O_RDONLY)
+    with stdin_from(handle), pytest.raises(DataError, match="stdin is a terminal or a device"):
+        settle("-", tmp_path / "cache")
+    os.close(handle)

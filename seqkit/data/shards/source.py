@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, pipes
+from seqkit.data import codecs, remote
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search, is_folder
@@ -136,7 +136,7 @@ class Source:
         try:
             now = stamp(file.stat())
             # The path of what came out of a stream tells its content: it may be read again.
-            if pipes.is_kept(str(file), disk.cache_dir()):
+            if remote.is_kept_stream(str(file), disk.cache_dir()):
                 return [str(file), now[0]]
             if strict:
                 return [str(file), *now]
