@@ -12,7 +12,7 @@ from seqkit.commands.interrupts import Interrupts
 from seqkit.compose import Composed, Space
 from seqkit.config import Config
 from seqkit.data import remote
-from seqkit.foundation import disk, threads
+from seqkit.foundation import disk, machine, threads
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, InterruptedRunError, OutputError, StoppedError
 from seqkit.foundation.wording import aligned, command_line, duration
@@ -251,7 +251,7 @@ def _launcher(plan: Plan, options: Sequence[str]) -> Launcher:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         names = launcher.gpus(config.gpus, visible, torch.cuda.device_count())
     at_once = min(slots, plan.total)
-    each = max(1, threads.own_cores() // at_once) if shares and at_once > 1 else None
+    each = max(1, machine.own_cores() // at_once) if shares and at_once > 1 else None
     return Launcher(slots, options, names, each)
 
 

@@ -16,7 +16,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Frames
 from seqkit.data.sound.resample import resampled
-from seqkit.foundation import memory
+from seqkit.foundation import machine
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.randomness import uniforms
 
@@ -62,9 +62,9 @@ def with_copies(
     # Rounded up: see `Resampler`.
     sizes = [-(-len(part) // frame * _STEPS // pitch) * frame for pitch, _ in drawn]
     ends = np.cumsum([len(part), *sizes])
-    free = memory.free_bytes(memory.HOST)
+    free = machine.free_bytes(machine.HOST)
     needed = int(ends[-1]) * part.symbols.itemsize
-    memory.require(needed, free, f"data.copies={copies}", str)
+    machine.require(needed, free, f"data.copies={copies}", str)
     symbols, starts = np.empty(ends[-1], part.symbols.dtype), [part.starts]
     symbols[: len(part)] = part.symbols
     with progress("copies", copies) as bar:

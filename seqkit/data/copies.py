@@ -21,8 +21,8 @@ from seqkit.data.file_search import matches
 from seqkit.data.meter import Meter
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
-from seqkit.foundation.timeout import HangingError, within
 from seqkit.foundation.wording import counted
+from seqkit.foundation.workers import HangingError, within
 
 PATIENCE = 30.0
 """Seconds that a store may take for the next bytes, or for a listing."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from seqkit.data.datasets import Folders, Located
 from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.errors import DataError, OutputError
-from seqkit.foundation.timeout import HangingError, within
+from seqkit.foundation.workers import HangingError, within
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""

@@ -13,7 +13,7 @@ from seqkit.data.meter import Meter
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.timeout import HangingError, within
+from seqkit.foundation.workers import HangingError, within
 
 _PATIENCE = 10.0  # seconds until the first byte of a stream has come
 _BLOCK = 1 << 20  # bytes

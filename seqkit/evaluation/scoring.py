@@ -17,7 +17,7 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
-from seqkit.foundation import memory
+from seqkit.foundation import machine
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.ranks import ALONE, Ranks
@@ -50,8 +50,8 @@ def require_memory(model: ModelConfig, symbols: int, device: torch.device, copie
     """
     advice = "Try device=cpu." if device.type == "cuda" else ""
     needed = 4 * copies * count_parameters(model) + call_bytes(model, symbols)
-    free = memory.free_bytes(device)
-    memory.require(needed, free, "this evaluation", lambda: advice, device)
+    free = machine.free_bytes(device)
+    machine.require(needed, free, "this evaluation", lambda: advice, device)
 
 
 def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:

@@ -15,7 +15,7 @@ from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DeviceError, SeqkitError, expected
 from seqkit.foundation.processes import Place
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.foundation.timeout import within
+from seqkit.foundation.workers import within
 
 _TIMEOUT = datetime.timedelta(days=1)  # a process may validate, or read data, while others wait
 _MEETING = 0.02  # seconds between looks at who has come

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 
 import torch
 
-from seqkit.foundation.cgroups import cores_granted
+from seqkit.foundation.machine import own_cores
 
 _EVERY = 0.25  # seconds between looks at the machine
 _LOOK = 0.1  # seconds that the one look at it takes by which a number is chosen that stays
@@ -68,12 +68,6 @@ class SharedCores:
 def are_told() -> bool:
     """Whether the environment says how OpenMP is to run."""
     return any(name in os.environ for name in _SET_BY_USER)
-
-
-def own_cores() -> int:
-    """How many cores this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # only Linux has it
-    return min(len(affinity(0)) if affinity else os.cpu_count() or 1, cores_granted())
 
 
 def lasting_threads() -> int:

@@ -1,10 +1,11 @@
-"""Tasks that several processes of this machine share.
+"""Work beside this thread: tasks that several processes share, and calls that may hang.
 
 The processes end with their parent, however it ends. They hear no signals, so that the parent alone
 says what happens.
 """
 
 import contextlib
+import math
 import multiprocessing
 import os
 import signal
@@ -21,11 +22,41 @@ import torch
 from seqkit.foundation.errors import DeviceError
 
 _LOOK = 0.2  # seconds between looks at what the tasks have counted
+_HEAR = 0.5  # seconds at most until a signal is heard
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 Watch = Callable[[int], None]
 S = TypeVar("S")
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class HangingError(Exception):
+    """A call did not return in time; a TimeoutError is one that the call itself raised."""
+
+
+def within(patience: float | None, call: Callable[[], T]) -> T:
+    """What a call returns in so many seconds, in a thread that is left behind if it hangs.
+
+    Signals are heard meanwhile, also where the call is one of C++: at the latest after half a
+    second, since a wait without end misses one that comes just before it. None waits for ever.
+
+    Raises HangingError, and what the call raises.
+    """
+    answer: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    left = math.inf if patience is None else patience
+    while not wait([answer], min(left, _HEAR)).done:
+        left -= _HEAR
+        if left <= 0:
+            raise HangingError
+    return answer.result()
 
 
 def share_out(

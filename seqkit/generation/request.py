@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from seqkit.config import Config, ModelConfig
-from seqkit.foundation import memory
+from seqkit.foundation import machine
 from seqkit.generation.sampling import Sampling, sampling_of
 
 _SEEDS = 10**9  # that are drawn from: short enough to be typed
@@ -68,11 +68,11 @@ def require_streams(model: ModelConfig, streams: int, device: torch.device) -> N
     Raises:
         DeviceError: with the number that would fit.
     """
-    free = memory.free_bytes(device)
+    free = machine.free_bytes(device)
     each = stream_bytes(model, device.type == "cuda")
 
     def fewer() -> str:
-        fitting = memory.largest(lambda count: count * each, free, below=streams)
+        fitting = machine.largest(lambda count: count * each, free, below=streams)
         return f"By estimate streams={fitting} fits." if fitting else ""
 
-    memory.require(streams * each, free, f"streams={streams}", fewer, device)
+    machine.require(streams * each, free, f"streams={streams}", fewer, device)

@@ -19,7 +19,7 @@ from torch import Tensor
 from seqkit.config import Config, DataConfig, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
-from seqkit.foundation import disk, memory
+from seqkit.foundation import disk, machine
 from seqkit.foundation.config_file import upgrade
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.plugins import Catalogue
@@ -124,8 +124,8 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             operating system.
     """
     try:
-        free = memory.free_bytes(memory.HOST)
-        memory.require(2 * path.stat().st_size, free, f"reading {path}", str)
+        free = machine.free_bytes(machine.HOST)
+        machine.require(2 * path.stat().st_size, free, f"reading {path}", str)
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: no such checkpoint") from error

@@ -7,7 +7,7 @@ import torch
 
 from seqkit.config import Config, ModelConfig
 from seqkit.evaluation import scoring
-from seqkit.foundation import memory
+from seqkit.foundation import machine
 from seqkit.foundation.device import DTYPES
 from seqkit.model.char_rnn import count_parameters
 from seqkit.model.fused import TENSOR_CORE, round_up
@@ -153,15 +153,15 @@ def require(shape: TrainingShape, device: torch.device, *, new: bool) -> Callabl
     Raises:
         DeviceError: with what would fit.
     """
-    free = memory.free_bytes(device)
+    free = machine.free_bytes(device)
 
     def smaller() -> str:
         return advice(shape, free, new=new)
 
-    memory.require(shape.most, free, "this training", smaller, device)
+    machine.require(shape.most, free, "this training", smaller, device)
     if shape.on_gpu:
-        on_host = memory.free_bytes(memory.HOST)
-        memory.require(shape.saving, on_host, "saving this network", lambda: _NARROWER)
+        on_host = machine.free_bytes(machine.HOST)
+        machine.require(shape.saving, on_host, "saving this network", lambda: _NARROWER)
     return smaller
 
 
@@ -175,7 +175,7 @@ def advice(shape: TrainingShape, free: int | None, *, new: bool) -> str:
     def try_less(
         key: str, changed: Callable[[int], TrainingShape], now: int, unit: int = 1
     ) -> None:
-        less = memory.largest(lambda n: changed(n * unit).most, free, below=-(-now // unit))
+        less = machine.largest(lambda n: changed(n * unit).most, free, below=-(-now // unit))
         found.extend([f"{key}={less * unit}"] if less else [])
 
     model = shape.model

@@ -267,7 +267,7 @@ def test_one_training_has_no_use_for_the_keys_of_many(word: str, run: Run) -> No
 def test_cores_are_shared_out_unless_the_user_says_otherwise(
     keys: tuple[str, ...], told: str | None, threads: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seqkit.foundation.threads.own_cores", lambda: 16)
+    monkeypatch.setattr("seqkit.foundation.machine.own_cores", lambda: 16)
     monkeypatch.delenv("OMP_NUM_THREADS")
     if told:
         monkeypatch.setenv("OMP_NUM_THREADS", told)

@@ -1,17 +1,20 @@
-"""Tasks in processes of their own: their results, their failures, and how they end."""
+"""Tasks in processes of their own and calls that may hang: what comes of them, how they end."""
 
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 
 import pytest
 
+from seqkit.foundation import workers
 from seqkit.foundation.errors import DataError, DeviceError
-from seqkit.foundation.workers import share_out
+from seqkit.foundation.workers import HangingError, share_out, within
 from tests.conftest import environment
 
 Watch = Callable[[int], None]
@@ -128,3 +131,38 @@ def test_processes_end_with_their_parent(tmp_path: Path, how: signal.Signals) ->
     started = [int(file.name) for file in tmp_path.iterdir()]
     assert told.count("Traceback") == (how == signal.SIGINT)  # the parent's own
     wait_until(lambda: all(map(has_ended, started)))
+
+
+def test_what_a_call_returns_or_raises_comes_through() -> None:
+    def failing() -> None:
+        raise TimeoutError("its own")
+
+    assert within(10.0, lambda: 7) == within(None, lambda: 7) == 7
+    for patience in (10.0, None):
+        with pytest.raises(TimeoutError, match="its own"):
+            within(patience, failing)
+
+
+def test_a_call_that_hangs_is_left_behind() -> None:
+    go_on = threading.Event()
+    with pytest.raises(HangingError):
+        within(0.05, go_on.wait)
+    go_on.set()
+
+
+def test_a_signal_that_comes_just_before_the_wait_is_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Python runs its handler once a wait is over: one without end would be that of the call.
+    waits: list[float] = []
+    go_on = threading.Event()
+
+    def noted(answers: Sequence[Future[bool]], patience: float) -> object:
+        waits.append(patience)
+        if len(waits) == 2:
+            go_on.set()
+        return wait(answers, patience)
+
+    monkeypatch.setattr(workers, "wait", noted)
+    assert within(None, go_on.wait)
+    assert max(waits) <= 1

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 from seqkit.config import DataConfig
 from seqkit.data.files import BadFileError
 from seqkit.data.meter import Meter
-from seqkit.foundation import threads, workers
+from seqkit.foundation import machine, workers
 from seqkit.foundation.errors import DataError
 
 SHARD = 1 << 26
@@ -160,7 +160,7 @@ class Crew:
 
         `size` is how many bytes are read.
         """
-        own = 1 if size <= _FEW else threads.own_cores()
+        own = 1 if size <= _FEW else machine.own_cores()
         count = own if self.processes is None else self.processes
         with self.meter.shown(title, size):
             results = workers.share_out(function, shared, work, count, self.meter.add)

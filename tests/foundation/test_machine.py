@@ -1,0 +1,133 @@
+"""Cores and memory are counted in control groups, too; what cannot fit is refused in words."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from seqkit.foundation import machine
+from seqkit.foundation.errors import DeviceError
+from tests.conftest import TINY, Run
+
+pytestmark = pytest.mark.faults
+
+GB = 10**9
+
+
+def files(root: Path, content: dict[str, str]) -> Path:
+    """Files of the kind that Linux shows, below `root`: 8 GB are free, and 1 GB of swap."""
+    kb = GB // 1000 * 1000 // 1024
+    content = {"proc/meminfo": f"MemAvailable: {8 * kb} kB\nSwapFree: {kb} kB\n", **content}
+    for name, text in content.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def group(path: str, most: str, current: float) -> dict[str, str]:
+    """The files of a control group, with a cache of 0.2 GB."""
+    return {
+        f"{path}/memory.max": f"{most}\n",
+        f"{path}/memory.current": f"{int(current * GB)}\n",
+        f"{path}/memory.stat": f"anon 5\ninactive_file {GB // 10}\nactive_file {GB // 10}\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "free"),
+    [
+        ({}, 9.0),
+        (
+            {
+                "proc/self/cgroup": "0::/user/job\n",
+                **group("sys/fs/cgroup/user/job", "max", 1),
+                **group("sys/fs/cgroup/user", f"{3 * GB}", 1),
+            },
+            3.2,  # 3 - 1, the cache and the swap
+        ),
+        (  # a container sees its own group as the outermost
+            {
+                "proc/self/cgroup": "0::/docker/abc\n",
+                **group("sys/fs/cgroup", f"{2 * GB}", 0.5),
+            },
+            2.7,
+        ),
+    ],
+)
+def test_free_is_what_the_machine_and_every_control_group_leave(
+    content: dict[str, str], free: float, tmp_path: Path
+) -> None:
+    found = machine.free_bytes(machine.HOST, files(tmp_path, content))
+    assert found == pytest.approx(free * GB, abs=10**6)
+
+
+def test_without_linux_all_memory_counts_as_free(tmp_path: Path) -> None:
+    total = machine.free_bytes(machine.HOST, tmp_path)
+    assert total is not None
+    assert total >= GB
+
+
+@pytest.mark.parametrize(
+    ("content", "granted"),
+    [
+        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "250000 100000\n"}, 3),
+        ({"proc/self/cgroup": "0::/docker\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 1),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, 64),
+        ({}, 64),
+    ],
+)
+def test_a_group_grants_the_time_of_so_many_cores(
+    content: dict[str, str], granted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(64), raising=False)
+    assert machine.own_cores(files(tmp_path, content)) == granted
+
+
+def test_what_fits_is_found_by_calculation() -> None:
+    assert machine.largest(lambda n: n * n, 10_000, below=1000) == 77
+    assert machine.largest(lambda n: n * n, None, below=100) == 77  # what failed was too much
+    assert machine.largest(lambda n: 10**9, 10_000, below=1000) == 0
+
+
+def test_a_refusal_has_both_numbers() -> None:
+    with pytest.raises(DeviceError, match=r"it needs at least 3\.0 GB, and 2\.0 GB is free\. No\."):
+        machine.require(3 * GB, 2 * GB, "it", lambda: "No.")
+    machine.require(2 * GB, 2 * GB, "it", lambda: "No.")
+    machine.require(2 * GB, None, "it", lambda: "No.")
+
+
+@pytest.mark.parametrize(
+    ("keys", "fits"),
+    [
+        (["model.num_layers=1000", "model.hidden_size=3000"], "model.hidden_size="),
+        (["model.hidden_size=300000"], "model.hidden_size="),
+        (["model.vocabulary_size=1000000", "train.batch_size=3000"], "train.batch_size="),
+    ],
+)
+def test_a_training_that_cannot_fit_is_refused_before_anything_is_made(
+    keys: list[str], fits: str, run: Run, text_file: Path, tmp_path: Path
+) -> None:
+    text_file.write_text(text_file.read_text() * 1000)
+    refused = run(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}", *keys)
+    assert refused.code == 5
+    assert "this training needs at least" in refused.err
+    assert fits in refused.err
+    assert refused.err.count("seqkit: error") == 1
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["generate", "checkpoint={}", "streams=1000000000", "length=5"],
+        ["bench", "shape=generate_text", "streams=1000000000", "device=cpu"],
+    ],
+)
+def test_other_commands_refuse_what_cannot_fit(
+    arguments: list[str], run: Run, trained: Path
+) -> None:
+    refused = run(*(argument.format(trained) for argument in arguments))
+    assert (refused.code, refused.out) == (5, b"")
+    assert "needs at least" in refused.err
+    assert "By estimate" in refused.err
