@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seqkit.api import fine_tuning
 from seqkit.config import Config, DataConfig
-from seqkit.data import augmentation, remote, trim_silence
+from seqkit.data import augmentation, remote
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
@@ -132,7 +132,7 @@ def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:
     codec = corpus.codec
     if not isinstance(codec, Quantiser) or not data.trim_silence or not len(part):
         return part
-    return trim_silence.without_silence(part, codec, data.trim_silence)
+    return augmentation.without_silence(part, codec, data.trim_silence)
 
 
 def of_sound(
@@ -157,7 +157,7 @@ def of_sound(
     told, rate = [], codec.symbol_rate
     if data.trim_silence:
         before = len(part)
-        part = trim_silence.without_silence(part, codec, data.trim_silence)
+        part = augmentation.without_silence(part, codec, data.trim_silence)
         left_out = f"{(before - len(part)) / rate:.1f}"
         if float(left_out):
             told.append(f"{left_out} s of silence left out (data.trim_silence)")

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import checked_json, codec_choice, codecs
+from seqkit.data import checked_json, codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.findings import Findings
@@ -51,8 +51,6 @@ def load(
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
     """
-    if isinstance(codec, codecs.Quantiser):
-        codec_choice.check_same(source.config, codec)
     files = source.identity(strict=True)
     found = _fitted(source, files, cache, catalogue, crew, codec, grow)
     own = codecs.from_spec(found.codec, catalogue)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codec_choice, codecs, corpus_cache, datasets, files
-from seqkit.data.codecs import Codec
+from seqkit.data import codecs, corpus_cache, datasets, files
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
 from seqkit.data.file_search import Search
@@ -22,6 +22,7 @@ from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 
+_OF_QUANTISERS = ("sample_rate", "levels", "channels", "symbols_per_sample")
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 
 
@@ -68,8 +69,8 @@ def load_corpus(
     """
     if folder := opened.folder_of(data):
         corpus = opened.load(data, folder, catalogue=catalogue, codec=codec)
-        if trained is not None and corpus.codec.kind == "audio":
-            codec_choice.check_gain(data, trained)
+        if isinstance(corpus.codec, Quantiser):
+            check_same(data, {}, trained)
         for note in corpus.notes:
             notice(note)
         return corpus
@@ -77,9 +78,8 @@ def load_corpus(
     found = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
     if codec is not None:
         _check_readable(found.located, codec)
-    sound = found.search.kind == "audio"
-    if sound and trained is not None:
-        codec_choice.check_gain(data, trained)
+    if isinstance(codec, Quantiser):
+        check_same(data, {key: getattr(codec, key) for key in _OF_QUANTISERS}, trained)
     corpus = corpus_cache.load(
         Source.of(data, found.located, found.files, found.search),
         cache=cache,
@@ -142,6 +142,29 @@ def _check_readable(located: Located, codec: Codec) -> None:
             raise DataError(f"{file} is sound, and this checkpoint reads text")
         if codec.kind == "audio" and not sound and files.is_text(files.head(file), "utf-8"):
             raise DataError(f"{file} is text, and this checkpoint reads sound")
+
+
+def check_same(data: DataConfig, own: Mapping[str, Any], trained: Mapping[str, Any] | None) -> None:
+    """Refuse keys that ask for another quantiser than the checkpoint's; defaults ask for nothing.
+
+    Args:
+        data: what the user asks for.
+        own: the values of the checkpoint's quantiser. Its gain is not among them: a factor of 1 is
+            none, or that of a peak at full scale.
+        trained: the config in the checkpoint, which may name the gain.
+
+    Raises:
+        ConfigError: something else is asked for.
+    """
+    of_data = (trained or {}).get("data")
+    gain = of_data.get("gain") if isinstance(of_data, Mapping) else None
+    for key, value in {**own, "gain": gain}.items():
+        asked, default = getattr(data, key), getattr(DataConfig(), key)
+        if value is not None and asked not in (value, default):
+            raise ConfigError(
+                f"data.{key}={asked}: the checkpoint was trained with {value}; give "
+                f"data.{key}={default}"
+            )
 
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:

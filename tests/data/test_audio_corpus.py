@@ -9,7 +9,7 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import codec_choice, corpus_cache, sound_encoder
+from seqkit.data import corpus_cache, sound_encoder
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
@@ -19,7 +19,7 @@ from seqkit.data.shards import fitting
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import Wave, resample
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
 
 RATE = 8000
@@ -239,20 +239,6 @@ def test_a_given_codec_is_kept(tmp_path: Path) -> None:
     assert corpus.codec.to_spec() == codec.to_spec()
     expected = codec.encode(resample.resample(noise(), RATE, 4000))
     assert np.array_equal(corpus.whole.symbols, expected)
-    with pytest.raises(ConfigError, match=r"data\.sample_rate=8000: .* 4000 Hz"):
-        load(tmp_path / "a.wav", tmp_path / "cache", codec, sample_rate=8000)
-
-
-def test_only_a_gain_that_is_certainly_wrong_is_refused() -> None:
-    fitting: list[dict[str, object]] = [
-        {}, {"data": None}, {"data": {}}, {"data": {"gain": "peak"}},
-    ]  # fmt: skip
-    for trained in fitting:
-        codec_choice.check_gain(DataConfig(gain="peak"), trained)
-    codec_choice.check_gain(DataConfig(), {"data": {"gain": "rms"}})
-    for gain in ("none", "rms"):
-        with pytest.raises(ConfigError, match=rf"data\.gain=peak: .* trained with {gain}"):
-            codec_choice.check_gain(DataConfig(gain="peak"), {"data": {"gain": gain}})
 
 
 def test_the_second_load_reads_no_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,11 @@ import pytest
 
 from seqkit.compression import contents
 from seqkit.config import DataConfig
-from seqkit.data.augmentation import with_copies
+from seqkit.data.augmentation import with_copies, without_silence
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.sound import Frames
-from seqkit.data.trim_silence import without_silence
 from seqkit.evaluation import protocols, streaming
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import IGNORED

@@ -102,12 +102,17 @@ def test_sound_is_encoded_once_for_training_and_evaluation(sound: Path, cache: P
     assert not np.array_equal(other.whole.symbols, trained.whole.symbols)
 
 
-def test_another_gain_than_the_trainings_is_refused(sound: Path, text: Path) -> None:
+def test_another_quantiser_than_the_trainings_is_refused(sound: Path, text: Path) -> None:
     trained = {"data": {"gain": "peak"}}
     codec = load(sound, gain="peak").codec
     load(sound, codec, trained=trained, gain="peak")
-    with pytest.raises(ConfigError, match=r"data\.gain=rms: .*trained with peak"):
-        load(sound, codec, trained=trained, gain="rms")
+    for key, asked, was in (
+        ("gain", "rms", "peak"),
+        ("sample_rate", 100, 4000),
+        ("levels", 9, 256),
+    ):
+        with pytest.raises(ConfigError, match=rf"data\.{key}={asked}: .*trained with {was}; give"):
+            load(sound, codec, trained=trained, **{key: asked})
     load(text, load(text).codec, trained=trained, gain="rms")  # text has no gain
 
 

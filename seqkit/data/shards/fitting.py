@@ -1,8 +1,9 @@
 """The codec of files, and which cannot be read: passes over them before they are encoded."""
 
+import contextlib
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import HIGHEST_RATE, DataConfig
-from seqkit.data import codec_choice, codecs
+from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
 from seqkit.data.codecs.characters import counts_of
-from seqkit.data.files import BadFileError, blocks
+from seqkit.data.files import BadFileError, blocks, head, is_text
 from seqkit.data.shards.plan import Crew, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import Reader
@@ -99,7 +100,7 @@ def _of_text(
     source: Source, crew: Crew, catalogue: Catalogue, codec: TextCodec | None, grow: bool
 ) -> Fit:
     config, files = source.config, source.documents
-    kind = type(codec) if codec else codec_choice.text_codec_kind(config, files.values(), catalogue)
+    kind = type(codec) if codec else _text_codec_kind(config, files.values(), catalogue)
     characters = codec is None and kind is Characters
     counts, bad = np.zeros(0, np.int64), dict[str, str]()
     if characters or config.on_bad_file == "skip":
@@ -129,6 +130,27 @@ def _of_text(
         if not isinstance(grown, kind):
             raise TypeError(f"it gave a {type(grown).__name__}")
         return Fit(codecs.spec_of(grown), bad, least)
+
+
+def _text_codec_kind(
+    config: DataConfig, files: Iterable[Path], catalogue: Catalogue
+) -> type[TextCodec]:
+    """The class of codecs for some files, as `config` asks for it, or by their content."""
+    if config.codec != "auto":
+        kind = codecs.find(config.codec, catalogue)
+        assert issubclass(kind, TextCodec)
+        return kind
+    raw = config.kind == "bytes"
+    if config.kind == "auto":
+        raw = not any(_begins_as_text(file, config.encoding) for file in files)
+    return Bytes if raw else Characters
+
+
+def _begins_as_text(file: Path, encoding: str) -> bool:
+    """Whether data.kind=auto takes a file for text: if it is in another encoding, that is told."""
+    with contextlib.suppress(BadFileError):
+        return is_text(head(file), encoding)
+    return False
 
 
 def _survey(source: Source, crew: Crew, kind: str) -> tuple[Integers, dict[str, str]]:
@@ -178,7 +200,8 @@ def _quantiser(source: Source, crew: Crew, catalogue: Catalogue) -> Quantiser:
         DataError: a file cannot be read, none holds sound, or their rate is too high.
     """
     config = source.config
-    kind = codec_choice.quantiser_kind(config, catalogue)
+    kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, catalogue)
+    assert issubclass(kind, Quantiser)
     rate = config.sample_rate or _common_rate(source)
     if rate > HIGHEST_RATE:
         raise DataError(
