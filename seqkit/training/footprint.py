@@ -26,9 +26,7 @@ _WIDE_BYTES = 14  # of oneDNN's workspace, for each input that an LSTM has beyon
 _LOGIT_BYTES = 20  # logits, their log_softmax, and the gradients of both
 _LOGIT_BYTES_GPU = 10
 _HEADER = 20_000  # bytes of a checkpoint beside its tensors, about
-_DEEP, _WIDE, _LONG = 8, 1024, 1024  # layers, embedding and window: hardly anyone means more
-_WINDOW = 64  # symbols of which windows that are advised are made: whole frames of any sound
-_NARROWER = "Try a smaller network."
+_SMALLER = "Try a smaller network, or a smaller train.sequence_length."
 
 
 @dataclass(frozen=True)
@@ -100,26 +98,6 @@ class TrainingShape:
             inputs += _WIDE_BYTES * max(0, model.input_width - model.hidden_size)
         return unit * units + inputs + _LOGIT_BYTES * model.vocabulary_size
 
-    def in_lanes(self, lanes: int) -> "TrainingShape":
-        """The same in other lanes."""
-        return replace(self, lanes=lanes)
-
-    def in_depth(self, num_layers: int) -> "TrainingShape":
-        """The same with so many layers."""
-        return replace(self, model=replace(self.model, num_layers=num_layers))
-
-    def in_windows(self, steps: int) -> "TrainingShape":
-        """The same with windows of so many steps."""
-        return replace(self, steps=steps)
-
-    def in_embedding(self, embedding_size: int) -> "TrainingShape":
-        """The same with another embedding."""
-        return replace(self, model=replace(self.model, embedding_size=embedding_size))
-
-    def in_width(self, hidden_size: int) -> "TrainingShape":
-        """The same with other layers."""
-        return replace(self, model=replace(self.model, hidden_size=hidden_size))
-
 
 def shape_of(
     config: Config,
@@ -161,31 +139,21 @@ def require(shape: TrainingShape, device: torch.device, *, new: bool) -> Callabl
     machine.require(shape.most, free, "this training", smaller, device)
     if shape.on_gpu:
         on_host = machine.free_bytes(machine.HOST)
-        machine.require(shape.saving, on_host, "saving this network", lambda: _NARROWER)
+        machine.require(shape.saving, on_host, "saving this network", lambda: _SMALLER)
     return smaller
 
 
 def advice(shape: TrainingShape, free: int | None, *, new: bool) -> str:
-    """What fits into `free` bytes, by estimate: fewer lanes, or a smaller network if it is new.
+    """What fits into `free` bytes, by estimate: fewer lanes, or smaller layers if it is new."""
 
-    Where windows are long, an embedding wide or a network deep, also how much of that fits.
-    """
-    found: list[str] = []
+    def fewer(lanes: int) -> int:
+        return replace(shape, lanes=lanes).most
 
-    def try_less(
-        key: str, changed: Callable[[int], TrainingShape], now: int, unit: int = 1
-    ) -> None:
-        less = machine.largest(lambda n: changed(n * unit).most, free, below=-(-now // unit))
-        found.extend([f"{key}={less * unit}"] if less else [])
+    def narrower(width: int) -> int:
+        return replace(shape, model=replace(shape.model, hidden_size=width)).most
 
-    model = shape.model
-    try_less("train.batch_size", shape.in_lanes, shape.lanes)
-    if shape.steps > _LONG:
-        try_less("train.sequence_length", shape.in_windows, shape.steps, _WINDOW)
-    if new and model.num_layers > _DEEP:
-        try_less("model.num_layers", shape.in_depth, model.num_layers)
-    if new and model.input == "embedding" and model.embedding_size > _WIDE:
-        try_less("model.embedding_size", shape.in_embedding, model.embedding_size)
-    if new:
-        try_less("model.hidden_size", shape.in_width, model.hidden_size)
-    return f"By estimate {' or '.join(found)} fits." if found else _NARROWER
+    lanes = machine.largest(fewer, free, below=shape.lanes)
+    width = machine.largest(narrower, free, below=shape.model.hidden_size) if new else 0
+    found = [f"train.batch_size={lanes}"] if lanes else []
+    found += [f"model.hidden_size={width}"] if width else []
+    return f"By estimate {' or '.join(found)} fits." if found else _SMALLER

@@ -5,7 +5,6 @@ import json
 import subprocess
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -125,13 +124,14 @@ def test_advice_fits_and_is_the_largest_of_its_kind() -> None:
     keys = dict(word.split("=") for word in found.split() if "=" in word)
     assert list(keys) == ["train.batch_size", "model.hidden_size"]
     lanes = int(keys["train.batch_size"])
-    assert shape.in_lanes(lanes).most < 0.6 * 60 * GB < shape.in_lanes(lanes + 1).most
+    fits, too_many = (replace(shape, lanes=count).most for count in (lanes, lanes + 1))
+    assert fits < 0.6 * 60 * GB < too_many
     width = int(keys["model.hidden_size"])
-    assert shape.in_width(width).most < 0.6 * 60 * GB < shape.in_width(width + 1).most
+    fits, too_wide = (
+        replace(shape, model=replace(model, hidden_size=size)).most for size in (width, width + 1)
+    )
+    assert fits < 0.6 * 60 * GB < too_wide
     assert "hidden_size" not in advice(shape, 60 * GB, new=False)
-    deep = shape.in_depth(1000).in_lanes(1)
-    layers = int(advice(deep, 60 * GB, new=True).partition("model.num_layers=")[2].split()[0])
-    assert deep.in_depth(layers).most < 0.6 * 60 * GB < deep.in_depth(layers + 1).most
     assert "smaller network" in advice(shape, 10**6, new=True)
 
 
@@ -141,24 +141,6 @@ def test_a_validation_over_a_large_vocabulary_counts() -> None:
     logits = 4 * 8192 * 10_000  # of one call, beside their probabilities
     assert replace(shape, scored=10**6).most > shape.kept + 2 * logits > 2 * shape.most
     assert replace(shape, scored=100).most == shape.most
-
-
-@pytest.mark.parametrize(
-    ("model", "steps", "key"),
-    [
-        ({"input": "embedding", "embedding_size": 10**9}, 64, "model.embedding_size"),
-        ({}, 10**8, "train.sequence_length"),
-    ],
-)
-def test_the_key_that_asks_for_too_much_is_named(
-    model: dict[str, Any], steps: int, key: str
-) -> None:
-    network = ModelConfig(num_layers=2, hidden_size=512, vocabulary_size=65, **model)
-    shape = TrainingShape(network, 2, 8, steps, "fp32", on_gpu=False)
-    fits = int(advice(shape, 24 * GB, new=True).partition(f"{key}=")[2].split()[0])
-    with_less = shape.in_embedding(fits) if model else shape.in_windows(fits)
-    assert 0.5 * 24 * GB < with_less.most < 0.6 * 24 * GB
-    assert fits % 64 == 0 or model
 
 
 @pytest.mark.parametrize("name", sorted(plugins.recipes(Catalogue([]), [])))
