@@ -10,7 +10,7 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.foundation.errors import DeviceError
 from seqkit.training.gpu_update import GpuUpdate
-from seqkit.training.saved_state import require_tensors
+from seqkit.training.progress import require_tensors
 from seqkit.training.weights import TrainingWeights
 
 Kind = TypeVar("Kind", bound=torch.optim.Optimizer)

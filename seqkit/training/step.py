@@ -17,7 +17,7 @@ from seqkit.model.network import State, cross_entropy
 from seqkit.model.persistent import launch
 from seqkit.training.dropout_masks import DropoutMasks
 from seqkit.training.optimizer import OptimizerStep
-from seqkit.training.saved_state import require_tensors
+from seqkit.training.progress import require_tensors
 from seqkit.training.weights import TrainingWeights
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state

@@ -17,8 +17,7 @@ from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
-from seqkit.training.progress import TrainingProgress
-from seqkit.training.saved_state import read_numbers
+from seqkit.training.progress import TrainingProgress, read_numbers
 from seqkit.training.schedule import Clock, learning_rate
 from seqkit.training.step import TrainingStep
 from seqkit.training.validation import Validation
