@@ -87,7 +87,7 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
     _set_free_text(config, free)
     config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
     if config.plugins != modules:  # a recipe names some, too
-        catalogue = catalogue.extended(config.plugins)
+        catalogue = Catalogue(config.plugins)
     if config.train.max_minutes > 0:
         _lift_steps(config, given_keys(arguments))
     schema.check(config)

@@ -19,6 +19,7 @@ _COLUMNS = 80  # of a terminal that does not say
 _MARKS = 60  # moments that are remembered to judge the speed by, a second apart at least
 _SECONDS_TO_JUDGE = 1.0  # before the time left is told
 _GRAPHIC = 20  # columns
+_WIDE = 70  # columns of a line that has room for it
 _MAIN = 2  # readings that are as important as the time left
 _ERASE = "\r\x1b[J"  # the row of the cursor, and all below it
 
@@ -92,8 +93,12 @@ class Bar:
 
     def fitted(self, width: int) -> str:
         """The line in at most `width` columns: what comes last is left out first."""
-        fits = (form for form in self._forms() if columns_of(form) <= width)
-        return next(fits, self._count()[:width])
+        fields = self._fields()
+        done = min(_GRAPHIC * self._completed // (self._total or 1), _GRAPHIC)
+        drawn = self._total and width >= _WIDE
+        graphic = f"[{'#' * done}{'.' * (_GRAPHIC - done)}] " if drawn else ""
+        lines = (graphic + "  ".join(fields[:count]) for count in range(len(fields), 0, -1))
+        return next((one for one in lines if columns_of(one) <= width), self._count()[:width])
 
     def _judge(self, now: float) -> None:
         """How fast it went so far, and when it will end."""
@@ -104,18 +109,6 @@ class Bar:
             self._end = now + left if self._total else None
         if not self._marks or now - self._marks[-1][0] >= _SECONDS_TO_JUDGE:
             self._marks.append((now, self._completed))
-
-    def _forms(self) -> Iterator[str]:
-        """The line in all its forms, the longest first."""
-        fields = self._fields()
-        more = max(0, len(self._readings) - _MAIN)
-        if self._total:
-            done = min(_GRAPHIC * self._completed // self._total, _GRAPHIC)
-            graphic = f"[{'#' * done}{'.' * (_GRAPHIC - done)}] "
-            for left_out in range(more + 1):
-                yield graphic + "  ".join(fields[: len(fields) - left_out])
-        for count in range(len(fields) - more, 0, -1):
-            yield "  ".join(fields[:count])
 
     def _fields(self) -> list[str]:
         if not self._completed and not self._total:
@@ -151,7 +144,7 @@ def unseen(title: str, total: int = 0, completed: int = 0, unit: str = "") -> It
 
 
 class Console:
-    """Writes to stderr, when quiet only failures. stdout carries the product alone."""
+    """Writes to stderr, unless it is quiet. stdout carries the product alone."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
@@ -164,13 +157,6 @@ class Console:
         with self._lock:
             erase = _ERASE if self._shown else ""
             self._write(f"{erase}{visible(text)}\n{self._drawn()}")
-
-    def failure(self, text: str) -> None:
-        """One line about a part of the work that failed while the rest goes on."""
-        if self.quiet:
-            Console().notice(text)
-        else:
-            self.notice(text)
 
     @contextlib.contextmanager
     def progress(

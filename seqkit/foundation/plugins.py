@@ -9,12 +9,11 @@ by the same code. Nothing is registered: a `Catalogue` is a value that is handed
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, of_plugin
@@ -33,23 +32,16 @@ _OWN_DATASETS = {  # beside the modules in their folder
     "spoken_digits": "seqkit.data.download:SPOKEN_DIGITS",
     "tiny_shakespeare": "seqkit.data.download:TINY_SHAKESPEARE",
 }
-_CODEC_BASES = {
-    "seqkit.data.codecs:TextCodec": ("text", "bytes"),
-    "seqkit.data.codecs:Quantiser": ("audio",),
-}
+_CODEC_BASES = ("seqkit.data.codecs:TextCodec", "seqkit.data.codecs:Quantiser")
 _DATASETS = Path(__file__).parents[1] / "data" / "datasets"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A name, where it comes from (in words), and how to get what it names.
-
-    load: raises any exception; a recipe's gives the path of its file.
-    """
+class Entry(NamedTuple):
+    """A name, where it comes from (in words), and what it names or how to import that."""
 
     name: str
     source: str
-    load: Callable[[], object]
+    value: object | EntryPoint
 
 
 class Catalogue:
@@ -62,27 +54,17 @@ class Catalogue:
         """`modules` are those of `plugins=`.
 
         Raises:
-            ConfigError: `modules` is no list of names; a module cannot be imported, holds
-                something of a wrong type, or a name that is taken.
+            ConfigError: `modules` is no list of names; a module cannot be imported, or holds
+                something of a wrong type.
         """
         check_list("plugins", modules, str)
         self.modules = tuple(dict.fromkeys(modules))
+        self._given = {name: _import(name) for name in self.modules}
         self._found: dict[Kind, list[Entry]] = {}
-        given = [(name, _import(name)) for name in self.modules]
-        for kind in _KINDS if given else ():
-            entries = self.entries(kind)
-            for entry in [x for name, module in given for x in _entries_of(kind, module, name)]:
-                if taken := [x.source for x in entries if x.name == entry.name]:
-                    raise ConfigError(
-                        f"{entry.source}: the {_KINDS[kind]} {entry.name} is also in {taken[-1]}: "
-                        "give it another name"
-                    )
-                _load(kind, entry)
-                entries.append(entry)
-
-    def extended(self, modules: Sequence[str]) -> "Catalogue":
-        """The same with more of the user's modules. Raises ConfigError."""
-        return Catalogue([*self.modules, *modules])
+        for kind in _KINDS if self.modules else ():
+            for entry in self.entries(kind):
+                if entry.source.startswith("plugins="):
+                    _load(kind, entry)
 
     def names(self, kind: Kind) -> list[str]:
         """All names of a kind, sorted."""
@@ -96,7 +78,7 @@ class Catalogue:
             path.
 
         Raises:
-            ConfigError: nothing has the name, two plug-ins have it, or its plug-in fails.
+            ConfigError: nothing has the name, two things have it, or its plug-in fails.
         """
         found = [entry for entry in self.entries(kind) if entry.name == name]
         what = _KINDS[kind]
@@ -107,13 +89,16 @@ class Catalogue:
             )
         if len(found) > 1:
             sources = " and in ".join(entry.source for entry in found)
-            raise ConfigError(f"the {what} {name} is in {sources}: uninstall one of them")
+            raise ConfigError(f"the {what} {name} is in {sources}: rename or uninstall one of them")
         return _load(kind, found[0])
 
     def entries(self, kind: Kind) -> list[Entry]:
         """Every name of a kind with its source; a name may come twice."""
         if kind not in self._found:
-            self._found[kind] = [*_own(kind), *_installed(kind)]
+            found = [*_own(kind), *_installed(kind)]
+            for name, module in self._given.items():
+                found += _of_module(kind, module, f"plugins={name}")
+            self._found[kind] = found
         return self._found[kind]
 
 
@@ -153,7 +138,7 @@ def recipes(catalogue: Catalogue, config_dirs: Sequence[Path]) -> dict[str, str]
 def recipe_folders(catalogue: Catalogue, config_dirs: Sequence[Path]) -> list[Path]:
     """Where recipes are looked for, the first find counts; the user's folders come first."""
     folders = user_recipe_folders(config_dirs)
-    folders += [Path(str(entry.load())).parent for entry in catalogue.entries("recipes")]
+    folders += [Path(str(entry.value)).parent for entry in catalogue.entries("recipes")]
     return list(dict.fromkeys(folders))
 
 
@@ -170,57 +155,54 @@ def user_recipe_folders(config_dirs: Sequence[Path]) -> list[Path]:
     return [folder for folder in named if folder.is_dir()]
 
 
-def _own(kind: Kind) -> list[Entry]:
+def _own(kind: Kind) -> Iterator[Entry]:
     if kind == "recipes":
-        return _in_folder(disk.config_dir("recipes"), "seqkit")
-    if kind == "codecs":
-        values = _OWN_CODECS
-    else:
-        names = sorted(file.stem for file in _DATASETS.glob("[a-z]*.py"))
-        values = _OWN_DATASETS | {name: f"seqkit.data.datasets.{name}" for name in names}
-    return [Entry(name, "seqkit", partial(_resolve, value)) for name, value in values.items()]
+        yield from _in_folder(disk.config_dir("recipes"), "seqkit")
+        return
+    names = sorted(file.stem for file in _DATASETS.glob("[a-z]*.py"))
+    datasets = _OWN_DATASETS | {name: f"seqkit.data.datasets.{name}" for name in names}
+    for name, value in (_OWN_CODECS if kind == "codecs" else datasets).items():
+        yield Entry(name, "seqkit", EntryPoint(name, value, "seqkit"))
 
 
-def _installed(kind: Kind) -> list[Entry]:
-    from importlib.metadata import entry_points  # takes 20 ms
-
-    found = []
+def _installed(kind: Kind) -> Iterator[Entry]:
     for point in entry_points(group=f"seqkit.{kind}"):
         source = f"the package {point.dist.name if point.dist else point.value}"
         if kind == "recipes":
-            found += [x for folder in _folders(point.value) for x in _in_folder(folder, source)]
+            for folder in _folders(point.value):
+                yield from _in_folder(folder, source)
         else:
-            found.append(Entry(point.name, source, point.load))
-    return found
+            yield Entry(point.name, source, point)
 
 
-def _entries_of(kind: Kind, module: ModuleType, name: str) -> list[Entry]:
-    """What the user's module of that name has of a kind. Raises ConfigError."""
-    source, attribute = f"plugins={name}", kind.upper()
+def _of_module(kind: Kind, module: ModuleType, source: str) -> list[Entry]:
+    """What a module of the user's has of a kind. Raises ConfigError."""
     if not any(hasattr(module, other.upper()) for other in _KINDS):
         raise ConfigError(f"{source}: the module has no DATASETS, CODECS or RECIPES")
-    value = getattr(module, attribute, {})
-    if kind == "recipes" and isinstance(value, str | Path):
-        folder = Path(module.__file__ or "").parent / value
+    value = getattr(module, kind.upper(), None)
+    if value is None:
+        return []
+    if kind == "recipes":
+        folder = Path(module.__file__ or "").parent / str(value)
         if not folder.is_dir():
-            raise ConfigError(f"{source}: {attribute}: no such folder: {folder}")
+            raise ConfigError(f"{source}: RECIPES: no such folder: {folder}")
         return _in_folder(folder, source)
     if not isinstance(value, Mapping):
-        form = "a folder" if kind == "recipes" else "a mapping of names to objects"
-        raise ConfigError(f"{source}: {attribute} is not {form}")
-    return [Entry(str(name), source, partial(_given, item)) for name, item in value.items()]
+        raise ConfigError(f"{source}: {kind.upper()} is not a mapping of names to objects")
+    return [Entry(str(name), source, item) for name, item in value.items()]
 
 
 def _in_folder(folder: Path, source: str) -> list[Entry]:
     files = sorted(file for file in folder.glob("*.yaml") if file.is_file())
-    return [Entry(file.stem, source, partial(_given, file)) for file in files]
+    return [Entry(file.stem, source, file) for file in files]
 
 
 def _load(kind: Kind, entry: Entry) -> Any:
     """What an entry names, checked. Raises ConfigError with the plug-in's name."""
     label = f"the {_KINDS[kind]} {entry.name} of {entry.source}"
     try:
-        found = entry.load()
+        value = entry.value
+        found = value.load() if isinstance(value, EntryPoint) else value
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{label} cannot be loaded: {of_plugin(error)}") from error
     if fault := _fault(kind, entry.name, found):
@@ -234,10 +216,8 @@ def _fault(kind: Kind, name: str, found: Any) -> str | None:
         fits = callable(getattr(found, "locate", None)) and not isinstance(found, type)
         return None if fits else "has no function locate(folders)"
     if kind == "codecs":
-        if not isinstance(found, type) or not any(
-            issubclass(found, _resolve(base)) and found.kind in kinds  # type: ignore[attr-defined]
-            for base, kinds in _CODEC_BASES.items()
-        ):
+        bases = tuple(EntryPoint("", base, "").load() for base in _CODEC_BASES)
+        if not isinstance(found, type) or not issubclass(found, bases):
             return "is not a subclass of TextCodec or Quantiser (seqkit.data.codecs)"
         if lacking := sorted(getattr(found, "__abstractmethods__", ())):
             return f"lacks {', '.join(lacking)}"
@@ -257,23 +237,12 @@ def _import(name: str) -> ModuleType:
         raise ConfigError(f"plugins={name}: cannot be imported: {of_plugin(error)}") from error
 
 
-def _resolve(value: str) -> Any:
-    """The object that an entry point's `module` or `module:name` means."""
-    module, _, name = value.partition(":")
-    found = importlib.import_module(module)
-    return getattr(found, name) if name else found
-
-
 def _folders(value: str) -> list[Path]:
     """The folder of `package.folder`, if it is there; nothing is imported."""
     top, *inner = value.split(".")
     spec = importlib.util.find_spec(top)
     places = (spec.submodule_search_locations or ()) if spec else ()
     return [folder for place in places if (folder := Path(place, *inner)).is_dir()]
-
-
-def _given(value: object) -> object:
-    return value
 
 
 def _description(file: Path) -> str:

@@ -15,11 +15,8 @@ _INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 """Unicode's categories of characters that have no shape of their own, or act on others."""
 _JOINERS = "\u200c\u200d"  # they belong to the spelling of some languages, and to emoji
 
-_CONTROLS = (  # Unicode gives them no names; these are those of ASCII
-    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR"),
-    *("SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB"),
-    *("ESC", "FS", "GS", "RS", "US"),
-)
+_CONTROLS = {"\0": "NUL", "\t": "HT", "\n": "LF", "\f": "FF", "\r": "CR", "\x1b": "ESC"}
+"""Those that texts have; Unicode gives them no names, these are those of ASCII."""
 
 
 def byte_count(count: float) -> str:
@@ -95,9 +92,7 @@ def visible_line(text: str) -> str:
 
 def character_name(character: str) -> str:
     """The name that Unicode gives a character, or ASCII a control character; empty without one."""
-    if ord(character) < len(_CONTROLS):
-        return _CONTROLS[ord(character)]
-    return unicodedata.name(character, "")
+    return _CONTROLS.get(character, unicodedata.name(character, ""))
 
 
 def json_text(value: object, indent: int | None = None) -> str:
@@ -135,15 +130,12 @@ def command_line(*words: str, place: Place = ALONE) -> str:
     For a process that is one of several it is torchrun's, which starts as many. Of several machines
     one does not know how many processes the others have: the options of torchrun are left open.
     """
-    return " ".join([_launcher(place), "-m seqkit", *map(_quoted, words)])
-
-
-def _launcher(place: Place) -> str:
-    if place.size == 1:
-        return "python"
-    if place.size == place.local_size:
-        return f"torchrun --standalone --nproc-per-node={place.size}"
-    return "on each machine, torchrun …"
+    launcher = "python"
+    if place.size > 1 and place.size == place.local_size:
+        launcher = f"torchrun --standalone --nproc-per-node={place.size}"
+    elif place.size > 1:
+        launcher = "on each machine, torchrun …"
+    return " ".join([launcher, "-m seqkit", *map(_quoted, words)])
 
 
 def _quoted(word: str) -> str:

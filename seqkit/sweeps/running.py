@@ -117,7 +117,8 @@ class Sweep:
         if ended.code in _STOPPED:
             return "stopped", ended.code
         said = ended.said or f"see {job.log}"
-        self._console.failure(f"[{job.name}] failed: {said}")
+        console = Console() if self._console.quiet else self._console
+        console.notice(f"[{job.name}] failed: {said}")
         return f"failed, exit code {ended.code}", ended.code
 
     def _close(self, job: Job, outcome: str, code: int) -> None:
