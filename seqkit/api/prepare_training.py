@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import torch
 
-from seqkit.api import agreement, build_network, fine_tuning, training_data
-from seqkit.api.claimed_folder import claimed
+from seqkit.api import agreement, build_network, training_data
+from seqkit.api.claimed_run import claimed
 from seqkit.config import Config, ModelConfig
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus, Part
@@ -210,7 +210,7 @@ def _set_up(
         if saved is not None:
             resume.require_data(config, saved)
         here = training_data.locate(config, notice, progress)
-        origin = saved or fine_tuning.initial(config, catalogue)
+        origin = saved or build_network.initial(config, catalogue)
         reading = config, here, origin, saved, catalogue, notice, progress
         corpus, origin = training_data.read(*reading)
     agreement.check_data(corpus, ranks)

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from seqkit.api import fine_tuning
+from seqkit.api import build_network
 from seqkit.config import Config, DataConfig
 from seqkit.data import augmentation, remote
 from seqkit.data.codecs import Quantiser
@@ -81,7 +81,7 @@ def read(
         notice=notice,
         codec=origin.codec if origin else None,
         trained=fine_tuned.config if fine_tuned else None,  # a resumed run's were compared before
-        grow=saved is None and fine_tuning.may_grow(config.data),
+        grow=saved is None and build_network.may_grow(config.data),
         samples=saved is None or saved.of_a_sample,
         progress=progress,
     )
@@ -98,7 +98,7 @@ def read(
                     f"(train.patience={_PATIENCE_OF_A_SAMPLE})"
                 )
     if fine_tuned:
-        origin = fine_tuning.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
+        origin = build_network.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
     if saved is None:
         for fault in sound.faults_of(corpus)[:_MOST_FAULTS]:
             notice(str(fault))

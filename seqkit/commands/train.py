@@ -3,10 +3,9 @@
 import contextlib
 import signal
 
-from seqkit.api.begin import advice
 from seqkit.api.prepare_training import Training, opened
 from seqkit.api.run_files import closing_file, closing_sample, draw_closing_sample
-from seqkit.api.run_training import run_training
+from seqkit.api.run_training import advice, run_training
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample
