@@ -133,7 +133,7 @@ def measured(config: Config, folder: Path, size: int = SIZE, calls: int = 200) -
     return {
         "device": device.describe(chosen),
         "execution": str(execution),
-        "read_ahead": on_host._step._prefetcher is not None,
+        "read_ahead": on_host._step._windows._prefetcher is not None,
         "graphs": graphs,
         **{f"{name}_ms": round(own.quantile(0.5), 3) for name, own in timings.items()},
         **{f"{name}_p90_ms": round(own.quantile(0.9), 3) for name, own in timings.items()},

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes
-from seqkit.data.prefetch import Prefetcher
+from seqkit.data.windows import Windows
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.kernels.graph import Recording, SideStream
 from seqkit.model.char_rnn import CharRNN
@@ -21,7 +21,6 @@ from seqkit.training.progress import require_tensors
 from seqkit.training.weights import TrainingWeights
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
-_SHARE = 4  # a corpus stays on the GPU if it takes less than this fraction of the free memory
 
 
 class TrainingStep:
@@ -70,34 +69,22 @@ class TrainingStep:
         self._state = State(*(values.to(execution.dtype) for values in zeros))
         # What a recorded graph reads of the step's number.
         self._masks = DropoutMasks(model.config, train, seed, device, lanes.own.start)
-        self._clock = torch.zeros((), dtype=torch.int64, device=device)
-        self._shift = torch.zeros((), dtype=torch.int64, device=device)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._learned = self._nats, self._state  # the last step's nats, and the state after it
         self._asked = 0  # steps, and of these were made:
         self._made = torch.zeros((), dtype=torch.int64, device=device)
         self._recorded: Callable[[], None] | None = None
-        self._prefetcher: Prefetcher | None = None
-        lanes.widen(execution.lanes)
-        if device.type == "cuda":
-            if lanes.may_move(torch.cuda.mem_get_info(device)[0] / _SHARE):
-                lanes.move(device)
-            else:
-                self._prefetcher = Prefetcher(lanes, device)
+        self._windows = Windows(lanes, device, execution.lanes)
 
     def run(self, step: int, rate: float) -> int:
         """Make update number `step` with a learning rate; returns how many targets it had."""
-        count = self._lanes.count(step)
+        count = self._windows.set_step(step)
         self._optimizer.set_rate(rate)
         self._masks.set_step(step)
         if self.weights.average is not None:
             self.weights.average.set_step(step)
-        self._clock.fill_(step)
-        self._shift.fill_(self._lanes.shift(step))
         self._count.fill_(max(count, 1))
-        if self._prefetcher is not None:
-            self._prefetcher.load(step)
         (self._recorded or self._advance)()
         self._asked += 1
         return count
@@ -141,8 +128,7 @@ class TrainingStep:
     def _learn(self) -> None:
         """The gradient of this process's lanes, and their state after the step."""
         weights = self.weights
-        fetched = self._prefetcher.symbols if self._prefetcher else None
-        window = self._lanes.window(self._clock, self._shift, fetched)
+        window = self._windows.current()
         lanes, dtype = self._state.h.shape[1], weights.leaves[-1].dtype
         masks = self._masks
         state_resets = masks.state_resets(lanes)

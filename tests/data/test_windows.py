@@ -1,10 +1,10 @@
-"""A prefetcher gives the windows that the lanes give."""
+"""Windows of what is read ahead are those that the lanes give."""
 
 import pytest
 import torch
 
 from seqkit.data.lanes import Lanes
-from seqkit.data.prefetch import Prefetcher
+from seqkit.data.windows import Prefetcher
 from tests.data.test_lanes import START, column, part
 
 

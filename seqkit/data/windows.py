@@ -1,4 +1,4 @@
-"""Symbols of a corpus on the host, read ahead of the steps that need them."""
+"""The windows of a training's steps on its device, of symbols there or read ahead on the host."""
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -6,10 +6,41 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import torch
 from torch import Tensor
 
-from seqkit.data.lanes import Lanes
+from seqkit.data.lanes import Lanes, Window
 
+_SHARE = 4  # a corpus stays on the GPU if it takes less than this fraction of the free memory
 _AHEAD = 8
 """Steps that are read ahead: a file that is not in memory may take as long as some of them."""
+
+
+class Windows:
+    """The window of one step after the other, made by tensors only: a CUDA graph can replay it."""
+
+    def __init__(self, lanes: Lanes, device: torch.device, width: int) -> None:
+        """The windows of `lanes` have so many lanes from now on, and are made on the device."""
+        lanes.widen(width)
+        self._lanes = lanes
+        self._step = torch.zeros((), dtype=torch.int64, device=device)
+        self._shift = torch.zeros((), dtype=torch.int64, device=device)
+        self._prefetcher: Prefetcher | None = None
+        if device.type == "cuda":
+            if lanes.may_move(torch.cuda.mem_get_info(device)[0] / _SHARE):
+                lanes.move(device)
+            else:
+                self._prefetcher = Prefetcher(lanes, device)
+
+    def set_step(self, step: int) -> int:
+        """Make `current` that of this step from now on; returns how many targets it has."""
+        self._step.fill_(step)
+        self._shift.fill_(self._lanes.shift(step))
+        if self._prefetcher is not None:
+            self._prefetcher.load(step)
+        return self._lanes.count(step)
+
+    def current(self) -> Window:
+        """The window of the step."""
+        symbols = self._prefetcher.symbols if self._prefetcher else None
+        return self._lanes.window(self._step, self._shift, symbols)
 
 
 class Prefetcher:
