@@ -127,33 +127,45 @@ class Search:
         With each comes the place of the file itself. Links come last, but for those to folders
         that lead back: up, or to what was read already.
         """
-        top, seen = os.path.realpath(folder), set[str]()
-        waiting, links, linked = [folder], list[Path](), list[Path]()
-        while waiting or links:
-            place = waiting.pop() if waiting else links.pop(0)
-            real = os.path.realpath(place)
-            if real in seen or (place != folder and Path(top).is_relative_to(real)):
+        top, seen, linked = Path(os.path.realpath(folder)), set[str](), list[Path]()
+
+        def refused(error: OSError) -> None:
+            self.leave_out(BadFileError.of(Path(error.filename), error))
+
+        for name, folders, files_in in os.walk(folder, onerror=refused, followlinks=True):
+            place, real = Path(name), os.path.realpath(name)
+            if real in seen or (place != folder and top.is_relative_to(real)):
                 self.left_out["linked in a circle or twice"] += 1
+                folders.clear()
                 continue
             seen.add(real)
-            try:
-                with os.scandir(place) as found:
-                    entries = sorted(found, key=lambda entry: entry.name)
-            except OSError as error:
-                self.leave_out(BadFileError.of(place, error))
-                continue
-            of_sweep = any(entry.name == _LOCK for entry in entries)
-            for entry in entries:
-                path, inside = place / entry.name, _leads_to_folder(entry)
-                if reason := _not_data(path, inside, of_sweep):
-                    self.left_out[reason] += 1
-                elif entry.is_symlink():
-                    (links if inside else linked).append(path)
-                elif inside:
-                    waiting.append(path)
+            folders[:] = [one for one in folders if self._is_data(place / one, is_folder=True)]
+            folders.sort(key=lambda one: ((place / one).is_symlink(), one))
+            of_sweep = _LOCK in files_in
+            for one in files_in:
+                path = place / one
+                if of_sweep and _OF_SWEEPS.fullmatch(one):
+                    self.left_out["written by a sweep"] += 1
+                elif not self._is_data(path, is_folder=False):
+                    continue
+                elif path.is_symlink():
+                    linked.append(path)
                 else:
-                    yield path, f"{real}{os.sep}{entry.name}"
+                    yield path, f"{real}{os.sep}{one}"
         yield from ((path, os.path.realpath(path)) for path in linked)
+
+    def _is_data(self, path: Path, *, is_folder: bool) -> bool:
+        """Whether what is in a folder is looked at, whatever is looked for."""
+        reason = ""
+        if path.name.startswith("."):
+            reason = "hidden"
+        elif is_folder and is_run(path):
+            reason = "holding a run"
+        elif is_folder and (is_shards(path) or are_unfinished(path)):
+            reason = "holding shards"
+        if reason:
+            self.left_out[reason] += 1
+        return not reason
 
     def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
         """Whether data.kind=auto takes the paths for sound or for text.
@@ -276,21 +288,3 @@ def _is_sound(file: Path) -> bool:
 def _name_in(path: Path, file: Path) -> str:
     """A file's path within a folder, with / between folders; empty for the path itself."""
     return "" if file == path else file.relative_to(path).as_posix()
-
-
-def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # whoever opens it finds out why
-        return False
-
-
-def _not_data(path: Path, is_folder: bool, of_sweep: bool) -> str:
-    """Why what is in a folder is passed over, whatever is looked for; empty if it is not."""
-    if path.name.startswith("."):
-        return "hidden"
-    if not is_folder:
-        return "written by a sweep" if of_sweep and _OF_SWEEPS.fullmatch(path.name) else ""
-    if is_run(path):
-        return "holding a run"
-    return "holding shards" if is_shards(path) or are_unfinished(path) else ""

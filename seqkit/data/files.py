@@ -49,10 +49,7 @@ class BadFileError(DataError):
         """The error that ends the reading, with a hint at how to go on without the file."""
         if not hint:
             return DataError(str(self))
-        advice = "data.on_bad_file=skip leaves such files out"
-        if "data.encoding=" in self._hint:
-            advice += " (data.encoding holds for all files)"
-        return DataError(f"{self}; {advice}")
+        return DataError(f"{self}; data.on_bad_file=skip leaves such files out")
 
 
 def head(file: Path) -> bytes:

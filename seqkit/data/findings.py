@@ -24,8 +24,8 @@ class Findings:
     clipped: samples beyond full scale.
     signal, noise: the sums of squares of all samples, and of the errors of quantising.
     skipped: characters outside the vocabulary that were left out.
-    unknown: how often each of them, or of those that were replaced, occurs. It is empty where a
-        codec of one's own does not tell.
+    unknown: how often each of them, or of those that were replaced, occurs. A codec of
+        one's own does not tell.
     """
 
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Findings:
     def _of_text(self, codec: TextCodec) -> Iterator[str]:
         if self.skipped:
             told = f"{counted(self.skipped, 'character')} outside the vocabulary left out"
-            yield f"{told}: {self._unknown()}" if self.unknown else told
+            yield f"{told}: {self._unknown()}"
         elif self.unknown:
             yield (
                 f"{counted(self.unknown.total(), 'character')} outside the vocabulary replaced by "

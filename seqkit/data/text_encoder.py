@@ -180,7 +180,10 @@ def encode_text(
             symbols, found = _encode_rows(shown, documents, text, len(sizes), codec, config)
             sizes += found
         stream.write(np.ascontiguousarray(symbols).data)
-        _count_unknown(text, symbols, codec, config, findings)
+        if config.unknown != "error" and isinstance(codec, Characters) and isinstance(text, str):
+            unknown = codec.unknown_in(text)
+            findings.unknown += unknown
+            findings.skipped += unknown.total() if config.unknown == "skip" else 0
         offset += len(text)
     return sizes, findings
 
@@ -204,24 +207,6 @@ def _read(
     )
     for piece in pieces:
         yield None, piece
-
-
-def _count_unknown(
-    text: str | bytes, symbols: Symbols, codec: TextCodec, config: DataConfig, findings: Findings
-) -> None:
-    """Take in which characters of a text were left out of its symbols (N,), or replaced."""
-    asked, skipped = config.unknown, 0
-    if asked == "error":
-        return
-    if isinstance(codec, Characters) and isinstance(text, str):
-        unknown = codec.unknown_in(text)
-        findings.unknown.update(unknown)
-        skipped = unknown.total()
-    elif asked == "skip":
-        with codecs.failures(type(codec), "decode"):
-            skipped = len(text) - len(codec.decode(symbols))
-    if asked == "skip":
-        findings.skipped += skipped
 
 
 def _encode_rows(

@@ -57,22 +57,13 @@ class Reader:
             with path.open("rb") as stream:
                 _check_length(path, stream)
             self._file = soundfile.SoundFile(os.fsencode(path))  # a str has to be UTF-8
-        except soundfile.SoundFileError as error:
+        except (soundfile.SoundFileError, TypeError) as error:  # TypeError: a .raw has no header
             raise _no_sound(path, error) from error
-        except TypeError as error:
-            raise BadFileError(path, "samples without a header: name it otherwise") from error
         except OSError as error:
             raise BadFileError.of(path, error) from error
         self.sample_rate: int = self._file.samplerate
         self.channels: int = self._file.channels
         self.frames: int = self._file.frames
-
-    def require_channel(self, channel: str) -> None:
-        """Raise BadFileError if a channel, a number from 0 or mix, is not there."""
-        if channel != "mix" and int(channel) >= self.channels:
-            raise BadFileError(
-                self.path, f"data.channel={channel}: it has {self.channels} channel(s), from 0"
-            )
 
     def require_convertible(self, rate: int) -> None:
         """Raise BadFileError if the file would become far longer at a sample rate in hertz."""
@@ -97,9 +88,10 @@ class Reader:
             BadFileError: no such channel, or more channels than are asked for in stereo; and as
                 `all_channels`.
         """
-        if channels == 1:
-            self.require_channel(channel)
-        elif self.channels > channels:
+        if channels == 1 and channel != "mix" and int(channel) >= self.channels:
+            told = f"data.channel={channel}: it has {self.channels} channel(s), from 0"
+            raise BadFileError(self.path, told)
+        if self.channels > channels > 1:
             told = f"data.channels={channels}: it has {self.channels} channels"
             raise BadFileError(self.path, f"{told}: mix it down, or leave the key out")
         weights = np.full(self.channels, 1 / self.channels, np.float32)
@@ -155,7 +147,7 @@ def beginning(file: Path, seconds: float) -> tuple[Wave, int]:
     return np.concatenate([*blocks])[:most, 0], sound.sample_rate
 
 
-def _no_sound(path: Path, error: soundfile.SoundFileError) -> BadFileError:
+def _no_sound(path: Path, error: Exception) -> BadFileError:
     """Why a file cannot be opened as sound. Raises BadFileError, for one that cannot be read."""
     begin = files.head(path)
     if begin and files.is_text(begin, "utf-8"):
@@ -177,11 +169,7 @@ def _check_length(path: Path, stream: IO[bytes]) -> None:
             stream.seek(length + length % 2, os.SEEK_CUR)
             continue
         there = size - stream.tell()
-        if length == 0:
-            told = f"its header says that it holds no sound (data size 0, {there} follow)"
-            raise BadFileError(path, told)
         if length > there and length not in _OPEN_SIZES and length < _OPEN_SIZES_FROM:
             told = f"the header promises {length} bytes of sound, {there} are there"
             raise BadFileError(path, f"truncated: {told}")
         return
-    raise BadFileError(path, "truncated: it has no data chunk")

@@ -57,13 +57,10 @@ SOUND = (tone() * 32767).astype("<i2").tobytes()
     ("content", "said"),
     [
         (wav(SOUND[:-100], len(SOUND)), "truncated: the header promises 8000 bytes"),
-        (wav(SOUND, 0), "data size 0"),
-        (wav(b"", 0), "data size 0"),
-        (wav(SOUND, len(SOUND))[:30], "truncated: it has no data chunk"),
+        (wav(SOUND, 0), "it holds no samples"),
+        (wav(SOUND, len(SOUND))[:30], "No 'data' chunk"),
         (b"a text that is called sound", "cannot be read as sound"),
         (b"", "cannot be read as sound"),
-        (b"RIFF\x10\x00\x00\x00WAVE", "no data chunk"),
-        (b".snd\x00", "cannot be read as sound"),
     ],
 )
 def test_faults_are_named(content: bytes, said: str, tmp_path: Path) -> None:
