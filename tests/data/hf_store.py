@@ -22,14 +22,6 @@ def rows(texts: Sequence[str | None]) -> Any:
     return datasets.Dataset.from_list(found)
 
 
-def with_sound(texts: Sequence[str]) -> Any:
-    """A data set with a column of sound beside the text, which cannot be decoded."""
-    import datasets
-
-    sound = [{"bytes": b"no sound", "path": None}] * len(texts)
-    return rows(texts).add_column("sound", sound).cast_column("sound", datasets.Audio())
-
-
 def damage(file: Path, column: int) -> None:
     """Write zeros over a column of a Parquet file."""
     parquet = importlib.import_module("pyarrow.parquet")

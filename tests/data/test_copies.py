@@ -111,19 +111,6 @@ def test_a_source_that_ends_early_leaves_nothing(served: Site, tmp_path: Path, c
     assert not left_of(tmp_path)
 
 
-def test_a_file_that_is_shorter_than_the_store_said_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "corpus" / "a.txt"
-    file.parent.mkdir()
-    file.write_text("ten bytes.")
-
-    def told(line: str) -> None:
-        file.write_text("five.")
-
-    url = f"file://{file.parent}"
-    with pytest.raises(DataError, match=r"corpus/a\.txt: came to its end after 5 of 10 bytes"):
-        remote.here(DataConfig(path=[url]), tmp_path / "cache", told)
-
-
 def test_a_source_that_stalls_is_given_up(
     served: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,14 +64,6 @@ def test_a_download_is_kept_in_the_cache(site: str, folders: Folders, notices: l
     assert (again.path, notices) == (located.path, [])
 
 
-def test_the_users_data_comes_first(site: str, folders: Folders) -> None:
-    assert folders.data is not None
-    kept = folders.data / "w" / "words.txt"
-    kept.parent.mkdir(parents=True)
-    kept.write_bytes(b"mine")
-    assert download(f"{site}/good").locate(folders).path == kept
-
-
 @pytest.mark.parametrize("page", ["bad", "gone", "slow", "broken"])
 def test_the_sample_stands_in_with_one_line(
     page: str, site: str, folders: Folders, notices: list[str], monkeypatch: pytest.MonkeyPatch

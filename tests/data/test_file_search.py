@@ -90,16 +90,6 @@ def test_runs_are_no_data(tree: Path) -> None:
     assert chosen.left_out["holding a run"] == 1
 
 
-def test_a_folder_like_a_run_of_another_program_is_data(tree: Path) -> None:
-    own = {"config.yaml": b"title: My blog\n", "checkpoints/epoch.txt": b"3", "story.txt": b"once"}
-    fill(tree / "app", own)
-    chosen = search()
-    names = list(chosen.named([tree]))
-    assert {f"app/{name}" for name in own} <= {*names}
-    assert "holding a run" not in chosen.left_out
-    assert sorted(search().named([tree / "app"])) == sorted(own)
-
-
 @pytest.mark.parametrize("kind", ["text", "bytes"])
 def test_what_a_sweep_writes_beside_its_runs_is_no_data(kind: str, tmp_path: Path) -> None:
     job = Job.at(tmp_path / "s" / "12", compose(["recipe=shakespeare"], []), [], "-")
@@ -126,12 +116,6 @@ def test_nothing_to_read_says_why(tree: Path, tmp_path: Path) -> None:
         search().named([tmp_path / "empty"])
     with pytest.raises(DataError, match=r"no file of sound: .* not sound"):
         search("audio").named([tree])
-
-
-def test_other_encodings_are_no_reason_to_be_left_out(tmp_path: Path) -> None:
-    fill(tmp_path, {"a.c": "grün".encode("latin-1"), "b.c": "grün".encode("utf-16")})
-    assert [*search().named([tmp_path])] == ["a.c", "b.c"]  # refused when they are read
-    assert [*search(encoding="utf-16").named([tmp_path])] == ["a.c", "b.c"]
 
 
 def test_sound_goes_by_its_name_and_bytes_by_nothing(tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import remote
-from seqkit.foundation.errors import ConfigError, DataError, OutputError
-from tests.conftest import fill_disk
-from tests.data.hf_store import COLUMN, damage, store, with_sound
+from seqkit.foundation.errors import ConfigError, DataError
+from tests.data.hf_store import COLUMN, damage, store
 
 TEXTS = ["one", "two\nlines", "☃"]
 
@@ -49,11 +48,6 @@ def test_a_cell_of_csv_may_hold_line_breaks(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('id,text\n1,"one\n\n""two"", three\n"\n2,four\n')
     found = documents(fetch(tmp_path / "a.csv", tmp_path / "cache", column="text"))
     assert found == ['one\n\n"two", three\n', "four"]
-
-
-def test_sound_beside_the_text_is_not_decoded(tmp_path: Path) -> None:
-    with_sound(TEXTS).save_to_disk(tmp_path / "saved")
-    assert documents(fetch(tmp_path / "saved", tmp_path / "cache")) == TEXTS
 
 
 def test_of_parquet_one_column_is_read(tmp_path: Path) -> None:
@@ -119,14 +113,6 @@ def test_a_data_set_that_cannot_be_reached_is_read_from_its_copy(tmp_path: Path)
         fetch("nobody/nothing", cache)
 
 
-def test_a_full_disk_leaves_no_half_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = store(tmp_path / "set", TEXTS)
-    fill_disk(monkeypatch)
-    with pytest.raises(OutputError):
-        fetch(path, tmp_path / "cache")
-    assert not files_in(tmp_path / "cache")
-
-
 def test_the_library_is_asked_for_unless_there_is_a_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +134,7 @@ def test_arrow_is_read_and_what_is_no_table_refused(tmp_path: Path) -> None:
         fetch(tmp_path / "a.txt", tmp_path / "cache")
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "saved", "splits"])
+@pytest.mark.parametrize("kind", ["jsonl", "saved"])
 def test_what_has_no_subsets_takes_none(kind: str, tmp_path: Path) -> None:
     path = store(tmp_path / "set", TEXTS, kind)
     with pytest.raises(ConfigError, match=r"data\.hf_subset=english: .* has no subsets"):

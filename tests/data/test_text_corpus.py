@@ -132,12 +132,6 @@ def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> No
     assert corpus.split([0.5, 0.2, 0.3])[1].starts.tolist() == [0, 2]
 
 
-def test_a_part_without_files_is_refused(parts: Path, tmp_path: Path) -> None:
-    located = Located(parts, "parts", test="*.tset")
-    with pytest.raises(DataError, match=r"no file matches \*\.tset.*parts names .* test part"):
-        load_located(located, tmp_path / "cache")
-
-
 def test_the_second_load_reads_neither_text_nor_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,16 +152,6 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
         path.write_text(content)
         corpus = load(path, tmp_path / "cache")
         assert corpus.codec.decode(corpus.whole.symbols) == content
-
-
-def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("abc" * 50)
-    load(path, tmp_path / "cache")
-    for cached in (tmp_path / "cache").rglob("*.*"):
-        cached.write_bytes(b"{")
-    corpus = load(path, tmp_path / "cache")
-    assert corpus.codec.decode(corpus.whole.symbols) == "abc" * 50
 
 
 def test_what_is_neither_read_nor_in_a_folder_is_told(tmp_path: Path) -> None:
