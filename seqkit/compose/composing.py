@@ -20,7 +20,6 @@ from seqkit import config as schema
 from seqkit.compose.loading import Loader, loader
 from seqkit.config import Config
 from seqkit.foundation import config_file
-from seqkit.foundation.config_file import RENAMED
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue, take_modules, user_recipe_folders
 from seqkit.foundation.settings import nearest
@@ -136,22 +135,16 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
             raise ConfigError(
                 f"{argument!r} is not key=value: --help after the command lists its keys"
             )
-        if not key:
-            raise ConfigError(f"{argument!r} has no key before the = sign: give key=value")
-        if key[:1] in "+~":
-            raise ConfigError(f"{key}=: keys are set as key=value, without + or ~")
         if key in FREE_TEXT:
             free.append((key, value))
             continue
-        if key in RENAMED:
-            raise ConfigError(_renamed(key))
         if key not in known and key not in _GROUPS:
             raise ConfigError(
                 f"unknown key {key}{nearest(key, [*known, *_GROUPS])} --help after the command "
                 "lists its keys"
             )
-        if key == "data.split":
-            value = _fractions(value)
+        if key == "data.split" and "[" not in value:
+            value = f"[{value}]"  # else one list, or several of a sweep
         elif key in whole:
             value = ",".join(map(_whole, value.split(",")))
         overrides.append(f"{key}={value}")
@@ -161,8 +154,6 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
 def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
     """Put the values of free text into the config, in the place of a recipe's."""
     for key, value in free:
-        if "\0" in value:
-            raise ConfigError(f"{key}: it contains a NUL character")
         if key in _PLACES and (value == "~" or value.startswith("~/")):
             raise ConfigError(
                 f"{key}={value}: the shell left ~ as it is: write $HOME in its place "
@@ -170,24 +161,10 @@ def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
             )
         if not value and key != "prompt":
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
-        holder, _, name = key.rpartition(".")
         if key != REPEATED:
-            setattr(getattr(config, holder) if holder else config, name, value)
+            schema.set_value(config, key, value)
     if paths := [value for key, value in free if key == REPEATED]:
         config.data.path = paths
-
-
-def _fractions(value: str) -> str:
-    """The value of data.split as a list, also where no brackets make one. Raises ConfigError."""
-    if "[" in value:  # one list, or several of a sweep
-        return value
-    try:
-        return str([float(share) for share in value.split(",")])
-    except ValueError as error:
-        raise ConfigError(
-            f"data.split={value}: give three fractions for training, validation and test that "
-            "add up to 1, as in data.split=0.9,0.1,0"
-        ) from error
 
 
 def _whole(value: str) -> str:
@@ -227,18 +204,12 @@ def _check_choice(
         )
 
 
-def _renamed(key: str) -> str:
-    return f"{key} is called {RENAMED[key]} now"
-
-
 def explain(error: BaseException) -> str:
     """The nearest name for a key that is not known; else the first line of each error."""
     chain = [error]
     if isinstance(error, HydraException) and (below := error.__cause__ or error.__context__):
         chain.append(below)
     key = next((str(found) for one in chain if (found := getattr(one, "full_key", None))), "")
-    if key in RENAMED:
-        return _renamed(key)
     if key and any(isinstance(one, ConfigAttributeError | ConfigKeyError) for one in chain):
         return f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
     lines = [str(one).strip().partition("\n")[0] for one in chain]

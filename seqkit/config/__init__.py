@@ -6,7 +6,7 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 
 from seqkit.config.data import HIGHEST_RATE, DataConfig
 from seqkit.config.model import ARITHMETIC_KEYS, ModelConfig, check_model
-from seqkit.config.root import Config, check, options, values_of
+from seqkit.config.root import Config, check, options, set_value, values_of
 from seqkit.config.sample import TEMPERATURE, DynamicConfig, SampleConfig
 from seqkit.config.training import LauncherConfig, OptimizerConfig, SearchConfig, TrainConfig
 
@@ -26,5 +26,6 @@ __all__ = [
     "check",
     "check_model",
     "options",
+    "set_value",
     "values_of",
 ]

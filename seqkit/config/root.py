@@ -141,6 +141,12 @@ def values_of(config: Config) -> dict[str, Any]:
     return {name: operator.attrgetter(name)(config) for name, _ in options()}
 
 
+def set_value(config: Config, name: str, value: object) -> None:
+    """Set a key by its dotted name."""
+    holder, _, key = name.rpartition(".")
+    setattr(getattr(config, holder) if holder else config, key, value)
+
+
 def check(config: Config) -> None:
     """Check the whole config. Raises ConfigError."""
     check_section(config)

