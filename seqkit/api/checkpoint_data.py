@@ -1,17 +1,22 @@
 """The data that a checkpoint is to predict: what is named, or its own, found again."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 from seqkit.api import training_data
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
+from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.load import load_corpus
-from seqkit.data.recorded_paths import recorded_path_problem
+from seqkit.data.load import load_corpus, search_of
+from seqkit.data.shards import opened
+from seqkit.data.shards.index import read_index
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
+from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, SeqkitError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section
 from seqkit.runs.checkpoint import Checkpoint
@@ -128,3 +133,44 @@ def recorded(saved: Checkpoint) -> DataConfig:
     except (ConfigError, KeyError, TypeError) as error:
         raise CheckpointError(f"the checkpoint's data settings cannot be read: {error}") from error
     return data
+
+
+def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, Any]) -> str | None:
+    """Why data that a checkpoint names by path must not be read; None if it may be.
+
+    A checkpoint may come from anywhere, and name a device or somebody's private files. Only a
+    regular file, or a folder with such files, of the recorded size is read; before that, no more
+    is opened than the beginnings of a folder's files, if these tell which are text. Checkpoints of
+    0.1.0 recorded no size: theirs is never read unasked.
+
+    Args:
+        data: the `data.*` keys in the checkpoint's config.
+        codec: the checkpoint's own.
+        record: what `Corpus.record()` said in the training.
+    """
+    recorded = record.get("bytes")
+    if recorded is None:
+        return f"the checkpoint does not say how large {' and '.join(data.path)} was"
+    if away := next(filter(partial(remote.is_away, data, disk.cache_dir()), data.path), None):
+        key = "data.kind=hf " if data.of_rows else ""
+        return f"{away} is not in the cache, and is fetched only if {key}data.path={away} is given"
+    search = search_of(data, codec.kind)
+    shown, size = " and ".join(data.path), 0
+    try:
+        if folder := opened.folder_of(data):
+            size = read_index(folder)[0].bytes
+        else:
+            for _, file in search.files([*map(Path, data.path)]):
+                size += file.stat().st_size
+                if size > recorded:  # there may be a whole disk below
+                    break
+    except SeqkitError as error:
+        return str(error)
+    except (OSError, ValueError) as error:  # a file that is gone by now, a name with a NUL
+        return f"{shown} cannot be read: {error}"
+    if not size:  # as files that a system makes up when they are read
+        return f"{shown} is empty"
+    if size == recorded:
+        return None
+    verb = "does" if len(data.path) == 1 else "do"
+    return f"{shown} {verb} not have the {recorded} bytes that the checkpoint was trained on"

@@ -7,8 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.kernels.arguments import Value
-from seqkit.kernels.nvrtc import NUMBERS, Kernel, dtype_number
+from seqkit.kernels.nvrtc import NUMBERS, Kernel, Value, dtype_number
 
 _THREADS, _CHUNK = 256, 1024  # as in gather.cu
 

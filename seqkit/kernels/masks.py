@@ -9,8 +9,7 @@ from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError
 from seqkit.foundation.randomness import dropout_masks, dropout_threshold
-from seqkit.kernels.arguments import Value
-from seqkit.kernels.nvrtc import NUMBERS, Kernel, dtype_number
+from seqkit.kernels.nvrtc import NUMBERS, Kernel, Value, dtype_number
 
 _THREADS = 256
 

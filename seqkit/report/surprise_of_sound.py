@@ -14,8 +14,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
 from seqkit.evaluation.baselines import noun
-from seqkit.evaluation.places import Peaks
-from seqkit.evaluation.surprise import Stretch
+from seqkit.evaluation.surprise import Peaks, Stretch
 from seqkit.foundation.wording import visible
 from seqkit.report import charts, html
 from seqkit.report.surprise_of_text import Names, name_of

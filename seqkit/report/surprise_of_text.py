@@ -12,8 +12,7 @@ import numpy as np
 from seqkit.data import codecs
 from seqkit.data.codecs import TextCodec
 from seqkit.data.corpus import Part
-from seqkit.evaluation.places import Peak, Peaks, position
-from seqkit.evaluation.surprise import Stretch
+from seqkit.evaluation.surprise import Peak, Peaks, Stretch, position
 from seqkit.foundation.wording import visible
 from seqkit.report import html
 from seqkit.symbols import Symbols

@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.kernels.arguments import Value
 from seqkit.kernels.gather import chunks, row_stride
-from seqkit.kernels.nvrtc import NUMBERS, Kernel, dtype_number
+from seqkit.kernels.nvrtc import NUMBERS, Kernel, Value, dtype_number
 from seqkit.training.weights import TrainingWeights
 
 _THREADS, _CHUNK = 256, 1024  # as in gpu_update.cu

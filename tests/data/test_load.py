@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from seqkit.api.checkpoint_data import recorded_path_problem
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
-from seqkit.data.recorded_paths import recorded_path_problem
 from seqkit.data.shards import fitting
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue

@@ -17,8 +17,7 @@ from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
 from seqkit.generation.sampling import Sampling
-from seqkit.kernels.arguments import Value
-from seqkit.kernels.nvrtc import HOPPER, Kernel
+from seqkit.kernels.nvrtc import HOPPER, Kernel, Value
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers

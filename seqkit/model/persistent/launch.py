@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError, GaveUpError
-from seqkit.kernels.arguments import Value
-from seqkit.kernels.nvrtc import HOPPER, Kernel
+from seqkit.kernels.nvrtc import HOPPER, Kernel, Value
 
 UNITS = 32
 """Hidden units of a block; a cluster has a block for each so many."""

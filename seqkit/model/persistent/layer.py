@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from seqkit.kernels.arguments import Value
 from seqkit.kernels.graph import SideStream
+from seqkit.kernels.nvrtc import Value
 from seqkit.model.cells import LayerWeights, Outputs
 from seqkit.model.fused import TENSOR_CORE
 from seqkit.model.persistent import launch
