@@ -16,6 +16,7 @@ from seqkit.data import files
 from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
 from seqkit.data.shards.index import are_unfinished, is_shards
 from seqkit.data.sound import reader
+from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import DataError
 
@@ -37,7 +38,8 @@ class Search:
     """The files of some paths, and what is left out on the way.
 
     kind: what is taken of folders: audio goes by the name; text by the content, but for files
-        named .txt; bytes takes all; auto is one of the first two, as `named` finds.
+        named .txt; bytes takes all; auto is one of the first two, as `named` finds. What is known
+        to be no text cannot be read as text.
     pattern: `data.pattern`, which chooses instead.
     encoding: of text.
     skip: whether files and folders that cannot be read are left out.
@@ -81,7 +83,7 @@ class Search:
             hint = next((hint for reason, hint in _HINTS.items() if self.left_out[reason]), "")
             why = "; ".join(filter(None, [self._left_out(), self._unreadable(), hint]))
             what = _WORDS[self.kind]
-            raise DataError(f"{shown}: the folder holds no {what}{why and ': '}{why}")
+            raise DataError(f"{shown}: no {what}{why and ': '}{why}")
         return named
 
     def note(self, taken: int) -> str:
@@ -190,39 +192,38 @@ class Search:
     def _chosen(self, paths: Sequence[Path], found: Iterable[Entry]) -> Iterator[tuple[int, Path]]:
         """The files that are taken, each once."""
         seen = set[str]()
+        alone = len(paths) == 1 and not paths[0].is_dir()
         for number, file, real in found:
-            name = _name_in(paths[number - 1], file)
-            if name and not self._takes(file, name):
+            try:
+                reason = self._fault(file, _name_in(paths[number - 1], file))
+            except OSError as error:
+                self.leave_out(BadFileError.of(file, error))
                 continue
-            if real in seen:
-                self.left_out["given twice"] += 1
+            except BadFileError as error:
+                if alone:
+                    raise
+                self.leave_out(error)
+                continue
+            if not reason and real in seen:
+                reason = "given twice"
+            if reason:
+                self.left_out[reason] += 1
                 continue
             seen.add(real)
             yield number, file
 
-    def _takes(self, file: Path, name: str) -> bool:
-        """Whether a file in a folder is taken."""
-        try:
-            reason = self._fault(file, name)
-        except OSError as error:
-            self.leave_out(BadFileError.of(file, error))
-            return False
-        except BadFileError as error:
-            self.leave_out(error)
-            return False
-        if reason:
-            self.left_out[reason] += 1
-        return not reason
-
     def _fault(self, file: Path, name: str) -> str:
         """Why a file is left out for its name or what it is; empty if it is not.
 
+        `name` is its own in a folder; empty for a path that is given, which is never left out for
+        it.
+
         Raises:
-            OSError, BadFileError: it cannot be read.
+            OSError, BadFileError: it cannot be read, or is known to be something else than text.
         """
-        if self.pattern and not matches(name, self.pattern):
+        if name and self.pattern and not matches(name, self.pattern):
             return f"not {self.pattern}"
-        if self.kind == "audio" and not self.pattern and not is_named_as_sound(name):
+        if name and self.kind == "audio" and not self.pattern and not is_named_as_sound(name):
             return "not sound"
         try:
             status = file.stat()
@@ -234,15 +235,17 @@ class Search:
             return "neither file nor folder"
         if not status.st_size and self.kind != "audio":
             return "empty"
-        if self.kind != "text" or self.pattern or name.lower().endswith(".txt"):
+        if self.kind != "text":
             file.open("rb").close()
             return ""
         begin = files.head(file)
-        if files.is_table(name, begin):
-            return _TABLES
-        if files.is_text(begin, self.encoding):  # in another encoding, too: refused when read
-            return ""
-        return "sound" if is_named_as_sound(name) else "not text"
+        if name and not self.pattern and not name.lower().endswith(".txt"):
+            if files.is_table(name, begin):
+                return _TABLES
+            if not files.is_text(begin, self.encoding):
+                return "sound" if is_named_as_sound(name) else "not text"
+        check_plain(file, begin, self.encoding)
+        return ""
 
 
 def matches(name: str, pattern: str) -> bool:
@@ -261,17 +264,15 @@ def is_folder(path: Path) -> bool:
     """Whether a path is a folder, and not a file.
 
     Raises:
-        DataError: it is neither, or cannot be opened.
+        DataError: it is neither, or not there.
     """
     try:
         mode = path.stat().st_mode
-        if stat.S_ISREG(mode):
-            path.open("rb").close()
-        elif not stat.S_ISDIR(mode):
-            raise DataError(f"{path} is neither a file nor a folder")
-        return stat.S_ISDIR(mode)
     except OSError as error:
         raise BadFileError.of(path, error) from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise DataError(f"{path} is neither a file nor a folder")
+    return stat.S_ISDIR(mode)
 
 
 def is_named_as_sound(name: str) -> bool:

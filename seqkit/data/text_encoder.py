@@ -72,13 +72,12 @@ def text_blocks(
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
 
 
-def check_plain(file: Path, encoding: str) -> None:
+def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     """Raise BadFileError for what may happen to be text, too, but is meant to be something else.
 
     That is sound (silence is text), documents, archives and pictures, and UTF-16 or UTF-32 that is
-    read otherwise.
+    read otherwise. `begin` is how the file begins.
     """
-    begin = head(file)
     wide = files.wide_encoding(begin)
     wide = "" if encodings.lookup(encoding).name.startswith(wide) else wide
     packed = files.is_container(begin) or files.is_table(file.name, begin)

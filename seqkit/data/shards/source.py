@@ -16,7 +16,6 @@ from seqkit.data.file_search import Search, is_folder
 from seqkit.data.files import HEAD, BadFileError, blocks, encoding_with_mark, stamp
 from seqkit.data.findings import Findings
 from seqkit.data.shards.plan import stamp_of
-from seqkit.data.text_encoder import check_plain
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 
@@ -46,13 +45,7 @@ class Source:
     def of(
         cls, config: DataConfig, located: Located, files: Mapping[str, Path], search: Search
     ) -> "Source":
-        """Those of some files that can be read.
-
-        Raises:
-            DataError: none is left, a file is of another kind, or a part has no file.
-        """
-        if search.kind != "audio":
-            files = _readable(config, located, files, search)
+        """Some files. Raises DataError where none is of a part that the data set has by itself."""
         parts = {located.part_of(name) for name in files}
         for part, pattern in ((1, located.validation), (2, located.test)):
             if pattern and part not in parts:
@@ -144,45 +137,6 @@ class Source:
             raise BadFileError.of(file, error) from error
         ends = [*blocks(file, end=HEAD), *blocks(file, begin=max(now[0] - HEAD, 0), end=now[0])]
         return [str(file), *now[:2], hashlib.sha256(b"".join(ends)).hexdigest()]  # as of `cp -p`
-
-
-def _readable(
-    config: DataConfig, located: Located, found: Mapping[str, Path], search: Search
-) -> dict[str, Path]:
-    """The files that hold something, and nothing but text if that is what is looked for.
-
-    Files that may be left out are noted in `search`.
-    """
-    files = {**found}
-    if search.kind == "text":
-        files = _plain(files, config.encoding, search)
-    full = {name: file for name, file in files.items() if file.stat().st_size}
-    if not full:
-        raise DataError(f"{located}: the text is empty")
-    if len(full) < len(files):
-        search.left_out["empty"] += len(files) - len(full)
-    return full
-
-
-def _plain(files: dict[str, Path], encoding: str, search: Search) -> dict[str, Path]:
-    """The files without those that are known to be something else than text.
-
-    Raises:
-        DataError: there is one, and it may not be left out; or no others are left.
-    """
-    kept = {}
-    for name, file in files.items():
-        try:
-            check_plain(file, encoding)
-        except BadFileError as error:
-            if len(files) == 1:
-                raise
-            search.leave_out(error)
-        else:
-            kept[name] = file
-    if not kept:
-        raise search.errors[-1]
-    return kept
 
 
 def settings_key(values: Mapping[str, Any]) -> str:
