@@ -130,7 +130,7 @@ def _composed(command: str, words: list[str], config_dirs: list[Path]) -> "Compo
 
     if command != "train":
         return compose.compose(words, config_dirs)
-    from seqkit.api.claimed_run import compose_training
+    from seqkit.api.training_config import compose_training
 
     compose.refuse_keys_of_others(words)
     return compose_training(words, config_dirs)

@@ -1,11 +1,9 @@
-"""The run that a training works on: its settings, its folder, and the state it goes on from."""
+"""The run that a training works on: its folder, and the state it goes on from."""
 
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from seqkit import compose
-from seqkit.compose import Composed
 from seqkit.config import Config
 from seqkit.doctor.advice import suggested_recipe
 from seqkit.foundation.errors import CheckpointError, ConfigError
@@ -13,21 +11,7 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import Ranks
 from seqkit.runs import resume
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.resume import Found, read_config
-
-
-def compose_training(arguments: list[str], config_dirs: list[Path]) -> Composed:
-    """As `compose`, but a run that is to go on without a recipe has its own settings.
-
-    Raises:
-        ConfigError: as `compose`, or there is no run in the folder.
-        CheckpointError: the run's settings cannot be read.
-    """
-    composed = compose.compose(arguments, config_dirs)
-    asked = composed.config
-    if asked.recipe or not asked.run_dir or asked.resume == "never":
-        return composed
-    return compose.going_on(composed, read_config(Path(asked.run_dir)), arguments)
+from seqkit.runs.resume import Found
 
 
 @contextlib.contextmanager

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import compose
-from seqkit.api.claimed_run import compose_training
 from seqkit.api.model import Model, load
 from seqkit.api.prepare_training import opened
 from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training
+from seqkit.api.training_config import compose_training
 from seqkit.foundation import device, disk, processes
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.settings import check_list, check_type

@@ -38,12 +38,19 @@ print(json.dumps(outcomes))
 """
 
 
-@pytest.mark.parametrize(("words", "shows"), [([], True), (["quiet=true"], False)])
+@pytest.mark.parametrize(
+    ("words", "shows"),
+    [
+        (["bench", "shape=toy"], True),
+        (["bench", "shape=toy", "quiet=true"], False),
+        (["recipe=toy_sentence"], True),
+    ],
+)
 def test_something_is_shown_before_pytorch_is_imported(
     words: list[str], shows: bool, tmp_path: Path
 ) -> None:
     seen = []
-    program = [sys.executable, "-c", _WITHOUT_TORCH, "bench", "shape=toy", *words]
+    program = [sys.executable, "-c", _WITHOUT_TORCH, *words]
     with on_terminal(program, 80, tmp_path) as terminal:
         while terminal.read():
             seen += terminal.screen.rows[:1]
