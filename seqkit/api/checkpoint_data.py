@@ -11,7 +11,8 @@ from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.load import load_corpus, search_of
+from seqkit.data.file_search import Search
+from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
 from seqkit.data.shards.index import read_index
 from seqkit.foundation import disk
@@ -154,7 +155,7 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     if away := next(filter(partial(remote.is_away, data, disk.cache_dir()), data.path), None):
         key = "data.kind=hf " if data.of_rows else ""
         return f"{away} is not in the cache, and is fetched only if {key}data.path={away} is given"
-    search = search_of(data, codec.kind)
+    search = Search.of(data, codec.kind)
     shown, size = " and ".join(data.path), 0
     try:
         if folder := opened.folder_of(data):

@@ -15,7 +15,7 @@ from seqkit.commands import outputs
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.load import search_of
+from seqkit.data.file_search import Search
 from seqkit.data.shards import opened
 from seqkit.evaluation import cell_search, scoring
 from seqkit.evaluation.surprise import Cell, Stretch, Wanted, stretches
@@ -91,7 +91,7 @@ def _documents(config: Config, saved: Checkpoint, corpus: Corpus) -> list[str]:
     if not data.path or opened.folder_of(data):
         return []
     with contextlib.suppress(DataError, OSError):
-        paths = search_of(data, saved.codec.kind).named([*map(Path, data.path)]).values()
+        paths = Search.of(data, saved.codec.kind).named([*map(Path, data.path)]).values()
         names = [str(path) for path in paths if path.stat().st_size]
         return names if len(names) == len(corpus.whole.starts) else []
     return []

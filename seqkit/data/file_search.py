@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Self
 
+from seqkit.config import DataConfig
 from seqkit.data import files
 from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
 from seqkit.data.shards.index import are_unfinished, is_shards
@@ -53,6 +55,11 @@ class Search:
     skip: bool = False
     errors: list[BadFileError] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, config: DataConfig, kind: str) -> Self:
+        """The search for files of a kind, as the keys ask for it."""
+        return cls(kind, config.pattern, config.encoding, config.on_bad_file == "skip")
 
     def files(self, paths: Sequence[Path]) -> Iterator[tuple[int, Path]]:
         """Each file once, with its path's number (from 1), in no order within a path.

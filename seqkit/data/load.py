@@ -1,43 +1,26 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, corpus_cache, datasets, files
+from seqkit.data import codecs, corpus_cache, datasets
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
-from seqkit.data.file_search import Search
 from seqkit.data.meter import Meter
 from seqkit.data.shards import opened
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
-from seqkit.data.sound import reader
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 
 _OF_QUANTISERS = ("sample_rate", "levels", "channels", "symbols_per_sample")
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
-
-
-@dataclass(frozen=True)
-class Found:
-    """The data that a config names.
-
-    located: the paths, or the data set.
-    files: those that are read, by name.
-    search: how they were found; its kind says whether they are read as sound.
-    """
-
-    located: Located
-    files: Mapping[str, Path]
-    search: Search
 
 
 def load_corpus(
@@ -75,13 +58,11 @@ def load_corpus(
             notice(note)
         return corpus
     cache = disk.cache_dir()
-    found = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
-    if codec is not None:
-        _check_readable(found.located, codec)
+    source = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
     if isinstance(codec, Quantiser):
         check_same(data, {key: getattr(codec, key) for key in _OF_QUANTISERS}, trained)
     corpus = corpus_cache.load(
-        Source.of(data, found.located, found.files, found.search),
+        source,
         cache=cache,
         catalogue=catalogue,
         crew=Crew(1, Meter(progress)),
@@ -93,18 +74,12 @@ def load_corpus(
     return corpus
 
 
-def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: Folders) -> Found:
+def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: Folders) -> Source:
     """The data that a config names, for this codec or for a new one. Errors are `load_corpus`'s."""
     kind = _kind(data, codec, catalogue)
     located = _locate(data, catalogue, folders)
     check_encoding(data.encoding)
-    search = search_of(data, kind)
-    return Found(located, search.named(located.paths), search)
-
-
-def search_of(data: DataConfig, kind: str) -> Search:
-    """How the files of a kind (text, bytes, audio or auto) are looked for."""
-    return Search(kind, data.pattern, data.encoding, data.on_bad_file == "skip")
+    return Source.of(data, located, kind)
 
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
@@ -132,16 +107,6 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
             f"{_WORDS[asked]}: give {fitting}another codec"
         )
     return kind
-
-
-def _check_readable(located: Located, codec: Codec) -> None:
-    """Refuse sound for a checkpoint that reads text, and the other way round: no recipe helps."""
-    for file in (path for path in located.paths if path.is_file()):
-        sound = reader.is_sound(file)
-        if codec.kind == "text" and sound:
-            raise DataError(f"{file} is sound, and this checkpoint reads text")
-        if codec.kind == "audio" and not sound and files.is_text(files.head(file), "utf-8"):
-            raise DataError(f"{file} is text, and this checkpoint reads sound")
 
 
 def check_same(data: DataConfig, own: Mapping[str, Any], trained: Mapping[str, Any] | None) -> None:

@@ -54,7 +54,7 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
     if folder := opened.folder_of(data):
         return _recipe_for_shards(folder)
     found = find(data, None, catalogue, folders)
-    if found.search.kind != "audio":
+    if not found.is_sound:
         return _FOR_TEXT
     return _FOR_LITTLE_SOUND if _seconds(found.files.values()) < _LITTLE_SOUND else _FOR_MUCH_SOUND
 

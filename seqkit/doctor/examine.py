@@ -11,8 +11,8 @@ from typing import Any
 from seqkit.config import Config
 from seqkit.data.codecs import Characters, Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.file_search import Search
 from seqkit.data.files import BadFileError, blocks, encoding_with_mark
-from seqkit.data.load import search_of
 from seqkit.data.shards import opened
 from seqkit.data.symbol_row import StoredSymbols
 from seqkit.doctor import sound, text, text_faults
@@ -53,7 +53,7 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
     require_sound(config, corpus)
     paths, left_out = list[Path](), corpus.unreadable_files
     if config.data.path and not opened.folder_of(config.data):
-        search = search_of(config.data, codec.kind)
+        search = Search.of(config.data, codec.kind)
         paths = [*search.named([*map(Path, config.data.path)]).values()]
         left_out += search.left_out.total()
     with progress("looking for duplicates", len(paths), unit="files") as bar:

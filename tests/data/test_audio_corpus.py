@@ -12,7 +12,7 @@ from seqkit.data import corpus_cache, sound_encoder
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.load import search_of
+from seqkit.data.file_search import Search
 from seqkit.data.meter import Meter
 from seqkit.data.shards import fitting
 from seqkit.data.shards.plan import Crew
@@ -34,8 +34,7 @@ def load(
 ) -> Corpus:
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name, test=test)
-    search = search_of(config, "audio")
-    source = Source.of(config, located, search.named(located.paths), search)
+    source = Source.of(config, located, "audio")
     return corpus_cache.load(
         source, cache=cache, catalogue=Catalogue(), crew=Crew(1, Meter()), codec=given
     )
@@ -197,7 +196,7 @@ def test_the_kind_is_told_by_the_content(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "c.txt").write_text("a text")
 
     def kind(path: Path) -> str:
-        search = search_of(DataConfig(), "auto")
+        search = Search.of(DataConfig(), "auto")
         search.named([path])
         return search.kind
 

@@ -7,7 +7,6 @@ from seqkit.data import corpus_cache
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.load import search_of
 from seqkit.data.meter import Meter
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
@@ -29,8 +28,7 @@ def load_located(
 ) -> Corpus:
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
     check_encoding(config.encoding)
-    search = search_of(config, codec.kind if codec else config.kind)
-    source = Source.of(config, located, search.named(located.paths), search)
+    source = Source.of(config, located, codec.kind if codec else config.kind)
     return corpus_cache.load(
         source, cache=cache, catalogue=Catalogue(), crew=Crew(1, Meter()), codec=codec, grow=grow
     )

@@ -55,21 +55,18 @@ class Quantiser(ABC):
             ConfigError: a value of another type.
             ValueError: a value out of range.
         """
-        check_type("levels", levels, int)
-        check_type("sample_rate", sample_rate, int)
+        for name, value, least, most in (
+            ("levels", levels, 2, MOST_LEVELS),
+            ("sample_rate", sample_rate, 1, HIGHEST_RATE),
+            ("channels", channels, 1, 2),
+            ("symbols_per_sample", symbols_per_sample, 1, 2),
+        ):
+            check_type(name, value, int)
+            if not least <= value <= most:
+                raise ValueError(f"{name} is {least} to {most}, not {value}")
         check_type("gain", gain, float)
-        check_type("channels", channels, int)
-        check_type("symbols_per_sample", symbols_per_sample, int)
-        if not 2 <= levels <= MOST_LEVELS:
-            raise ValueError(f"a quantiser has 2 to {MOST_LEVELS} levels, not {levels}")
-        if not 1 <= sample_rate <= HIGHEST_RATE:
-            raise ValueError(f"a sample rate is 1 to {HIGHEST_RATE} Hz, not {sample_rate}")
         if not (math.isfinite(gain) and gain > 0):
             raise ValueError(f"a gain is finite and above 0, not {gain}")
-        if channels not in (1, 2):
-            raise ValueError(f"a quantiser has 1 or 2 channels, not {channels}")
-        if symbols_per_sample not in (1, 2):
-            raise ValueError(f"a sample has 1 or 2 symbols, not {symbols_per_sample}")
         self.levels = levels
         self.sample_rate = sample_rate
         self.gain = gain

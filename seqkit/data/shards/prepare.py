@@ -31,7 +31,7 @@ from seqkit.data.shards.index import (
     read_index,
 )
 from seqkit.data.shards.plan import Crew
-from seqkit.data.shards.source import Source, settings_key
+from seqkit.data.shards.source import settings_key
 from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.console import Progress, unseen
@@ -69,13 +69,12 @@ def prepare(
         OutputError: `out` holds something else, or cannot be written.
         DeviceError: a process was killed.
     """
-    found = find(data, None, catalogue, Folders(disk.cache_dir(), notice, progress))
-    for path in found.located.paths:
+    source = find(data, None, catalogue, Folders(disk.cache_dir(), notice, progress))
+    for path in source.located.paths:
         if is_shards(path):
             raise DataError(f"{path} holds shards already: a training reads them as they are")
         if out.resolve().is_relative_to(path.resolve()):
             raise ConfigError(f"out={out} lies in data.path: give a folder outside of it")
-    source = Source.of(data, found.located, found.files, found.search)
     crew = Crew(processes, Meter(progress))
     with _claimed(out, overwrite=overwrite):
         files = source.identity(strict=False)

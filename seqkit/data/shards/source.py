@@ -42,10 +42,15 @@ class Source:
     search: Search
 
     @classmethod
-    def of(
-        cls, config: DataConfig, located: Located, files: Mapping[str, Path], search: Search
-    ) -> "Source":
-        """Some files. Raises DataError where none is of a part that the data set has by itself."""
+    def of(cls, config: DataConfig, located: Located, kind: str) -> "Source":
+        """Those at some paths, as a kind or `auto` takes them.
+
+        Raises:
+            DataError: there are none, also of a part that the data set names as its own; or one
+                cannot be read.
+        """
+        search = Search.of(config, kind)
+        files = search.named(located.paths)
         parts = {located.part_of(name) for name in files}
         for part, pattern in ((1, located.validation), (2, located.test)):
             if pattern and part not in parts:
