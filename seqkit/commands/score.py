@@ -67,9 +67,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         else:
             wanted = Wanted(codec.size, _alternatives(codec, out), cell)
             lines = None if _is_page(out) else write
-            read = stdout.check_reader if out is None else lambda: None
             documents = _documents(config, saved, corpus)
-            scored = _score(model, codec, part, documents, wanted, lines, read, console)
+            scored = _score(model, codec, part, documents, wanted, lines, console)
             places = scored.places(_TOLD)
             if _is_page(out):
                 write(scored.page(names))
@@ -104,10 +103,9 @@ def _score(
     documents: Sequence[str],
     wanted: Wanted,
     write: Write | None,
-    check_reader: Callable[[], None],
     console: Console,
 ) -> SurpriseOfText | SurpriseOfSound:
-    """Score all symbols; their lines go to `write`, as long as `check_reader` raises nothing."""
+    """Score all symbols; their lines go to `write`."""
     scored: SurpriseOfText | SurpriseOfSound
     if isinstance(codec, Quantiser):
         scored = SurpriseOfSound(part, codec, documents)
@@ -119,13 +117,8 @@ def _score(
     # Lines that run through a terminal leave no room for a bar.
     progress = unseen if write and Product().terminal else console.progress
     with progress("score", len(part), unit="symbols") as bar:
-
-        def watch(done: int) -> None:
-            check_reader()
-            bar.update(done)
-
         scores = stretches(
-            model, part, start=codec.start, wanted=wanted, watch=watch, soon=write is not None
+            model, part, start=codec.start, wanted=wanted, watch=bar.update, soon=write is not None
         )
         for stretch in scores:
             scoring.require_numbers(stretch.nats)

@@ -1,8 +1,8 @@
 """The processes of one command: what they add up, share and agree on.
 
-Only this file and `meeting.py` know torch.distributed. Tensors on a GPU are added up by NCCL, which
-a CUDA graph records; everything else goes over gloo, which fails at once where a process has ended,
-and which no GPU waits for.
+Only this file and `rendezvous.py` know torch.distributed. Tensors on a GPU are added up by NCCL,
+which a CUDA graph records; everything else goes over gloo, which fails at once where a process has
+ended, and which no GPU waits for.
 """
 
 import contextlib

@@ -12,7 +12,7 @@ from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError, DeviceError, SeqkitError, expected
+from seqkit.foundation.errors import ConfigError, SeqkitError, expected
 from seqkit.foundation.processes import Place
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.foundation.workers import within
@@ -30,7 +30,6 @@ def joined(place: Place, advice: str = "", progress: Progress = unseen) -> Itera
 
     Raises:
         ConfigError: the processes cannot reach each other.
-        DeviceError: several GPUs cannot work together with this PyTorch.
         KeyboardInterrupt: a signal came while the others were waited for.
         SystemExit: this process does not lead, and failed: rank 0 tells.
     """
@@ -51,14 +50,7 @@ def joined(place: Place, advice: str = "", progress: Progress = unseen) -> Itera
 
 
 def _connected(place: Place) -> Store:
-    backend = "gloo"
-    if torch.cuda.is_available():
-        if not dist.is_nccl_available():
-            raise DeviceError(
-                "this PyTorch has no NCCL, by which several GPUs work together: install one that "
-                "has it, or start one process"
-            )
-        backend = "cpu:gloo,cuda:nccl"
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
         left: Store = next(rendezvous("env://"))[0]
         store = PrefixStore(name_of_start(left, place), left)

@@ -6,7 +6,6 @@ It is for the product alone: what plug-ins print goes to stderr.
 import codecs
 import contextlib
 import os
-import select
 import stat
 import sys
 import time
@@ -53,18 +52,6 @@ def failures() -> Iterator[None]:
     except OSError as error:
         discard()
         raise OutputError(f"cannot write stdout: {disk.describe(error)}") from error
-
-
-def check_reader() -> None:
-    """Raise BrokenPipeError if stdout is a pipe that nobody reads any more.
-
-    Writing finds that out, too, but who writes once in a while works in vain until then.
-    """
-    poll = select.poll()
-    poll.register(existing().fileno(), 0)
-    if any(event & select.POLLERR for _, event in poll.poll(0)):
-        discard()
-        raise BrokenPipeError
 
 
 def discard() -> None:

@@ -3,11 +3,8 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from seqkit import compose
-from seqkit.compose import FREE_TEXT
 from seqkit.config import Config
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
@@ -107,26 +104,6 @@ def test_a_group_of_ones_own_may_hold_one_path(
 def test_what_is_wrong_is_said(argument: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said.replace(".", r"\.").replace("+", r"\+")):
         composed(["recipe=shakespeare", "prompt=b", argument], [])
-
-
-TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
-PROMPTS = ("prompt", "prompt_audio", "prompt_file")  # one at a time
-
-
-@pytest.mark.thorough
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=25)
-@given(
-    st.fixed_dictionaries(
-        dict.fromkeys({*FREE_TEXT} - {"data.column", "data.path", "data.pattern", *PROMPTS}, TEXT)
-    ),
-    st.sampled_from(PROMPTS),
-    TEXT,
-)
-def test_free_text_is_literal(values: dict[str, str], prompt: str, text: str) -> None:
-    literal = {**values, prompt: text}
-    words = [f"{key}={value}" for key, value in literal.items()]
-    config = composed(["recipe=shakespeare", *words], [])
-    assert {key: getattr(config, key) for key in literal} == literal
 
 
 @pytest.mark.thorough(keep=4)

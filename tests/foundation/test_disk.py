@@ -3,7 +3,6 @@
 import errno
 import io
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -12,8 +11,6 @@ import pytest
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
-from tests.conftest import SENTENCE, SMALL, TINY, environment
-from tests.warm_python import python
 
 
 class Full(io.BytesIO):
@@ -163,57 +160,6 @@ def test_the_cache_can_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(OutputError, match="SEQKIT_CACHE_DIR"):
         disk.append(disk.cache_dir() / "x", "text")
-
-
-AUDITED = """
-import os, sys, traceback
-DOORS = ("seqkit/foundation/disk.py", "filelock/_util.py", "filelock/_api.py")
-others = []
-def hear(event, given):
-    if event == "open" and isinstance(given[0], (str, bytes)):
-        writes = given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
-        place = os.path.abspath(os.fsdecode(given[0]))
-    elif event in ("os.mkdir", "os.remove", "os.rename", "os.link", "shutil.rmtree"):
-        writes, place = True, os.path.abspath(os.fsdecode(given[0]))
-    else:
-        return
-    if writes and place.startswith(os.getcwd()) and not place.endswith("/.lock"):
-        files = {frame.filename for frame in traceback.extract_stack()}
-        if not any(file.endswith(DOORS) for file in files):
-            others.append((event, place))
-sys.addaudithook(hear)
-from seqkit.cli import main
-for words in LINES:
-    assert main(words) == 0, words
-assert not others, others
-"""
-
-
-def test_every_write_of_the_program_goes_through_the_door(tmp_path: Path) -> None:
-    (tmp_path / "text.txt").write_text(SENTENCE * 40)
-    sound = ["recipe=wav_generation", "data.sample_rate=1000", "seconds=0.1"]
-    sound += [key for key in SMALL if not key.startswith("length=")]
-    lines = [
-        [*TINY, "data.path=text.txt", "run_dir=a", "train.max_steps=2"],
-        ["generate", "checkpoint=a", "length=9", "streams=2", "out=a.txt", "device=cpu"],
-        ["evaluate", "checkpoint=a", "json=true", "out=a.json", "device=cpu"],
-        ["export", "checkpoint=a", "out=a.onnx"],
-        ["compress", "checkpoint=a", "data.path=text.txt", "out=a.sq", "device=cpu"],
-        ["decompress", "checkpoint=a", "data.path=a.sq", "out=a.again"],
-        ["decompress", "checkpoint=a", "data.path=a.sq", "out=-"],
-        [*sound, "run_dir=b", "train.max_steps=2"],
-        ["generate", "checkpoint=b", "seconds=0.1", "out=b.flac", "device=cpu"],
-        ["generate", "checkpoint=b", "seconds=0.1", "out=b.ogg", "device=cpu"],
-        [*TINY, "data.path=text.txt", "run_dir=a", "train.max_steps=2", "overwrite=true"],
-    ]
-    done = subprocess.run(
-        [python(), "-c", f"LINES = {lines!r}\n{AUDITED}"], cwd=tmp_path,
-        env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / "cache")},
-        capture_output=True, text=True, check=False, timeout=600,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "cache" / "made").is_dir()
-    assert (tmp_path / "b" / "samples" / "final.png").exists()
 
 
 @pytest.mark.parametrize("parent", ["file", "link"])

@@ -5,12 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import torch
 from torch._C._distributed_c10d import HashStore
 
-from seqkit.foundation.errors import DeviceError
 from seqkit.foundation.processes import Place
-from seqkit.foundation.rendezvous import joined, name_of_start
+from seqkit.foundation.rendezvous import name_of_start
 from tests.commands.failing import FAILURE
 from tests.conftest import TINY, environment, torchrun
 
@@ -27,13 +25,6 @@ def test_processes_that_start_again_do_not_meet_those_that_ended() -> None:
     first, second = started(), started()
     assert len(first) == len(second) == 1
     assert first != second
-
-
-def test_gpus_without_nccl_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.distributed, "is_nccl_available", lambda: False)
-    with pytest.raises(DeviceError, match="no NCCL"), joined(Place(0, 2, 0, 2)):
-        pass
 
 
 @pytest.mark.parametrize(

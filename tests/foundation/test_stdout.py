@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation import stdout
 from tests.conftest import TINY, environment
 from tests.warm_python import python
 
@@ -13,10 +12,8 @@ pytestmark = pytest.mark.faults
 
 COMMANDS = {
     "help": "--help",
-    "keys": "generate --help",
     "version": "--version",
     "config": "recipe=shakespeare --cfg",
-    "inspect": "inspect checkpoint={run}",
     "compare": "compare runs={run}",
     "evaluate": "evaluate checkpoint={run} data.path={text} device=cpu",
     "score": "score checkpoint={run} data.path={text} device=cpu",
@@ -81,49 +78,6 @@ def test_streams_that_are_closed_from_the_start(
         assert (tmp_path / "new" / "summary.json").exists()
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="Linux only")
-def test_what_is_discarded_leaves_no_file_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with (tmp_path / "out").open("w") as out:
-        monkeypatch.setattr("sys.__stdout__", out)
-        before = len([*Path("/proc/self/fd").iterdir()])
-        stdout.discard()
-        assert len([*Path("/proc/self/fd").iterdir()]) == before
-        print("more", file=out, flush=True)
-    assert (tmp_path / "out").read_text() == ""
-
-
 def test_a_result_file_needs_no_stdout(trained: Path, text_file: Path, tmp_path: Path) -> None:
     done = shell("evaluate", f"out={tmp_path / 'a'} >&-", trained, text_file, tmp_path)
     assert (done.returncode, (tmp_path / "a").exists()) == (0, True), done.stderr
-
-
-_COUNTED = """
-import sys
-from seqkit import cli
-from seqkit.foundation import console
-updates = []
-update = console.Bar.update
-console.Bar.update = lambda self, *given, **more: (updates.append(given), update(self, *given))
-code = cli.main(sys.argv[1:])
-print(len(updates), code, file=sys.stderr)
-"""
-
-
-def test_who_prints_in_long_stretches_ends_when_nobody_reads_on(
-    trained: Path, text_file: Path
-) -> None:
-    text_file.write_text(text_file.read_text() * 500)  # a call scores 8192 of its 900,000 symbols
-    words = ["score", f"checkpoint={trained}", f"data.path={text_file}", "device=cpu"]
-    with subprocess.Popen(
-        [python(), "-c", _COUNTED, *words],
-        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as scoring:  # fmt: skip
-        assert scoring.stdout and scoring.stderr
-        assert '"offset": 0' in scoring.stdout.readline()  # long before the whole is scored
-        scoring.stdout.close()
-        said = scoring.stderr.read()
-    updates, code = map(int, said.splitlines()[-1].split())
-    assert code == 0
-    assert updates < 100, said

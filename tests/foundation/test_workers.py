@@ -37,12 +37,6 @@ def killed(factor: int, number: int, watch: Watch) -> int:
     return number
 
 
-def too_large(factor: int, number: int, watch: Watch) -> int:
-    if number == 2:
-        raise MemoryError
-    return number
-
-
 def own_number(folder: str, number: int, watch: Watch) -> int:
     """Say which process this is, and go on until it is ended."""
     Path(folder, str(os.getpid())).touch()
@@ -84,11 +78,6 @@ def test_all_tasks_are_done_and_counted(processes: int) -> None:
 def test_a_failure_is_raised_here(processes: int) -> None:
     with pytest.raises(DataError, match="number 2 is bad"):
         list(share_out(failing, 0, range(5), processes))
-
-
-def test_want_of_memory_stays_what_it_is() -> None:
-    with pytest.raises(MemoryError):  # exit code 5
-        list(share_out(too_large, 0, range(5), 2))
 
 
 def test_a_process_that_is_killed_is_told() -> None:
