@@ -20,6 +20,7 @@ _THREADS = "OMP_NUM_THREADS"
 _GPUS = "CUDA_VISIBLE_DEVICES"
 _ERROR = "seqkit: error: "
 _TAIL = 4096  # bytes of a log in which its last words are looked for
+_KILLED = 130  # 128 and a signal's number: above 130, Ctrl-C, none is an exit code of seqkit's own
 _TO_SAVE = 90  # seconds before its time limit at which a job of Slurm is asked to save its state
 
 
@@ -84,6 +85,8 @@ class Running:
     def poll(self) -> Ended | None:
         """How it ended; None as long as it did not. What a signal killed may have lacked memory."""
         code = self._process.poll()
+        if self._queued and code is not None and code > _KILLED:  # as srun says it
+            code = 128 - code
         if code is None or code >= 0:
             return None if code is None else Ended(code, self._last_words() if code else "")
         name = signal.Signals(-code).name

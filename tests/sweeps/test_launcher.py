@@ -63,6 +63,9 @@ def test_a_process_that_is_killed_says_by_what(
     one = job(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", monkeypatch)
     killed = wait(Launcher(1).start(one, 0))
     assert (killed.code, "killed by SIGKILL" in killed.said) == (5, True)
+    queued = job(tmp_path, "raise SystemExit(137)", monkeypatch)  # as srun tells of SIGKILL
+    ended = wait(Launcher(1, queue=["env"]).start(queued, 0))
+    assert ended == Ended(5, "its process was killed by SIGKILL, as when memory runs out")
 
 
 def test_a_signal_is_passed_on_and_reaches_it_once(
