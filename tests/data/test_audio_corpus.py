@@ -8,13 +8,12 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import corpus_cache, sound_encoder
+from seqkit.data import corpus_cache
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search
 from seqkit.data.meter import Meter
-from seqkit.data.shards import fitting
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import Wave, resample
@@ -216,19 +215,6 @@ def test_a_given_codec_is_kept(tmp_path: Path) -> None:
     assert corpus.codec.to_spec() == codec.to_spec()
     expected = codec.encode(resample.resample(noise(), RATE, 4000))
     assert np.array_equal(corpus.whole.symbols, expected)
-
-
-def test_the_second_load_reads_no_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.wav"
-    soundfile.write(path, noise(), RATE, "FLOAT")
-    first = load(path, tmp_path / "cache")
-    monkeypatch.setattr(fitting, "blocks", None)
-    monkeypatch.setattr(sound_encoder, "Reader", None)
-    second = load(path, tmp_path / "cache")
-    assert np.array_equal(first.whole.symbols, second.whole.symbols)
-    monkeypatch.undo()
-    other = load(path, tmp_path / "cache", levels=16)
-    assert other.codec.size == 16
 
 
 def test_a_header_with_far_too_low_a_rate_is_a_bad_file(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw, Quantiser, Unkn
 from seqkit.data.codecs.characters import counts_of
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.symbols import symbol_dtype
 
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028e\u0301\u00e9\n"
 
@@ -30,11 +29,6 @@ def test_characters_round_trip(text: str) -> None:
 @given(st.binary())
 def test_bytes_round_trip(data: bytes) -> None:
     assert Bytes().decode(Bytes().encode(data)) == data
-
-
-def test_nothing_is_normalised() -> None:
-    codec = Characters.from_text(ODD)
-    assert codec.decode(codec.encode(ODD)) == ODD
 
 
 @given(st.text(min_size=1))
@@ -71,15 +65,6 @@ def test_an_unknown_character_is_named_with_its_place() -> None:
 def test_unknown_characters_can_be_replaced(vocabulary: str, character: str, nearest: str) -> None:
     codec = Characters("".join(sorted(vocabulary)), 0)
     assert codec.decode(codec.encode(character, "nearest")) == nearest
-
-
-def test_unknown_characters_can_be_left_out() -> None:
-    assert Characters.from_text("ab").encode("axbya", "skip").tolist() == [0, 1, 0]
-
-
-def test_only_the_most_frequent_characters_are_kept() -> None:
-    counts = np.bincount(codecs.code_points("aaabbcddd\n\n\n\n"), minlength=200)
-    assert Characters.from_counts(counts, most=3).vocabulary == "\nad"
 
 
 @given(st.text(min_size=1), st.text())
@@ -121,11 +106,6 @@ def test_a_foreign_spec_is_refused(spec: dict[str, object]) -> None:
 def test_a_spec_names_no_code(name: str) -> None:
     with pytest.raises(ConfigError, match="no codec named"):
         codecs.from_spec({"name": name}, Catalogue())
-
-
-@pytest.mark.parametrize(("size", "bits"), [(2, 8), (256, 8), (257, 16), (65536, 16), (65537, 32)])
-def test_symbols_are_stored_narrowly(size: int, bits: int) -> None:
-    assert symbol_dtype(size).itemsize * 8 == bits
 
 
 @pytest.mark.parametrize("codec", [MuLaw(256, 8000), MuLaw(31, 16000, 0.3), Linear(256, 8000, 2.5)])

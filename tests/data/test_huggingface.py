@@ -44,12 +44,6 @@ def test_every_row_is_a_document(kind: str, tmp_path: Path) -> None:
     assert (file.name, documents(file)) == (path.name, TEXTS)
 
 
-def test_a_cell_of_csv_may_hold_line_breaks(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text('id,text\n1,"one\n\n""two"", three\n"\n2,four\n')
-    found = documents(fetch(tmp_path / "a.csv", tmp_path / "cache", column="text"))
-    assert found == ['one\n\n"two", three\n', "four"]
-
-
 def test_of_parquet_one_column_is_read(tmp_path: Path) -> None:
     path = store(tmp_path / "set", TEXTS)
     damage(path / "train-00000.parquet", column=0)

@@ -55,6 +55,7 @@ def test_any_file_can_be_read_as_bytes(tmp_path: Path) -> None:
     assert corpus.codec.decode(corpus.whole.symbols) == data
     automatic = load(tmp_path / "a.bin", tmp_path / "cache", kind="auto")
     assert automatic.codec.to_spec() == {"name": "bytes"}
+    assert automatic.notes == ("not text: read as bytes, as with data.kind=bytes",)
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
@@ -161,13 +162,6 @@ def test_what_is_neither_read_nor_in_a_folder_is_told(tmp_path: Path) -> None:
         located = Located(tmp_path / "a.txt", "two", others=(tmp_path / name,))
         corpus = load_located(located, tmp_path / "cache")
         assert corpus.notes == (f"1 file of text taken; 1 left out: 1 {told}",)
-
-
-def test_what_is_no_text_is_said_to_be_read_as_bytes(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"\x00\x01\xff" * 9)
-    corpus = load(tmp_path / "a", tmp_path / "cache", kind="auto")
-    assert corpus.notes == ("not text: read as bytes, as with data.kind=bytes",)
-    assert load(tmp_path / "a", tmp_path / "cache", kind="bytes").notes == ()
 
 
 def test_who_leaves_bad_files_out_is_not_told_to(tmp_path: Path) -> None:
