@@ -14,9 +14,9 @@ HALVES = "data.split=0.5,0.5,0"
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A text of three million characters."""
+    """A text of 700,000 characters."""
     path = tmp_path_factory.mktemp("large") / "text.txt"
-    path.write_text(SENTENCE * (3_000_000 // len(SENTENCE)))
+    path.write_text(SENTENCE * (700_000 // len(SENTENCE)))
     return path
 
 

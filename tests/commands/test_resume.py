@@ -1,6 +1,7 @@
 """Runs that were stopped, or finished, go on as if nothing had happened, or are left alone."""
 
 import json
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -236,8 +237,10 @@ def test_other_weights_to_start_from_are_not_passed_over(
     assert ": init_from. Leave it as it was\n" in refused.err
 
 
-def stop_in_validation(folder: Path) -> str:
-    """Train in a folder's `a`, and stop within the validation at the end; what stderr had."""
+@pytest.fixture(scope="module")
+def stopped_in_validation(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a run that stopped within the validation at its end, and what stderr had."""
+    folder = tmp_path_factory.mktemp("validating")
     (folder / "a.txt").write_text(SENTENCE * 3000)
     words = ["data.split=0.1,0.9,0", "train.max_steps=2", "model.hidden_size=64"]
     with start(folder / "a", folder / "a.txt", *words) as training:
@@ -245,19 +248,24 @@ def stop_in_validation(folder: Path) -> str:
         training.send_signal(signal.SIGTERM)
         _, err = training.communicate(timeout=600)
     assert training.returncode == 75, err
-    return str(err)
+    return folder / "a", str(err)
 
 
-def test_a_run_stopped_in_a_validation_goes_on_without_one(run: Run, tmp_path: Path) -> None:
-    stop_in_validation(tmp_path)
+def test_a_run_stopped_in_a_validation_goes_on_without_one(
+    run: Run, stopped_in_validation: tuple[Path, str], tmp_path: Path
+) -> None:
+    shutil.copytree(stopped_in_validation[0], tmp_path / "a")
     assert (saved(tmp_path / "a").training or {})["progress"]["validating"]
     forced = ("resume=force", "data.split=1,0,0", "train.max_steps=3")
     done = run(f"run_dir={tmp_path / 'a'}", *forced, "length=5")
     assert done.code == 0, done.err
 
 
-def test_a_signal_in_a_validation_is_heard_at_once(run: Run, tmp_path: Path) -> None:
-    err = stop_in_validation(tmp_path)
+def test_a_signal_in_a_validation_is_heard_at_once(
+    run: Run, stopped_in_validation: tuple[Path, str], tmp_path: Path
+) -> None:
+    folder, err = stopped_in_validation
+    shutil.copytree(folder, tmp_path / "a")
     assert "stopped by SIGTERM at step 2" in err
     assert not list((tmp_path / "a" / "checkpoints").glob("best.*"))
     done = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "length=5")
