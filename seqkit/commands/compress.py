@@ -11,7 +11,6 @@ from seqkit.config import Config, DataConfig
 from seqkit.data import file_search, files, remote
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import Reader
-from seqkit.data.sound.resample import resampled
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
@@ -95,13 +94,6 @@ def _pieces(
     if codec.kind != "audio":
         return path.stat().st_size, files.blocks(path)
     recording = Reader(path)
-    recording.require_convertible(codec.sample_rate)
+    blocks = recording.resampled(codec.sample_rate, codec.channels, channel)
     size = -(-recording.frames * codec.sample_rate // recording.sample_rate) * codec.phases
-    return size, _symbols(recording, codec, channel)
-
-
-def _symbols(recording: Reader, codec: Quantiser, channel: str) -> Iterator[Symbols]:
-    blocks = recording.frames_of(codec.channels, channel)
-    rates = recording.sample_rate, codec.sample_rate
-    for frames in resampled(blocks, *rates, codec.channels):
-        yield codec.encode(frames)
+    return size, map(codec.encode, blocks)

@@ -14,7 +14,6 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.findings import Findings
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import Reader
-from seqkit.data.sound.resample import resampled
 from seqkit.foundation.disk import OutputFile
 
 SHORTEST = 0.02
@@ -107,19 +106,13 @@ def encode_sound(
 def _frames(
     opened: Reader, rate: int, channels: int, config: DataConfig, count: Count
 ) -> Iterator[Frames]:
-    """The samples (n, C) of a file, in blocks, at a rate in hertz."""
-    opened.require_convertible(rate)
-    blocks = _counted(opened, channels, config.channel, count)
-    yield from resampled(blocks, opened.sample_rate, rate, channels)
-
-
-def _counted(opened: Reader, channels: int, channel: str, count: Count) -> Iterator[Frames]:
-    """The blocks of a file, whose share of its bytes is told as read."""
-    size, read, counted = opened.path.stat().st_size, 0, 0
-    for block in opened.frames_of(channels, channel, _FRAMES):
+    """The samples (n, C) of a file, in blocks, whose share of its bytes is told as read."""
+    size, whole = opened.path.stat().st_size, opened.frames * rate
+    read = counted = 0
+    for block in opened.resampled(rate, channels, config.channel, _FRAMES):
         yield block
-        read += len(block)
-        now = size * min(read, opened.frames) // opened.frames
+        read += len(block) * opened.sample_rate
+        now = size * min(read, whole) // whole
         count(now - counted)
         counted = now
 

@@ -83,10 +83,8 @@ class Sound:
             return np.zeros(0, dtype=np.uint8)
         name = f"prompt_audio={config.prompt_audio}"
         opened, channels = reader.Reader(Path(config.prompt_audio)), self._codec.channels
-        rates = opened.sample_rate, self._codec.sample_rate
-        opened.require_convertible(self._codec.sample_rate)
-        blocks = resample.resampled(opened.frames_of(channels), *rates, channels)
-        return self._encode(name, np.concatenate(list(blocks)), notice)
+        blocks = opened.resampled(self._codec.sample_rate, channels)
+        return self._encode(name, np.concatenate([*blocks]), notice)
 
     def _encode(self, name: str, wave: Frames, notice: Callable[[str], None]) -> Symbols:
         size = np.abs(wave) * np.float32(self._codec.gain)

@@ -9,7 +9,7 @@ import numpy as np
 
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
-from seqkit.data.sound.reader import beginning
+from seqkit.data.sound.reader import read_whole
 from seqkit.evaluation.baselines import names as names_of
 from seqkit.evaluation.baselines import noun as noun_of
 from seqkit.runs.record import Record
@@ -135,7 +135,7 @@ def _read(file: Path | None) -> Wave | None:
     if file is None or file.suffix != ".wav":
         return None
     try:
-        return beginning(file, _HEARD)[0]
+        return read_whole(file, _HEARD)[0]
     except BadFileError:
         return None
 

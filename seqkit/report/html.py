@@ -90,7 +90,7 @@ def sounds(samples: Sequence[Titled]) -> list[Sound]:
     found, top = [], None
     for title, file in samples:
         try:
-            wave, rate = reader.beginning(file, _LONGEST_SOUND)
+            wave, rate = reader.read_whole(file, _LONGEST_SOUND)
         except (BadFileError, OSError) as error:
             found.append(Sound(title, error=visible(str(error))))
             continue

@@ -15,6 +15,7 @@ import soundfile
 from seqkit.data import files
 from seqkit.data.files import TEXT_HINT, BadFileError
 from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound.resample import resampled
 
 SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
@@ -65,14 +66,21 @@ class Reader:
         self.channels: int = self._file.channels
         self.frames: int = self._file.frames
 
-    def require_convertible(self, rate: int) -> None:
-        """Raise BadFileError if the file would become far longer at a sample rate in hertz."""
+    def resampled(
+        self, rate: int, channels: int = 1, channel: str = "mix", most: int = FRAMES
+    ) -> Iterator[Frames]:
+        """What `frames_of` gives, at a sample rate in hertz.
+
+        Raises BadFileError, at once if the file would become far longer.
+        """
         if rate > _MOST_GROWTH * self.sample_rate:
             raise BadFileError(
                 self.path,
                 f"its header says {self.sample_rate} Hz, which is too little for {rate} Hz",
                 f"give it its true sample rate; {-(-rate // _MOST_GROWTH)} Hz is the least",
             )
+        blocks = self.frames_of(channels, channel, most)
+        return resampled(blocks, self.sample_rate, rate, channels)
 
     def frames_of(
         self, channels: int = 1, channel: str = "mix", most: int = FRAMES
@@ -133,17 +141,11 @@ class Reader:
             )
 
 
-def read_whole(path: Path) -> tuple[Wave, int]:
-    """A whole file, mixed to mono, and its sample rate. Raises BadFileError."""
-    reader = Reader(path)
-    return np.concatenate([*reader.frames_of()])[:, 0], reader.sample_rate
-
-
-def beginning(file: Path, seconds: float) -> tuple[Wave, int]:
-    """The first seconds (N,) of a file, and its sample rate. Raises BadFileError."""
-    sound = Reader(file)
-    most = int(seconds * sound.sample_rate)
-    blocks = itertools.islice(sound.frames_of(), -(-most // FRAMES))
+def read_whole(path: Path, seconds: float | None = None) -> tuple[Wave, int]:
+    """A file, or its first seconds, mixed to mono, and its sample rate. Raises BadFileError."""
+    sound = Reader(path)
+    most = None if seconds is None else int(seconds * sound.sample_rate)
+    blocks = itertools.islice(sound.frames_of(), most and -(-most // FRAMES))
     return np.concatenate([*blocks])[:most, 0], sound.sample_rate
 
 
