@@ -1,10 +1,10 @@
 """`--multirun`: many trainings, checked before any begins, each in a process of its own."""
 
 import dataclasses
-import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from seqkit import compose
@@ -20,14 +20,11 @@ from seqkit.runs import record
 from seqkit.runs.folder import RunFolder, make_numbered
 from seqkit.runs.layout import RunFiles, runs_below
 from seqkit.runs.lock import FolderLock
-from seqkit.runs.record import DATA_KEYS
-from seqkit.sweeps import launcher, study
-from seqkit.sweeps.jobs import Grid, Job, Source
-from seqkit.sweeps.launcher import Launcher
-from seqkit.sweeps.running import Sweep
+from seqkit.sweeps import jobs, study
+from seqkit.sweeps.jobs import Job, Launcher
+from seqkit.sweeps.running import Grid, Sweep
 from seqkit.sweeps.study import Search
 
-_DATA_ITSELF = ("data.dataset", "data.path", "data.pattern")
 _NOT_AGAIN = ("run_dir", "resume", "overwrite")  # keys that the line that goes on has of its own
 
 
@@ -49,23 +46,15 @@ class Plan:
     config_dirs: list[Path]
     begins_anew: bool
 
-    @property
-    def total(self) -> int:
-        """How many jobs there will be."""
-        return self.config.search.trials if self.space else len(self.lines)
-
-    def jobs(self, folder: Path) -> list[Job]:
-        """The jobs of all lines, each with a numbered folder in this one."""
+    def source(self, folder: Path) -> Grid:
+        """The jobs, each with a numbered folder in this one."""
+        if self.space:
+            makes = partial(compose.compose, config_dirs=self.config_dirs)
+            return Search(folder, self.space, makes, self.config.search, self.config.fixed_seed)
         common = set.intersection(*map(set, self.lines))
         own = [" ".join(word for word in words if word not in common) for words in self.lines]
-        return [
-            Job.at(folder / str(number), composed, words, own[number])
-            for number, (composed, words) in enumerate(zip(self.composed, self.lines, strict=True))
-        ]
-
-    def compose(self, words: list[str]) -> Composed:
-        """The config of a job's command line."""
-        return compose.compose(words, self.config_dirs)
+        rows = zip(self.composed, self.lines, own, strict=True)
+        return Grid([Job.at(folder / str(number), *row) for number, row in enumerate(rows)])
 
 
 def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
@@ -79,12 +68,7 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
     own = compose.compose([word for word in words if compose.is_of_sweep(word)], config_dirs).config
     space = compose.space(rest, config_dirs) if own.search.kind == "optuna" else None
     if space:
-        study.require()
-        if not space.domains:
-            raise ConfigError(
-                "search=optuna: no key to search: give a range, such as "
-                "optimizer.lr='tag(log,interval(1e-4,1e-2))' or model.num_layers=1,2,3"
-            )
+        study.check(space)
     lines = space.extremes if space else compose.sweep(rest, config_dirs)
     first = compose.compose(lines[0], config_dirs).config
     # A job that is started again, as by the same line or by Slurm, goes on where it stood.
@@ -93,8 +77,6 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
     if space:
         space = dataclasses.replace(space, words=_going_on(space.words, resume))
     composed = [compose.compose(line, config_dirs) for line in lines]
-    if space:
-        _check_same_data(lines, composed)
     config = dataclasses.replace(
         first, launcher=own.launcher, search=own.search, gpus=own.gpus, jobs=own.jobs
     )
@@ -121,21 +103,6 @@ def _check_launcher(config: Config) -> None:
         raise ConfigError(f"device={config.device}: gpus= gives each job a GPU: leave device out")
 
 
-def _check_same_data(lines: Sequence[Sequence[str]], composed: Sequence[Composed]) -> None:
-    """Raise ConfigError where the losses of a search would not be measured on one set of data."""
-    keys = [key.removeprefix("data.") for key in (*DATA_KEYS, *_DATA_ITSELF)]
-    first, *others = [[getattr(one.config.data, key) for key in keys] for one in composed]
-    for line, values in zip(lines[1:], others, strict=True):
-        if values != first:
-            word = next(word for word in line if word not in lines[0])
-            raise ConfigError(
-                f"{word}: losses on other data cannot be compared: search=optuna needs one value"
-            )
-    data = composed[0].config.data
-    if data.path and not data.split[1]:
-        raise ConfigError(f"data.split={data.split}: search=optuna needs a validation part")
-
-
 def run(plan: Plan, words: Sequence[str]) -> int:
     """Run every job, and show a table on stderr; stdout stays empty.
 
@@ -159,10 +126,12 @@ def run(plan: Plan, words: Sequence[str]) -> int:
     options = [f"--config-dir={place}" for place in plan.config_dirs]
     starts = _launcher(plan, options)
     folder = _folder(plan)
-    claim = _claim(folder)
+    disk.make_folder(folder)
+    claim = FolderLock(RunFiles(folder).lock)
+    claim.take()
     try:
         with Interrupts(at_once=False) as interrupts:
-            source = _source(plan, folder)
+            source = plan.source(folder)
             console.notice(
                 f"=== multirun: {source.total} jobs into {folder}, "
                 f"{min(starts.slots, source.total)} at once; what each one says is in "
@@ -208,28 +177,6 @@ def _folder(plan: Plan) -> Path:
     return folder.path
 
 
-def _claim(folder: Path) -> FolderLock:
-    """Keep other sweeps out of the folder. Raises OutputError where one is at work, or none can."""
-    disk.make_folder(folder)
-    claim = FolderLock(RunFiles(folder).lock)
-    claim.take()
-    return claim
-
-
-def _source(plan: Plan, folder: Path) -> Source:
-    config = plan.config
-    if plan.space is None:
-        return Grid(plan.jobs(folder))
-    return Search(
-        folder,
-        plan.space,
-        plan.compose,
-        trials=config.search.trials,
-        prune=config.search.prune,
-        seed=config.fixed_seed,
-    )
-
-
 def _launcher(plan: Plan, options: Sequence[str]) -> Launcher:
     """What starts the jobs, as the keys say: one after the other, unless they say otherwise.
 
@@ -241,16 +188,15 @@ def _launcher(plan: Plan, options: Sequence[str]) -> Launcher:
         options = [*options, "device=cuda"]
     shares = not threads.are_told()  # what the user says of threads counts
     if config.launcher.kind == "slurm":
-        queue = launcher.srun(config.launcher, gpu=config.gpus is not None)
+        queue = jobs.srun(config.launcher, gpu=config.gpus is not None)
         each = config.launcher.cpus if shares else None
         return Launcher(slots, options, threads=each, queue=queue)
     names: list[str] = []
     if config.gpus:
         import torch
 
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-        names = launcher.gpus(config.gpus, visible, torch.cuda.device_count())
-    at_once = min(slots, plan.total)
+        names = jobs.gpus(config.gpus, torch.cuda.device_count())
+    at_once = min(slots, config.search.trials if plan.space else len(plan.lines))
     each = max(1, machine.own_cores() // at_once) if shares and at_once > 1 else None
     return Launcher(slots, options, names, each)
 

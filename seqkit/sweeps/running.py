@@ -3,15 +3,14 @@
 import contextlib
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import InterruptedRunError, SeqkitError, StoppedError
 from seqkit.foundation.wording import counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
-from seqkit.sweeps.jobs import Job, Source
-from seqkit.sweeps.launcher import Ended, Launcher, Running
+from seqkit.sweeps.jobs import Job, Launcher, Running
 
 FINISHED = "finished"
 PRUNED = "pruned"
@@ -19,12 +18,33 @@ _LOOK = 0.1  # seconds between two looks at the jobs
 _STOPPED = (StoppedError.exit_code, InterruptedRunError.exit_code)
 
 
+class Grid:
+    """Jobs that are all known from the beginning.
+
+    Attributes:
+        jobs: those that are known so far, by their numbers.
+        total: how many there will be.
+    """
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.jobs = [*jobs]
+        self.total = len(jobs)
+        self._waiting = [*jobs]
+
+    def next(self) -> Job | None:
+        """Another one to run; None if there is no more."""
+        return self._waiting.pop(0) if self._waiting else None
+
+    def tell(self, job: Job) -> None:
+        """Take note of the outcome of one that was handed out: here nothing depends on it."""
+
+
 class Sweep:
     """The jobs of `source`, as `launcher` runs them."""
 
     def __init__(
         self,
-        source: Source,
+        source: Grid,
         launcher: Launcher,
         console: Console,
         asked_to_stop: Callable[[], signal.Signals | None],
@@ -75,7 +95,7 @@ class Sweep:
     def _begin(self, slot: int, job: Job) -> None:
         """Start a job, unless it has ended, or another process trains in its folder."""
         if job.is_finished:
-            self._close(job, f"{FINISHED} before", 0)
+            self._close(job, f"{FINISHED} before")
             return
         running = None
         if RunFolder(job.files.path).is_claimed:  # by a job of a sweep that was killed
@@ -88,40 +108,40 @@ class Sweep:
 
     def _look(self) -> None:
         for slot, (job, running) in [*self._going.items()]:
-            ended = running and running.poll()
-            if running is None and self._stopping is not None:
-                ended = Ended(StoppedError.exit_code)
-            if ended:
-                del self._going[slot]
-                if self._ended_by_the_clock(ended):
+            if running is not None:
+                ended = running.poll()
+            elif self._stopping is not None or not RunFolder(job.files.path).is_claimed:
+                ended = StoppedError.exit_code, ""
+            else:
+                ended = None
+            if ended is None:
+                continue
+            del self._going[slot]
+            code, said = ended
+            # A job that nobody here asked to end was ended by its time limit.
+            by_the_clock = code == StoppedError.exit_code and self._launcher.queue
+            if self._stopping is None and (running is None or by_the_clock):
+                if running:
                     self._say(job, "its time is over: it is queued again")
-                    self._begin(slot, job)
-                else:
-                    self._close(job, *self._outcome(job, ended))
-            elif running is None and not RunFolder(job.files.path).is_claimed:
-                del self._going[slot]
                 self._begin(slot, job)
+            else:
+                self._end(job, code, said)
 
-    def _ended_by_the_clock(self, ended: Ended) -> bool:
-        """Whether Slurm, and nobody else, asked a job to end."""
-        stopped = ended.code == StoppedError.exit_code
-        return stopped and bool(self._launcher.queue) and self._stopping is None
-
-    def _outcome(self, job: Job, ended: Ended) -> tuple[str, int]:
-        """How a job ended, in words, and the exit code of a failure."""
-        if not ended.code:
+    def _end(self, job: Job, code: int, said: str) -> None:
+        """Say how a job's process ended."""
+        if not code:
             pruned = record.read(job.files.path).state == PRUNED
-            return PRUNED if pruned else FINISHED, 0
-        if self._stopping is not None:
-            return "stopped", 0
-        if ended.code in _STOPPED:
-            return "stopped", ended.code
-        said = ended.said or f"see {job.log}"
-        console = Console() if self._console.quiet else self._console
-        console.notice(f"[{job.name}] failed: {said}")
-        return f"failed, exit code {ended.code}", ended.code
+            self._close(job, PRUNED if pruned else FINISHED)
+        elif self._stopping is not None:
+            self._close(job, "stopped")
+        elif code in _STOPPED:
+            self._close(job, "stopped", code)
+        else:
+            console = Console() if self._console.quiet else self._console
+            console.notice(f"[{job.name}] failed: {said or f'see {job.log}'}")
+            self._close(job, f"failed, exit code {code}", code)
 
-    def _close(self, job: Job, outcome: str, code: int) -> None:
+    def _close(self, job: Job, outcome: str, code: int = 0) -> None:
         job.outcome, job.code = outcome, code
         self._done += outcome != "stopped"
         left = record.read(job.files.path)

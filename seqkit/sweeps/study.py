@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqkit.compose import Choices, Composed, Domain, Space
+from seqkit.config import SearchConfig
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DivergedError, OutputError
 from seqkit.runs import record
 from seqkit.runs.events import Event
 from seqkit.sweeps.jobs import SEARCH, Job
-from seqkit.sweeps.running import FINISHED, PRUNED
+from seqkit.sweeps.running import FINISHED, PRUNED, Grid
 from seqkit.training.events import Validated
 
 if TYPE_CHECKING:
@@ -41,13 +42,23 @@ _BEFORE = {"COMPLETE": f"{FINISHED} before", "PRUNED": PRUNED, "FAIL": "failed, 
 """What came of a trial that an earlier start ended."""
 
 
-def require() -> None:
-    """Raise ConfigError where Optuna is not installed."""
+def check(space: Space) -> None:
+    """Raise ConfigError where Optuna is missing, or these are no keys to search."""
     if importlib.util.find_spec("optuna") is None:
         raise ConfigError("search=optuna needs Optuna: pip install 'seqkit[optuna]'")
+    if not space.domains:
+        raise ConfigError(
+            "search=optuna: no key to search: give a range, such as "
+            "optimizer.lr='tag(log,interval(1e-4,1e-2))' or model.num_layers=1,2,3"
+        )
+    for key in space.domains:
+        if key == "recipe" or key.startswith("data."):
+            raise ConfigError(
+                f"{key}: losses on other data cannot be compared: search=optuna needs one value"
+            )
 
 
-class Search:
+class Search(Grid):
     """Jobs with the settings that Optuna tries."""
 
     def __init__(
@@ -55,9 +66,7 @@ class Search:
         folder: Path,
         space: Space,
         compose: Callable[[list[str]], Composed],
-        *,
-        trials: int,
-        prune: bool,
+        asked: SearchConfig,
         seed: int,
     ) -> None:
         """The search in a folder, which goes on where it stood.
@@ -66,43 +75,34 @@ class Search:
             folder: of the sweep.
             space: what is chosen.
             compose: makes a config of a command line.
-            trials: how many settings are tried in all.
-            prune: whether trainings that do worse than most are ended early.
+            asked: how many settings are tried in all, and whether trainings may be ended early.
             seed: of the choices; trial after trial, the same ones follow from the same losses.
 
         Raises:
             ConfigError: another search was begun in this folder.
             OutputError: what is there is no study.
         """
-        self._folder = folder
-        self._space = space
-        self._compose = compose
-        self._seed = seed
-        self._prune = prune
+        self._folder, self._space, self._compose = folder, space, compose
+        self._prune, self._seed = asked.prune, seed
         self._domains = {key: _distribution(domain) for key, domain in space.domains.items()}
         _settle(folder / SEARCH)
         with _told(folder):
             self._study = _opened(folder, new=True)
             found = self._study.get_trials(deepcopy=False)
         self._check_asked()
-        found = [trial for trial in found if trial.params.keys() == self._domains.keys()]
-        self.jobs = [self._job(trial.number, trial.params) for trial in found]
-        """All that were begun."""
-        states = [trial.state.name for trial in found]
-        self._begun = []
-        for job, state in zip(self.jobs, states, strict=True):
-            if state == "RUNNING":
-                self._begun.append(job)
-            job.outcome = _BEFORE.get(state, job.outcome)
-            job.code = DivergedError.exit_code if state == "FAIL" else 0
-        self.total = max(trials, len(self.jobs))
+        whole = [trial for trial in found if trial.params.keys() == self._domains.keys()]
+        super().__init__([self._job(trial.number, trial.params) for trial in whole])
+        for job, trial in zip(self.jobs, whole, strict=True):
+            job.outcome = _BEFORE.get(trial.state.name, job.outcome)
+            job.code = DivergedError.exit_code if trial.state.name == "FAIL" else 0
+        self._waiting = [job for job in self.jobs if job.outcome == "not started"]
+        self.total = max(asked.trials, len(self.jobs))
 
     def next(self) -> Job | None:
         """One that was begun before, or a new one; None if all were handed out."""
-        if self._begun:
-            return self._begun.pop(0)
-        if len(self.jobs) >= self.total:
-            return None
+        begun = super().next()
+        if begun or len(self.jobs) >= self.total:
+            return begun
         import optuna
 
         with _told(self._folder), warnings.catch_warnings():

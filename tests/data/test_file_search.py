@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.commands import multirun
 from seqkit.compose import compose
 from seqkit.config import Config
 from seqkit.data.file_search import Search
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import DataError
+from seqkit.runs.layout import RunFiles
+from seqkit.runs.lock import FolderLock
 from seqkit.sweeps.jobs import SEARCH, Job
 
 pytestmark = pytest.mark.faults
@@ -97,7 +98,8 @@ def test_what_a_sweep_writes_beside_its_runs_is_no_data(kind: str, tmp_path: Pat
     written = [job.log.name, SEARCH, lock, f"{lock}0a-1b.rename"]
     fill(tmp_path / "mine", dict.fromkeys([*written, "a.txt"], b"mine"))
     fill(tmp_path / "s", dict.fromkeys([*written, "a.txt", "a.log"], b"mine"))
-    claim = multirun._claim(tmp_path / "s")  # before there is a run
+    claim = FolderLock(RunFiles(tmp_path / "s").lock)
+    claim.take()  # before there is a run
     found = search(kind)
     names = [*found.named([tmp_path])]
     claim.release()

@@ -8,10 +8,9 @@ import pytest
 from seqkit.compose import compose
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import OutputError
-from seqkit.sweeps import launcher
-from seqkit.sweeps.jobs import Grid, Job
-from seqkit.sweeps.launcher import Launcher
-from seqkit.sweeps.running import Sweep
+from seqkit.sweeps import jobs
+from seqkit.sweeps.jobs import Job, Launcher
+from seqkit.sweeps.running import Grid, Sweep
 
 FIRST = "import pathlib, time\nwhile not pathlib.Path(r'{}').exists(): time.sleep(0.01)"
 OTHERS = """
@@ -39,11 +38,11 @@ def test_jobs_are_waited_for_though_their_outcomes_cannot_be_kept(
     programs = [FIRST.format(tmp_path / "ready_2")]
     programs += [OTHERS.format(folder=tmp_path, number=number) for number in (1, 2)]
     monkeypatch.setattr(
-        launcher, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
+        jobs, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
     )
     composed = compose(["recipe=shakespeare"], [])
-    jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(3)]
-    sweep = Sweep(FullDisk(jobs), Launcher(3), Console(quiet=True), lambda: None)
+    known = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(3)]
+    sweep = Sweep(FullDisk(known), Launcher(3), Console(quiet=True), lambda: None)
     with pytest.raises(OutputError, match="the outcome of 0"):
         sweep.run()
     assert (tmp_path / "saved_2").exists()
@@ -54,9 +53,9 @@ def test_a_job_that_ends_in_a_traceback_ends_no_other(
 ) -> None:
     programs = ["raise RuntimeError('CUDA error')", "pass"]
     monkeypatch.setattr(
-        launcher, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
+        jobs, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
     )
     composed = compose(["recipe=shakespeare"], [])
-    jobs = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
-    Sweep(Grid(jobs), Launcher(1), Console(quiet=True), lambda: None).run()
-    assert [job.code for job in jobs] == [1, 0]
+    known = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
+    Sweep(Grid(known), Launcher(1), Console(quiet=True), lambda: None).run()
+    assert [job.code for job in known] == [1, 0]

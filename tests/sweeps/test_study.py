@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seqkit import compose
+from seqkit.config import SearchConfig
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.sweeps import study
 from seqkit.sweeps.jobs import SEARCH, Job
@@ -27,9 +28,8 @@ def search(
 ) -> Search:
     folder.mkdir(exist_ok=True)
     space = compose.space(words, [])
-    return Search(
-        folder, space, lambda line: compose.compose(line, []), trials=trials, prune=prune, seed=seed
-    )
+    asked = SearchConfig(trials=trials, prune=prune)
+    return Search(folder, space, lambda line: compose.compose(line, []), asked, seed)
 
 
 def finish(job: Job, outcome: str = "finished") -> None:
@@ -106,14 +106,6 @@ def test_another_search_in_its_folder_is_refused(tmp_path: Path) -> None:
     search(tmp_path, [*WORDS, f"run_dir={tmp_path}", "quiet=true", "overwrite=true"])
 
 
-def test_a_damaged_study_is_told(tmp_path: Path) -> None:
-    search(tmp_path)
-    content = (tmp_path / "search.jsonl").read_text()
-    (tmp_path / "search.jsonl").write_text(f"no json\n{content}")
-    with pytest.raises(ConfigError, match=r"search\.jsonl: damaged: remove it"):
-        search(tmp_path)
-
-
 def test_half_a_line_of_a_study_is_cut_off(tmp_path: Path) -> None:
     file = tmp_path / "search.jsonl"
     search(tmp_path)
@@ -152,13 +144,6 @@ def test_a_lock_that_a_killed_process_left_is_not_waited_for_without_end(
     monkeypatch.setattr(study, "_LOCKED", 3)
     assert search(Path("sweep"), trials=2).next()
     assert not os.path.lexists(lock)
-
-
-@pytest.mark.parametrize("prune", [True, False])
-def test_trials_know_whether_they_may_be_ended(tmp_path: Path, prune: bool) -> None:
-    job = search(tmp_path, prune=prune).next()
-    assert job
-    assert job.environment == ({TRIAL: "0"} if prune else {})
 
 
 def test_a_study_that_is_gone_is_told_once_and_ends_no_training(

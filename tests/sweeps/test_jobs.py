@@ -12,18 +12,17 @@ from seqkit.commands import multirun
 from seqkit.commands.multirun import planned
 from seqkit.compose import compose
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.sweeps import launcher
-from seqkit.sweeps.jobs import Job
-from seqkit.sweeps.launcher import Ended, Launcher, Running
+from seqkit.sweeps import jobs
+from seqkit.sweeps.jobs import Job, Launcher, Running
 
 
 def job(folder: Path, program: str, monkeypatch: pytest.MonkeyPatch) -> Job:
     """A job whose process runs this program in place of a training."""
-    monkeypatch.setattr(launcher, "command", lambda job, options: [sys.executable, "-c", program])
+    monkeypatch.setattr(jobs, "command", lambda job, options: [sys.executable, "-c", program])
     return Job.at(folder / "0", compose(["recipe=shakespeare"], []), [], "-")
 
 
-def wait(running: Running) -> Ended:
+def wait(running: Running) -> tuple[int, str]:
     while (ended := running.poll()) is None:
         time.sleep(0.01)
     return ended
@@ -32,7 +31,6 @@ def wait(running: Running) -> Ended:
 @pytest.mark.parametrize(
     ("starts", "said"),
     [
-        (Launcher(4, threads=3), "3 None"),
         (Launcher(2, gpus=["GPU-a", "7"], threads=4), "4 7"),
         (Launcher(1), "1 None"),
     ],
@@ -44,7 +42,7 @@ def test_a_job_has_its_threads_and_its_gpu(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     program = "import os; print(*map(os.environ.get, ('OMP_NUM_THREADS', 'CUDA_VISIBLE_DEVICES')))"
     one = job(tmp_path, program, monkeypatch)
-    assert wait(starts.start(one, starts.slots - 1)) == Ended(0)
+    assert wait(starts.start(one, starts.slots - 1)) == (0, "")
     assert one.log.read_text() == f"{said}\n"
 
 
@@ -52,20 +50,21 @@ def test_a_failure_tells_its_last_words(tmp_path: Path, monkeypatch: pytest.Monk
     program = "import sys; print('seqkit: error: too late'); sys.exit(3)"
     one = job(tmp_path, program, monkeypatch)
     one.log.write_text("seqkit: error: of an earlier start\n")
-    assert wait(Launcher(1).start(one, 0)) == Ended(3, "too late")
+    assert wait(Launcher(1).start(one, 0)) == (3, "too late")
     silent = job(tmp_path, "import sys; sys.exit(4)", monkeypatch)
-    assert wait(Launcher(1).start(silent, 0)) == Ended(4)
+    assert wait(Launcher(1).start(silent, 0)) == (4, "")
 
 
+@pytest.mark.parametrize(
+    "program",
+    ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "import sys; sys.exit(137)"],
+    ids=["here", "as srun tells it"],
+)
 def test_a_process_that_is_killed_says_by_what(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = job(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", monkeypatch)
-    killed = wait(Launcher(1).start(one, 0))
-    assert (killed.code, "killed by SIGKILL" in killed.said) == (5, True)
-    queued = job(tmp_path, "raise SystemExit(137)", monkeypatch)  # as srun tells of SIGKILL
-    ended = wait(Launcher(1, queue=["env"]).start(queued, 0))
-    assert ended == Ended(5, "its process was killed by SIGKILL, as when memory runs out")
+    code, said = wait(Launcher(1).start(job(tmp_path, program, monkeypatch), 0))
+    assert (code, "killed by SIGKILL" in said) == (5, True)
 
 
 def test_a_signal_is_passed_on_and_reaches_it_once(
@@ -77,24 +76,16 @@ def test_a_signal_is_passed_on_and_reaches_it_once(
     while one.log.read_text() != "True\n":
         time.sleep(0.01)
     running.stop(signal.SIGTERM)
-    assert "SIGTERM" in wait(running).said
+    assert "SIGTERM" in wait(running)[1]
 
 
-@pytest.mark.parametrize(
-    ("count", "visible", "present", "names"),
-    [(2, None, 4, ["0", "1"]), (2, "5, 3,1", 3, ["5", "3"]), (1, "GPU-8f2", 1, ["GPU-8f2"])],
-)
-def test_gpus_are_those_that_the_user_leaves_visible(
-    count: int, visible: str | None, present: int, names: list[str]
-) -> None:
-    assert launcher.gpus(count, visible, present) == names
-
-
-def test_more_gpus_than_there_are_are_refused() -> None:
+def test_gpus_are_those_that_the_user_leaves_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert jobs.gpus(2, 4) == ["0", "1"]
     with pytest.raises(DeviceError, match="gpus=4: this machine has 2 GPUs: give fewer"):
-        launcher.gpus(4, None, 2)
-    with pytest.raises(DeviceError, match="has 1 GPU with CUDA_VISIBLE_DEVICES=3"):
-        launcher.gpus(2, "3", 1)
+        jobs.gpus(4, 2)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5, GPU-8f2,1")
+    assert jobs.gpus(2, 3) == ["5", "GPU-8f2"]
 
 
 _SRUN = """#!/bin/sh
@@ -121,7 +112,7 @@ def test_slurm_is_asked_for_what_the_keys_say_and_a_job_that_its_clock_ends_goes
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("SLURM_JOB_ID", "7")  # that of the sweep itself
     program = _BY_THE_CLOCK.format(tmp_path / "before")
-    monkeypatch.setattr(launcher, "command", lambda job, options: [sys.executable, "-c", program])
+    monkeypatch.setattr(jobs, "command", lambda job, options: [sys.executable, "-c", program])
     keys = ("partition=big", "account=lab", "minutes=240", "cpus=8", "memory_gb=32")
     words = ["recipe=shakespeare", "launcher=slurm", "jobs=2", f"run_dir={tmp_path / 's'}"]
     words += [f"launcher.{key}" for key in keys]
