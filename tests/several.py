@@ -27,9 +27,8 @@ def check(ranks: Ranks) -> None:
     clocks = ranks.clock()
     ranks.check_same({"clock": clocks})
 
-    sizes = [2, 1, 3]
-    own = torch.full((2, sizes[rank], 4), float(rank))
-    lanes = ranks.gathered(own, sizes)
+    own = torch.full((2, [2, 1, 3][rank], 4), float(rank))
+    lanes = ranks.gathered(own)
     assert lanes[1, :, 3].tolist() == [0, 0, 1, 2, 2, 2]
 
     merged = ranks.merged({rank: torch.ones(rank), 10 + rank: torch.ones(1)})

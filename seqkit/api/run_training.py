@@ -17,7 +17,7 @@ from seqkit.foundation.errors import (
     GaveUpError,
     StoppedError,
 )
-from seqkit.foundation.threads import SharedCores
+from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.wording import counted
 from seqkit.generation.request import request_of
 from seqkit.report.observer import Report, Warnings

@@ -18,7 +18,7 @@ from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.foundation.device import DTYPES, choose_precision, settings_of_training
 from seqkit.foundation.errors import CheckpointError
-from seqkit.foundation.threads import lasting_threads
+from seqkit.foundation.machine import lasting_threads
 from seqkit.model.char_rnn import CharRNN
 
 _MOST_LANES = {"cpu": 128, "cuda": 512}

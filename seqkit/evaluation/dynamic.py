@@ -20,7 +20,7 @@ from seqkit.config import DynamicConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols
 from seqkit.evaluation.score import Score, Tally
-from seqkit.foundation.threads import SharedCores
+from seqkit.foundation.machine import SharedCores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State, cross_entropy
 from seqkit.symbols import IGNORED, Floats, Integers

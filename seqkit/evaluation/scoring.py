@@ -20,8 +20,8 @@ from seqkit.evaluation.score import Score, Tally
 from seqkit.foundation import machine
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.foundation.threads import SharedCores
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.network import State, Trace, cross_entropy
 from seqkit.symbols import IGNORED, Floats, Integers

@@ -207,13 +207,6 @@ def make_folder(path: Path, new: bool = False) -> None:
             raise
 
 
-def try_folder(place: Path) -> None:
-    """Make a folder in a folder, and remove it. Raises OSError where none can be made."""
-    trial = temporary_files.name_for(place / "trial")
-    trial.mkdir()
-    remove_folder(trial)  # or another process did, for one that was killed
-
-
 def rename(source: Path, target: Path) -> None:
     """Give a file or folder another name, in the place of what has it. Raises OutputError."""
     with _failures(target):

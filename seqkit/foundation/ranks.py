@@ -125,16 +125,11 @@ class Ranks:
         self.sum(both)
         return [float(value) for value in both]
 
-    def gathered(self, values: Tensor, sizes: list[int]) -> Tensor:
-        """Tensors (L, n, H) of all processes, side by side on the CPU; `sizes` has each one's n."""
+    def gathered(self, values: Tensor) -> Tensor:
+        """Tensors (L, n, H) of all processes, each with an n of its own, side by side."""
         if self.alone:
             return values
-        own = torch.zeros(values.shape[0], max(sizes), values.shape[2], dtype=values.dtype)
-        own[:, : values.shape[1]] = values
-        parts = [torch.empty_like(own) for _ in sizes]
-        with self._others_alive():
-            dist.all_gather(parts, own)
-        return torch.cat([part[:, :size] for part, size in zip(parts, sizes, strict=True)], dim=1)
+        return torch.cat(self._objects(values.cpu().clone()), dim=1)
 
     def merged(self, own: dict[K, T]) -> dict[K, T]:
         """What all processes have, each under keys of its own; tensors are on the CPU."""

@@ -245,9 +245,9 @@ class TrainingStep:
 
         All processes have to call it, and get the same.
         """
-        own, sizes = len(self._lanes.own), [len(share) for share in self._lanes.shares]
+        own = len(self._lanes.own)
         tensors = {
-            f"state.{name}": self._ranks.gathered(values[:, :own].float(), sizes)
+            f"state.{name}": self._ranks.gathered(values[:, :own].float())
             for name, values in zip("hc", self._state, strict=True)
         }
         tensors["nats"] = self._nats_of_all()

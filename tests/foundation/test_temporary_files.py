@@ -102,25 +102,6 @@ def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == [held]
 
 
-def test_a_folder_made_for_a_trial_may_be_removed_by_another_process(tmp_path: Path) -> None:
-    clearing = (
-        "import sys; from pathlib import Path; from seqkit.foundation import disk\n"
-        "print(flush=True)\n"
-        "while True: disk.clear_halves.__wrapped__(Path(sys.argv[1]))\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", clearing, str(tmp_path)], env=environment(), stdout=subprocess.PIPE
-    ) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-        try:
-            for _ in range(300):
-                disk.try_folder(tmp_path)
-        finally:
-            other.kill()
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("name", ["a" * 255, "é" * 127, "字" * 85, "caf\udce9.txt"])
 def test_any_name_can_be_written(name: str, tmp_path: Path) -> None:
     with disk.atomic_write(tmp_path / name) as stream:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.foundation.threads import SharedCores
+from seqkit.foundation.machine import SharedCores
 from seqkit.generation.sampling import Sampling, draw
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
