@@ -18,7 +18,7 @@ from seqkit.doctor import advice
 from seqkit.doctor.examine import examine
 from seqkit.doctor.faults import Fault
 from seqkit.doctor.sound import decibels
-from seqkit.doctor.text_faults import RETURN
+from seqkit.doctor.text import RETURN
 from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console

@@ -15,7 +15,7 @@ from seqkit.data.file_search import Search
 from seqkit.data.files import BadFileError, blocks, encoding_with_mark
 from seqkit.data.shards import opened
 from seqkit.data.symbol_row import StoredSymbols
-from seqkit.doctor import sound, text, text_faults
+from seqkit.doctor import sound, text
 from seqkit.doctor.faults import Fault, require_enough, require_sound
 from seqkit.evaluation import baselines
 from seqkit.foundation.console import Progress
@@ -102,9 +102,9 @@ def _of_text(
         found = text.facts(part, codec, bar.update)
     without_mark = encoding_with_mark(config.data.encoding)
     marked = 0 if config.data.of_rows else _marked(part, codec, without_mark)
-    faults = [*text_faults.faults(found, codec.kind, marked, without_mark, part.in_shards)]
+    faults = [*text.faults(found, codec.kind, marked, without_mark, part.in_shards)]
     if codec.kind == "text":
-        faults += text_faults.file_faults(paths, config.data)
+        faults += text.file_faults(paths, config.data)
     return {"text": found.record(codec)}, faults
 
 

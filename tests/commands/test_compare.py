@@ -36,22 +36,6 @@ def runs(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "runs"))
 
 
-def test_a_damaged_run_tells_what_is_left_of_it(run: Run, runs: Path) -> None:
-    (runs / "worse" / "metrics.jsonl").write_text("damaged")
-    shown = run("compare", f"runs={runs}/[bw]*", "json=true")
-    assert shown.code == 0, shown.err
-    found = {Path(one["run"]).name: one for one in json.loads(shown.out)["runs"]}
-    summary = json.loads((runs / "worse" / "summary.json").read_text())
-    assert found["worse"]["loss"] == summary["best_validation_loss"]
-    assert found["worse"]["steps"] == 4
-    headings = [
-        line
-        for line in run("compare", f"runs={runs}/[bw]*").out.decode().splitlines()
-        if line.startswith("data: ")
-    ]
-    assert len(headings) == len(set(headings))
-
-
 def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
     shown = run("compare", f"runs={runs}/[bw]*")
     assert shown.code == 0, shown.err

@@ -1,9 +1,7 @@
 """`doctor`, before a training and after it."""
 
 import json
-import re
 import shlex
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import soundfile
 
 from seqkit.compose import compose
 from seqkit.config import DataConfig
-from tests.conftest import EARLIER_RUNS, SMALL, TINY, Run
+from tests.conftest import SMALL, TINY, Run
 
 WORDS = [*("the", "rain", "in", "spain", "stays", "mainly", "on", "a", "plain"), "or\n"]
 PROSE = " ".join(np.random.default_rng(0).choice(WORDS, 5000))[:20_000]
@@ -77,12 +75,6 @@ def test_the_command_line_reads_the_data_as_the_doctor_did(
     assert sum(word.startswith("data.") for word in command) == 1 + len(keys)
 
 
-def test_a_recipe_of_ones_own_keeps_its_name(run: Run, text_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "novel.yaml").write_text("defaults: [shakespeare]\n")
-    words = [f"--config-dir={tmp_path}", "recipe=novel", f"data.path={text_file}"]
-    assert examined(run, *words)["recommendation"]["recipe"] == "novel"
-
-
 def test_what_people_read_has_no_character_that_a_terminal_obeys(run: Run, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for name in ("a\x1b[31m\nred.txt", "b\u202e.txt"):
@@ -94,22 +86,6 @@ def test_what_people_read_has_no_character_that_a_terminal_obeys(run: Run, tmp_p
     assert "\\x1b[31m\\nred.txt" in shown
     assert "U+202E RIGHT-TO-LEFT OVERRIDE" in shown
     assert all(character.isprintable() or character == "\n" for character in shown)
-
-
-def test_sound_is_examined_at_the_rate_of_the_recipe(run: Run, tmp_path: Path) -> None:
-    noise = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * 8000)
-    eight = np.stack([noise, *[np.zeros_like(noise)] * 7], 1)
-    soundfile.write(tmp_path / "a.wav", eight, 16_000)
-    found = examined(run, f"data.path={tmp_path / 'a.wav'}")
-    sound = found["sound"]
-    assert (sound["sample_rate"], sound["rates"], sound["channels"]) == (
-        8000, {"16000": 1}, {"8": 1}
-    )  # fmt: skip
-    assert sound["seconds"] == 6
-    assert sound["snr_db"] > 30
-    assert any("7 channels hold no sound" in fault for fault in found["faults"])
-    assert any("short, 6.0 s" in fault for fault in found["faults"])
-    assert composed(found).sample_rate == 8000
 
 
 def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: Path) -> None:
@@ -146,20 +122,6 @@ def test_data_that_cannot_be_trained_on_are_refused(
     assert trained.code == 3
 
 
-def test_there_is_nothing_to_train_on_where_all_symbols_are_the_same(
-    run: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "text.txt").write_text("a" * 5000)
-    found = examined(run, f"data.path={tmp_path / 'text.txt'}")
-    assert found["recommendation"] is None
-    assert "one symbol" in found["faults"][0]
-    done = run("doctor", f"data.path={tmp_path / 'text.txt'}")
-    assert b"There is nothing to train on." in done.out
-    words = [f"data.path={tmp_path / 'text.txt'}", f"run_dir={tmp_path / 'run'}"]
-    trained = run(*TINY, *words, "train.max_steps=1")
-    assert "there is nothing to learn from it" in trained.err
-
-
 def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:
     found = json.loads(run("doctor", f"run_dir={trained}", "json=true").out)
     assert (found["state"], found["step"]) == ("finished", 150)
@@ -169,15 +131,6 @@ def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:
     shown = run("doctor", f"run_dir={trained}").out.decode()
     assert shown.startswith(found["finding"])
     assert found["advice"] in shown
-
-
-def test_runs_that_were_killed_or_are_damaged(run: Run, tmp_path: Path) -> None:
-    shutil.copytree(EARLIER_RUNS / "characters", tmp_path / "old")
-    with (tmp_path / "old" / "metrics.jsonl").open("ab") as stream:
-        stream.write(b'{"event": \x00\xff')
-    done = run("doctor", f"run_dir={tmp_path / 'old'}")
-    assert done.code == 0, done.err
-    assert re.search(r"metrics.jsonl: 1 of \d+ lines are damaged", done.out.decode())
 
 
 def test_misuse_is_refused_in_a_line(text_file: Path, run: Run, tmp_path: Path) -> None:

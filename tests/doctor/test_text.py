@@ -1,9 +1,12 @@
-"""What is told of a text is true of it."""
+"""What is told of a text is true of it, and what was probably meant to be read otherwise."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from seqkit.data.codecs import Characters
+from seqkit.config import DataConfig
+from seqkit.data.codecs import Bytes, Characters
 from seqkit.data.corpus import Part
 from seqkit.doctor import text
 from seqkit.doctor.text import TextFacts
@@ -20,11 +23,6 @@ def test_characters_and_lines_are_counted_across_blocks() -> None:
     found = facts(content)
     assert found.counts.tolist() == [4, 40_019]
     assert (found.lines, found.longest_line) == (5, 40_000)
-
-
-def test_a_text_without_line_ends_is_one_line() -> None:
-    found = facts("abc" * 50_000)
-    assert (found.lines, found.longest_line) == (1, 150_000)
 
 
 def test_the_end_of_a_document_ends_a_line() -> None:
@@ -54,3 +52,69 @@ def test_the_share_of_what_came_before(copies: int) -> None:
     found = facts(once * copies)
     assert found.repeated == pytest.approx(1 - 1 / copies, abs=0.01)
     assert found.sampled == 200_000 * copies
+
+
+def faults(content: str) -> str:
+    return "\n".join(map(str, text.faults(facts(content), "text")))
+
+
+def told_of(file: Path, content: str, encoding: str = "utf-8", given: str = "utf-8") -> str:
+    file.write_text(content, encoding)
+    config = DataConfig(path=[str(file)], encoding=given)
+    return "; ".join(map(str, text.file_faults([file], config)))
+
+
+def test_what_is_no_text_is_not_called_one() -> None:
+    content = bytes(range(128)) * 20 + b"\r" * 100
+    found = text.facts(Part.of(Bytes().encode(content)), Bytes(), lambda done: None)
+    told = "\n".join(map(str, text.faults(found, "bytes")))
+    assert "the content is short" in told
+    assert "copies in the content" in told
+    assert "text" not in told
+    assert "line" not in told
+
+
+def test_every_fault_is_told() -> None:
+    rng = np.random.default_rng(0)
+    good = "\n".join("".join(rng.choice(list("abcdefgh "), 60)) for _ in range(1000))
+    assert faults(good) == ""
+    assert "100 line ends have a CR" in faults("a line\r\n" * 100)
+    assert "odd character" not in faults("a line\r\n" * 100)
+    assert "one symbol" in faults("aaaa")
+    assert "the text is short, 600 symbols" in faults(good[:600])
+    assert "50% of the passages" in faults(good + good)
+    odd = "1 odd character, 1 in all, such as U+0007 (control character, 1): take them out"
+    assert odd in faults(good + "\x07")
+    assert "in another encoding than data.encoding" in faults(good + "\x93")
+    assert "symbols occur fewer than 10 times" in faults(good + "".join(map(chr, range(300, 400))))
+    assert "the longest line" in faults(good.replace("\n", " "))
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "given", "told"),
+    [
+        ("café\n", "utf-8", "latin-1", "are UTF-8, not latin-1: give data.encoding=utf-8"),
+        ("x" + "é" * 200_000, "utf-8", "cp1252", "are UTF-8, not cp1252"),  # cut in a character
+        ("café\n", "latin-1", "latin-1", ""),
+    ],
+)
+def test_another_encoding_is_told_about(
+    content: str, encoding: str, given: str, told: str, tmp_path: Path
+) -> None:
+    found = told_of(tmp_path / "a.txt", content, encoding, given)
+    assert told in found
+    assert bool(found) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.jsonl", '{"text": "tea"}\n', "the data are tables: to learn the text of one column"),
+        ("a.txt", "{\\rtf1\\ansi some words}", "the data are RTF, whose markup is learnt, too"),
+        ("a.txt", "\ufeff \n<!DOCTYPE html>\n<p>some words", "the data are HTML"),
+    ],
+)
+def test_tables_and_markup_are_told_about(
+    name: str, content: str, told: str, tmp_path: Path
+) -> None:
+    assert told_of(tmp_path / name, content).startswith(told)
