@@ -104,7 +104,7 @@ class Search:
     def leave_out(self, error: BadFileError) -> None:
         """Leave a file out that cannot be read. Raises DataError where this is not asked for."""
         if not self.skip:
-            raise error.refusal(hint=True) from error
+            raise error.refusal() from error
         self.errors.append(error)
 
     def _left_out(self) -> str:

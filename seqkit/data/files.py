@@ -45,10 +45,8 @@ class BadFileError(DataError):
         """One that the operating system does not let us read."""
         return cls(file, f"cannot be read: {disk.describe(error)}")
 
-    def refusal(self, *, hint: bool) -> DataError:
+    def refusal(self) -> DataError:
         """The error that ends the reading, with a hint at how to go on without the file."""
-        if not hint:
-            return DataError(str(self))
         return DataError(f"{self}; data.on_bad_file=skip leaves such files out")
 
 
@@ -90,7 +88,7 @@ def stamp(status: os.stat_result) -> list[int]:
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
-def first_of(files: Sequence[Path]) -> str:
+def first_of(files: Sequence[object]) -> str:
     """The first three files by name, and how many more there are."""
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
     return ", ".join(map(str, files[:_NAMED])) + more

@@ -51,7 +51,7 @@ def test_files_that_are_not_text_are_left_out_whole(
     for name in "ac":
         (folder / name).unlink()
     for codec in (None, skipped.codec):
-        with pytest.raises(DataError, match=r"nothing is left of the text.*texts/b \(byte 13"):
+        with pytest.raises(DataError, match=r"nothing is left to learn from.*texts/b \(byte 13"):
             load(folder, tmp_path / "cache", on_bad_file="skip", codec=codec)
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from seqkit.config import HIGHEST_RATE, DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
 from seqkit.data.codecs.characters import counts_of
-from seqkit.data.files import BadFileError, blocks, head, is_text
+from seqkit.data.files import BadFileError, blocks, first_of, head, is_text
 from seqkit.data.shards.plan import Crew, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import Reader
@@ -68,32 +67,20 @@ def fit(
     Raises:
         DataError: a file cannot be read; or all are left out.
     """
+    with source.hints():
+        if source.is_sound:
+            assert codec is None or isinstance(codec, Quantiser)
+            return Fit(codecs.spec_of(codec or _quantiser(source, crew, catalogue)), {})
+        assert codec is None or isinstance(codec, TextCodec)
+        return _of_text(source, crew, catalogue, codec, grow)
+
+
+def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
+    """Why there is nothing to learn from; `left_out` says so of files by their names."""
+    why = first_of([f"{source.files[name]} ({reason})" for name, reason in left_out.items()])
     if source.is_sound:
-        assert codec is None or isinstance(codec, Quantiser)
-        return Fit(codecs.spec_of(codec or _quantiser(source, crew, catalogue)), {})
-    assert codec is None or isinstance(codec, TextCodec)
-    return _of_text(source, crew, catalogue, codec, grow)
-
-
-def nothing_left(source: Source, bad: Mapping[str, str], left_out: Mapping[str, str]) -> str:
-    """Why there is nothing to learn from."""
-    files, located = source.files, source.located
-    if not source.is_sound:
-        why = "; ".join(f"{files[name]} ({reason})" for name, reason in bad.items())
-        return f"{located}: nothing is left of the text: all of it was skipped{why and ': '}{why}"
-    if bad:
-        name, reason = next(iter(bad.items()))
-        first = f"{files[name]}: {reason}"
-        if len(files) == 1:
-            return first
-        return f"none of {len(files)} files of sound can be read: {first}"
-    file = next(iter(source.documents.values()))
-    counts = Counter(left_out.values())
-    why = ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "silent"
-    return (
-        f"{file}: no sound to learn from ({why}): give a recording in which at least "
-        f"{SHORTEST * 1000:g} ms can be heard"
-    )
+        why += f": give a recording in which at least {SHORTEST * 1000:g} ms can be heard"
+    return f"{source.located}: nothing is left to learn from{why and ': '}{why}"
 
 
 def _of_text(
@@ -106,7 +93,7 @@ def _of_text(
     if characters or config.on_bad_file == "skip":
         counts, bad = _survey(source, crew, kind.kind)
     if len(bad) == len(files):
-        raise DataError(nothing_left(source, bad, {}))
+        raise DataError(nothing_left(source, bad))
     good = {name: file for name, file in files.items() if name not in bad}
     if characters:
         own = Characters.from_counts(counts, config.max_vocabulary)
@@ -123,8 +110,6 @@ def _of_text(
             if codec is None:
                 return Fit(codecs.spec_of(kind.fit(pieces, config.max_vocabulary)), bad, least)
             grown = codec.grown(pieces, config.max_vocabulary)
-        except BadFileError as error:
-            raise error.refusal(hint=len(files) > 1 and not bad) from error
         except ValueError as error:
             raise DataError(f"{source.located}: {error}") from error
         if not isinstance(grown, kind):
@@ -156,7 +141,7 @@ def _begins_as_text(file: Path, encoding: str) -> bool:
 def _survey(source: Source, crew: Crew, kind: str) -> tuple[Integers, dict[str, str]]:
     """How often each code point occurs in the files that are text, and why the others are not."""
     work = plan(source.documents, cut=cut_of(kind, source.config))
-    shared = (source.config, kind, len(source.files) > 1)
+    shared = (source.config, kind)
     found = crew.each("finding the characters", _survey_some, shared, work, size_of(work))
     bad = {name: why for one in found for name, why in one.bad.items()}
     counts = np.zeros(1, np.int64)
@@ -169,9 +154,9 @@ def _survey(source: Source, crew: Crew, kind: str) -> tuple[Integers, dict[str, 
     return counts, bad
 
 
-def _survey_some(shared: tuple[DataConfig, str, bool], work: Work, watch: Watch) -> _Surveyed:
+def _survey_some(shared: tuple[DataConfig, str], work: Work, watch: Watch) -> _Surveyed:
     """Read some files whole, and count their characters. Raises DataError."""
-    config, kind, several = shared
+    config, kind = shared
     found, whole = _Surveyed(), np.zeros(0, np.int64)
     for extent in work:
         pieces = pieces_of(extent.file, kind, config, watch, extent.begin, extent.end)
@@ -179,7 +164,7 @@ def _survey_some(shared: tuple[DataConfig, str, bool], work: Work, watch: Watch)
             counts = counts_of(piece for piece in pieces if isinstance(piece, str))
         except BadFileError as error:
             if config.on_bad_file != "skip":
-                raise error.refusal(hint=several) from error
+                raise
             found.bad[extent.name] = error.reason
             continue
         extent.check_unchanged()
@@ -211,14 +196,15 @@ def _quantiser(source: Source, crew: Crew, catalogue: Catalogue) -> Quantiser:
     gain = 1.0
     if config.gain != "none":
         work = plan(source.documents, cut=None)
-        shared = (config, rate, len(source.files) > 1)
+        shared = (config, rate)
         each = crew.each("measuring the level", _measure_some, shared, work, size_of(work))
         loudness, bad = Loudness(), dict[str, str]()
         for one, left_out in each:  # in their order, by which sums are rounded
             loudness.include(one)
             bad |= left_out
         if loudness.silent:
-            raise DataError(nothing_left(source, bad, {}))
+            silent = dict.fromkeys(source.files, "silent")
+            raise DataError(nothing_left(source, silent | bad))
         gain = loudness.gain(config.gain)
     with codecs.failures(kind, "constructor"):
         return kind.of(config.levels, rate, gain, config.channels, config.symbols_per_sample)
@@ -233,25 +219,25 @@ def _common_rate(source: Source) -> int:
             rates[rate] = rates.get(rate, 0) + 1
         except BadFileError as error:
             if source.config.on_bad_file != "skip":
-                raise error.refusal(hint=len(source.files) > 1) from error
+                raise
             bad[name] = error.reason
     if not rates:
-        raise DataError(nothing_left(source, bad, {}))
+        raise DataError(nothing_left(source, bad))
     return max(rates, key=lambda rate: (rates[rate], rate))
 
 
 def _measure_some(
-    shared: tuple[DataConfig, int, bool], work: Work, watch: Watch
+    shared: tuple[DataConfig, int], work: Work, watch: Watch
 ) -> tuple[Loudness, dict[str, str]]:
     """How loud some recordings are, and which cannot be read. Raises DataError."""
-    config, rate, several = shared
+    config, rate = shared
     loudness, bad = Loudness(), dict[str, str]()
     for extent in work:
         try:
             loudness.include(measure(extent.file, rate, config, watch))
         except BadFileError as error:
             if config.on_bad_file != "skip":
-                raise error.refusal(hint=several) from error
+                raise
             bad[extent.name] = error.reason
         extent.check_unchanged()
     return loudness, bad

@@ -1,5 +1,6 @@
 """Files that become symbols together, and what tells that they changed."""
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -106,7 +107,7 @@ class Source:
         """What the user is told about the files; `fitted`: also of the codec that they gave."""
         notes, search = findings.notes(self.files, codec), self.search
         if codec.kind == "text" and fitted:
-            notes += self._hints(codec)
+            notes += self._advice(codec)
         if codec.kind == "bytes" and (self.config.kind, self.config.codec) == ("auto", "auto"):
             notes.append("not text: read as bytes, as with data.kind=bytes")
         of_folder = not self.is_sound and any(map(is_folder, self.located.paths))
@@ -115,7 +116,17 @@ class Source:
             notes.append(search.note(taken if self.is_sound else taken - len(findings.unreadable)))
         return notes
 
-    def _hints(self, codec: Codec) -> Iterator[str]:
+    @contextlib.contextmanager
+    def hints(self) -> Iterator[None]:
+        """Say of a file that cannot be read, and may be left out, how to go on without it."""
+        try:
+            yield
+        except BadFileError as error:
+            if len(self.files) == 1 or self.config.on_bad_file == "skip":
+                raise
+            raise error.refusal() from error
+
+    def _advice(self, codec: Codec) -> Iterator[str]:
         """That a text may better be read otherwise."""
         endings = {file.suffix.lower() for file in self.files.values()}
         if not self.config.of_rows and endings <= _TABLES:

@@ -37,14 +37,12 @@ class _Job:
     """What all tasks have in common.
 
     suffix: of the files' names, by which new shards differ from those that they replace.
-    several: whether there are several files, so that one may be left out.
     most: the bytes of all shards, at most; None of sound, which may be compressed.
     """
 
     config: DataConfig
     folder: Path
     suffix: str
-    several: bool
     codec: Codec
     most: int | None
 
@@ -78,16 +76,17 @@ def write_shards(
     if found.symbols is not None:
         done = sum(file.stat().st_size for file in folder.glob(f"??????{suffix}.bin"))
         disk.require_space(folder, found.symbols * itemsize - done)
-    job = _Job(source.config, folder, suffix, len(source.files) > 1, codec, most)
+    job = _Job(source.config, folder, suffix, codec, most)
     work = plan(source.documents, cut=cut_of(codec.kind, source.config), without=found.bad)
-    written = crew.each("encoding", _write, job, [*enumerate(work)], size_of(work))
+    with source.hints():
+        written = crew.each("encoding", _write, job, [*enumerate(work)], size_of(work))
     for extent in (extent for extents in work for extent in extents):
         extent.check_unchanged()
     findings = Findings(unreadable=dict(found.bad))
     for one in written:
         findings.merge(Findings.from_json(one.findings))
     if not any(one.shard for one in written):
-        raise DataError(nothing_left(source, findings.unreadable, findings.left_out))
+        raise DataError(nothing_left(source, findings.unreadable | findings.left_out))
     return _index(job, source, written, findings), codec
 
 
@@ -208,7 +207,7 @@ def _encode(
     except BadFileError as error:
         # Of a part of a file the others are written: it was readable a moment ago.
         if config.on_bad_file != "skip" or extent.is_part:
-            raise error.refusal(hint=job.several and config.on_bad_file != "skip") from error
+            raise
         sizes, findings = [], Findings(unreadable={name: error.reason})
     if not sizes:
         stream.seek(begin)
