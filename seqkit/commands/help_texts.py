@@ -9,6 +9,7 @@ from seqkit import commands
 from seqkit.commands import COMMANDS
 from seqkit.config import options
 from seqkit.foundation import plugins, stdout
+from seqkit.foundation.console import terminal_columns
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import default_of
 
@@ -73,7 +74,8 @@ def keys(command: str) -> str:
 
 def _table(rows: Mapping[str, str], width: int) -> str:
     """Names, in so many columns, and what they mean; on a terminal, within its columns."""
-    lines, columns = [f"  {name:{width}}{text}" for name, text in rows.items()], stdout.columns()
+    lines = [f"  {name:{width}}{text}" for name, text in rows.items()]
+    columns = terminal_columns(stdout.stream())
     if columns is None:
         return "\n".join(lines)
     indent = " " * min(width + 2, columns // 2)

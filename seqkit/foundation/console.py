@@ -208,7 +208,8 @@ class Console:
         """
         if self._shown is None or self._stream is None:
             return ""
-        return f"\r{self._shown.fitted(_columns(self._stream) - 1)}\x1b[J\r"
+        columns = terminal_columns(self._stream) or _COLUMNS
+        return f"\r{self._shown.fitted(columns - 1)}\x1b[J\r"
 
     def _write(self, text: str) -> None:
         if self._stream is None:
@@ -220,8 +221,8 @@ class Console:
             self._stream = None
 
 
-def _columns(terminal: TextIO) -> int:
-    columns = 0
-    with contextlib.suppress(OSError, ValueError):
-        columns = os.get_terminal_size(terminal.fileno()).columns
-    return columns or _COLUMNS
+def terminal_columns(stream: TextIO | None) -> int | None:
+    """How many columns a stream's terminal has; None where it is none, or does not say."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        return os.get_terminal_size(stream.fileno()).columns or None  # type: ignore[union-attr]
+    return None

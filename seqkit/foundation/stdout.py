@@ -29,13 +29,6 @@ def stream() -> TextIO | None:
     return sys.__stdout__
 
 
-def columns() -> int | None:
-    """Of the terminal on stdout; None where it is none."""
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        return os.get_terminal_size(existing().fileno()).columns or None
-    return None
-
-
 @contextlib.contextmanager
 def failures() -> Iterator[None]:
     """What is written to stdout in the block may fail: nothing more is written after that.

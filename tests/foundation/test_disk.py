@@ -3,7 +3,6 @@
 import errno
 import io
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -51,36 +50,6 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
         stream.write(b"new and longer")
     assert place.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["file.txt"]
-
-
-class Broken(io.BytesIO):
-    """A file of which nothing works any more."""
-
-    def _fail(self, *_: object) -> int:
-        raise OSError(errno.EIO, "Input/output error")
-
-    write = seek = tell = truncate = flush = fileno = _fail  # type: ignore[assignment]
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda file: file.write(b"a"),
-        lambda file: file.seek(0),
-        lambda file: file.tell(),
-        lambda file: file.truncate(),
-        lambda file: file.flush(),
-        lambda file: file.sync(),
-        lambda file: file.fileno(),
-    ],
-)
-def test_a_stream_names_its_own_file(
-    use: Callable[[disk.OutputFile], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(disk, "open_file", lambda path, mode: Broken())
-    file = disk.create(tmp_path / "file.txt")
-    with pytest.raises(OutputError, match=r"cannot write .*file\.txt: input/output error"):
-        use(file)
 
 
 def test_what_fails_beside_a_stream_is_not_told_as_its_failure(tmp_path: Path) -> None:
@@ -160,16 +129,6 @@ def test_the_cache_can_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(OutputError, match="SEQKIT_CACHE_DIR"):
         disk.append(disk.cache_dir() / "x", "text")
-
-
-@pytest.mark.parametrize("parent", ["file", "link"])
-def test_a_parent_that_is_no_folder_is_not_taken_for_a_name_in_use(
-    parent: str, tmp_path: Path
-) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "x")
-    with pytest.raises(OutputError, match="cannot write"):
-        disk.make_folder(tmp_path / parent / "new", new=True)
 
 
 @pytest.mark.parametrize("name", [".", "new", "new/deep/file", "file"])
