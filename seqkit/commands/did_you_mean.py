@@ -7,7 +7,6 @@ from pathlib import Path
 
 from seqkit.commands import COMMANDS, reads
 from seqkit.config import Config
-from seqkit.data import file_search
 from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
@@ -50,6 +49,8 @@ def refuse_bare_paths(command: str, words: Sequence[str]) -> None:
 
 def _key_of(command: str, path: Path) -> str:
     """The key of a command that a path was probably meant for; empty if it takes none."""
+    from seqkit.data import file_search  # with it comes PyTorch, which takes a second
+
     prompt = "prompt_audio" if file_search.is_named_as_sound(path.name) else "prompt_file"
     order = ["data.path", prompt, *_OF_RUNS]
     if path.suffix == ".safetensors" or is_run(path) or layout.runs_below(path):
