@@ -31,7 +31,7 @@ def initial(config: Config, catalogue: Catalogue) -> Checkpoint | None:
     """The checkpoint whose weights a new run starts from, if it is given one."""
     if config.init_from is None:
         return None
-    return read_checkpoint(find_checkpoint(Path(config.init_from), "init_from"), catalogue)
+    return read_checkpoint(find_checkpoint(Path(config.init_from)), catalogue)
 
 
 def may_grow(data: DataConfig) -> bool:

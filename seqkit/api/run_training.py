@@ -20,7 +20,8 @@ from seqkit.foundation.errors import (
 from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.wording import counted
 from seqkit.generation.request import request_of
-from seqkit.report.observer import Report, Warnings
+from seqkit.report.page import Report
+from seqkit.report.verdict import Warnings
 from seqkit.runs import resume
 from seqkit.runs.checkpoint_file import peek
 from seqkit.runs.events import (

@@ -1,8 +1,10 @@
-"""A run's record becomes one file of HTML that loads nothing."""
+"""A run's record becomes one file of HTML that loads nothing, while it trains and after it."""
 
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
@@ -13,13 +15,18 @@ from seqkit.report import charts, html, verdict
 from seqkit.report.charts import Chart
 from seqkit.report.diagnosis import baselines, noun
 from seqkit.report.html import Titled
+from seqkit.runs.events import PRUNED, Diverged, Event, Finished, Started, Stopped
+from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
+from seqkit.training.events import Stepped, Validated
 
 _CURVE = 3  # points at least: a line between two tells nothing that the loss does not
 _LONGEST = 2000  # characters of a name or a message
 _MOST = 60
 """Samples on a page. A WAV of one second at the highest rate has 96 kB: 60 in base64 have 8 MB."""
+_SHARE = 0.01  # of the training's time, for pages while it goes on
+_FIRST = 0.5  # seconds that the first page is expected to take
 _STATES = {
     "running": "running",
     "finished": "finished",
@@ -150,3 +157,64 @@ def _facts(record: Record) -> dict[str, str]:
         "time": duration(record.seconds or 0),
         "versions": ", ".join(f"{name} {own}" for name, own in versions.items() if own),
     }
+
+
+class Report:
+    """about.json when a run begins or ends early, report.html after validations and at the end.
+
+    A page at a validation that would cost more than its share of the time is left out.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        about: Callable[[], dict[str, Any]],
+        notice: Callable[[str], None],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """`about` is what about.json says of the run; `notice` hears where the page is."""
+        self._folder = folder
+        self._make_about = about
+        self._about: dict[str, Any] = {}
+        self._notice = notice
+        self._clock = clock
+        self._written = clock()  # when the last page was, or the training began
+        self._page = _FIRST  # seconds that the last page took
+        self._due = False
+
+    def __call__(self, event: Event) -> None:
+        """Write what is due; what fails is told, and ends no training."""
+        try:
+            self._follow(event)
+        except Exception as error:
+            self._notice(f"no report: {error}")
+
+    def _follow(self, event: Event) -> None:
+        match event:
+            case Started():
+                self._about = self._make_about()
+                self._folder.write_about({**self._about, "ended": None})
+            case Validated():
+                self._due = True
+            case Stepped() if self._due:  # the sample of this validation is there by now
+                self._due = False
+                if self._clock() - self._written >= self._page / _SHARE:
+                    self._write("running")
+            case Stopped():
+                self._end("pruned" if event.reason == PRUNED else "stopped", event.step)
+            case Diverged():
+                self._end("diverged", event.step)
+            case Finished():
+                self._write("finished")
+                self._notice(f"report: {self._folder.files.report}")
+
+    def _end(self, state: State, step: int) -> None:
+        self._folder.write_about({**self._about, "ended": {"how": state, "step": step}})
+        self._write(state)
+
+    def _write(self, state: State) -> None:
+        begun = self._clock()
+        self._folder.check_own()
+        write(self._folder.path, state)
+        self._written = self._clock()
+        self._page = self._written - begun

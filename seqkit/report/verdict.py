@@ -4,6 +4,7 @@ The page of a run, `doctor run_dir=` and the training itself say what is decided
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,10 @@ from seqkit.report.diagnosis import (
     trouble,
 )
 from seqkit.runs import record as records
+from seqkit.runs.events import Event, Finished
 from seqkit.runs.layout import require_run
-from seqkit.runs.record import Record
+from seqkit.runs.record import Record, State
+from seqkit.training.events import Validated
 
 _MOST_DROPOUT = 0.5
 _HEARD = {
@@ -240,3 +243,30 @@ def _command(record: Record, settings: Config, *words: str) -> str:
     place = Place(size=size, local_size=here) if 1 <= here <= size else ALONE
     plugins = [f"plugins={','.join(settings.plugins)}"] if settings.plugins else []
     return command_line(*words, *plugins, place=place)
+
+
+class Warnings:
+    """An observer of a training, which comes after those that write its metrics and about.json."""
+
+    def __init__(self, path: Path, notice: Callable[[str], None]) -> None:
+        """Of the run in a folder; `notice` is told where it stands, if it stands badly."""
+        self._path = path
+        self._notice = notice
+        self._judged = 0  # the step after which the run was last judged
+        self._told = False
+
+    def __call__(self, event: Event) -> None:
+        """Follow the losses."""
+        match event:
+            case Validated() if not event.improved and event.step >= 2 * self._judged:
+                self._judged = event.step  # all curves are read for it
+                self._judge("running")
+            case Finished():
+                self._judge("finished")
+
+    def _judge(self, state: State) -> None:
+        if self._told:
+            return
+        if said := warning(records.read(self._path, state)):
+            self._told = True
+            self._notice(said)

@@ -7,25 +7,7 @@ from pathlib import Path
 from seqkit.foundation.processes import ALONE, Place
 from seqkit.foundation.wording import command_line, counted, duration, percent, visible_line
 from seqkit.training import events as training
-from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
-
-__all__ = [
-    "PRUNED",
-    "CheckpointDue",
-    "Diverged",
-    "Event",
-    "Finished",
-    "SampleDue",
-    "Sampled",
-    "Started",
-    "Stepped",
-    "Stopped",
-    "Trained",
-    "Validated",
-    "describe",
-    "go_on_with",
-    "readings",
-]
+from seqkit.training.events import Trained, Validated
 
 
 @dataclass(frozen=True)

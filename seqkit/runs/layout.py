@@ -1,6 +1,5 @@
 """What lies where in a run's folder, and where runs and their checkpoints are found."""
 
-import difflib
 import glob
 import os
 import re
@@ -52,7 +51,7 @@ class RunFiles:
         return [file for file in found if os.path.lexists(file)]
 
 
-def find_checkpoint(place: Path, key: str = "checkpoint") -> Path:
+def find_checkpoint(place: Path) -> Path:
     """The checkpoint that a key means: a file, or a run folder's best one.
 
     Raises:
@@ -62,22 +61,15 @@ def find_checkpoint(place: Path, key: str = "checkpoint") -> Path:
         if place.is_file():
             return place
         if not place.is_dir():
-            meant = difflib.get_close_matches(str(place), map(str, runs_below(place.parent)), n=1)
-            hint = f": did you mean {meant[0]}?" if meant else ""
-            raise CheckpointError(f"{place}: no such checkpoint{hint}")
+            raise CheckpointError(f"{place}: no such checkpoint")
         for name in SAVED:
             if (file := RunFiles(place).checkpoint(name)).is_file():
                 return file
-        runs = sorted(runs_below(place), key=_saved_at, reverse=True)
+        instead = _runs_in(place)
     except OSError as error:
         raise CheckpointError(f"{place}: cannot be read: {disk.describe(error)}") from error
-    if runs:
-        raise CheckpointError(
-            f"{place}: a folder of runs: give one of them, the newest: {key}={_first(runs)}"
-        )
-    raise CheckpointError(
-        f"{place}: no checkpoint in this folder; give a run's folder or a checkpoint file"
-    )
+    none = "no checkpoint in this folder; give a run's folder or a checkpoint file"
+    raise CheckpointError(f"{place}: {instead or none}")
 
 
 def samples_folder(checkpoint: Path) -> Path:
@@ -125,17 +117,11 @@ def instead_of_a_run(path: Path) -> str:
     """What there is in the place of a run, and what to do."""
     if not path.is_dir():
         return "no such folder: give the folder of a run"
-    if runs := runs_below(path):
-        names = _first([run.relative_to(path) for run in runs])
-        return f"it holds the runs {names}: give the folder of one"
-    return "no run in this folder: give the folder of a run"
+    return _runs_in(path) or "no run in this folder: give the folder of a run"
 
 
-def _first(runs: list[Path]) -> str:
-    """Runs in a message: of many the first ones."""
-    return ", ".join(map(str, runs[:_SHOWN])) + (" …" if len(runs) > _SHOWN else "")
-
-
-def _saved_at(run: Path) -> float:
-    """When the newest checkpoint of a run was saved."""
-    return max(file.stat().st_mtime for file in (run / FOLDER).glob(f"*{SUFFIX}"))
+def _runs_in(path: Path) -> str:
+    """Which runs a folder holds, and what to do; empty where there are none."""
+    names = [str(run.relative_to(path)) for run in runs_below(path)]
+    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    return f"it holds the runs {shown}: give the folder of one" if names else ""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqkit.report import charts
-from seqkit.report.charts import losses, thinned
+from seqkit.report.charts import thinned
 from seqkit.runs.record import Curve
 
 _WIDEST = 0.64  # of a digit, as a share of the size of the letters
@@ -37,12 +37,3 @@ def test_a_long_curve_is_thinned_and_keeps_its_extremes() -> None:
     assert (np.diff(found.steps) > 0).all()
     few = Curve(np.arange(3.0), np.arange(3.0))
     assert thinned(few, 200).mean.tolist() == [0, 1, 2]
-
-
-def test_the_same_curves_are_the_same_picture() -> None:
-    curve, none = Curve(np.arange(9.0), np.arange(9.0)), Curve(np.zeros(0), np.zeros(0))
-    first = losses(curve, none, {"by frequency": 3.0, "last two": 2.9})
-    assert first == losses(curve, none, {"by frequency": 3.0, "last two": 2.9})
-    assert first.svg.startswith("<svg ")
-    assert "var(--train)" in first.svg
-    assert "#00000" not in first.svg

@@ -14,10 +14,14 @@ import soundfile
 
 from seqkit.config import Config
 from seqkit.report import page
+from seqkit.report.page import Report
 from seqkit.runs import record
+from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles
+from seqkit.training.events import Stepped, Validated
 from tests.browser import Page, browser, needs_browser
+from tests.conftest import fill_disk
 from tests.report.conftest import Leave, keep
 
 TAGS = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>"
@@ -128,14 +132,6 @@ def test_each_sample_stands_under_its_step_and_loss_in_order(leave: Leave) -> No
     ]
 
 
-def test_a_page_holds_what_makes_the_run_again(leave: Leave) -> None:
-    run = leave([3.0], [2.0], versions={"seqkit": "0.2.0", "torch": "2.14"})
-    html = page.write(run).read_text()
-    assert f"python -m seqkit --config-dir={run} recipe=config run_dir={run}_again" in html
-    for shown in ("a play", "seqkit 0.2.0, torch 2.14", "64 units", "hidden_size: 64"):
-        assert shown in html
-
-
 @pytest.mark.skipif(os.name != "posix", reason="folders are locked on POSIX alone")
 def test_how_a_run_stands_is_found_out(leave: Leave) -> None:
     run = leave([3.0], [2.0], finished=False)
@@ -149,3 +145,70 @@ def test_how_a_run_stands_is_found_out(leave: Leave) -> None:
     assert record.read(run).state == "stopped"
     RunFiles(run).summary.write_text('{"steps": 3}')
     assert record.read(run).state == "finished"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[RunFolder]:
+    folder = RunFolder(tmp_path / "run")
+    with folder.claimed():
+        folder.make()
+        folder.files.checkpoint("last").parent.mkdir(exist_ok=True)
+        folder.files.checkpoint("last").touch()  # as a power failure leaves it
+        folder.write_config(Config(recipe="shakespeare"))
+        yield folder
+
+
+def started(folder: RunFolder) -> Started:
+    return Started(
+        step=0, total_steps=100, symbols=9, data="a", vocabulary=3, parameters=5, device="cpu",
+        precision="fp32", run_dir=folder.path,
+    )  # fmt: skip
+
+
+def validated(step: int) -> list[Event]:
+    return [Validated(step, 1.0, 2.0, 2.9, True, 2.0), Stepped(step)]
+
+
+def finished(folder: RunFolder) -> Finished:
+    return Finished(step=100, seconds=9.0, best_loss=2.0, run_dir=folder.path)
+
+
+def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: RunFolder) -> None:
+    page, notices = folder.files.report, list[str]()
+    # Begun; no page; a page that takes three seconds; none within 300 s; one after them; the last.
+    now = iter([0.0, 40.0, 60.0, 60.0, 63.0, 300.0, 364.0, 364.0, 367.0, 400.0, 403.0])
+    report = Report(folder, dict, notices.append, clock=lambda: next(now))
+    report(started(folder))
+    for expected in (False, True, False, True):
+        page.unlink(missing_ok=True)
+        for event in validated(10):
+            report(event)
+        assert page.exists() == expected
+    report(finished(folder))
+    assert ": finished</title>" in page.read_text()
+    assert notices == [f"report: {page}"]
+
+
+@pytest.mark.parametrize("how", ["stopped", "diverged"])
+def test_why_a_run_ended_early_is_kept(how: str, folder: RunFolder) -> None:
+    report = Report(folder, lambda: {"device": "cpu"}, print)
+    report(started(folder))
+    assert json.loads(folder.files.about.read_text()) == {"device": "cpu", "ended": None}
+    stopped = Stopped(7, "SIGTERM", folder.path)
+    report(stopped if how == "stopped" else Diverged(7, "the loss is nan"))
+    about = json.loads(folder.files.about.read_text())
+    assert about == {"device": "cpu", "ended": {"how": how, "step": 7}}
+    assert f": {how}</title>" in folder.files.report.read_text()
+
+
+def test_a_page_that_cannot_be_written_ends_no_training(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices: list[str] = []
+    report = Report(folder, dict, notices.append)
+    report(started(folder))
+    fill_disk(monkeypatch, files=".report*")
+    report(finished(folder))
+    assert len(notices) == 1
+    assert "no report: cannot write" in notices[0]
+    assert [file.name for file in folder.path.glob("*report*")] == []

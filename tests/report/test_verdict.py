@@ -1,6 +1,6 @@
 """The first sentences of a page are true of the curves."""
 
-import shlex
+import dataclasses
 import shutil
 from pathlib import Path
 
@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from seqkit.config import Config
-from seqkit.report.verdict import again, judge, warning
+from seqkit.report.verdict import Warnings, judge, warning
+from seqkit.runs.events import Finished
 from seqkit.runs.record import State, read
+from seqkit.training.events import Validated
 from tests.report.conftest import Leave, keep
 
 DOWN = list(np.linspace(3.0, 1.5, 100))
@@ -140,12 +142,14 @@ def test_a_training_is_told_where_it_stands_badly(
     assert bool(said) == bool(told)
 
 
-@pytest.mark.parametrize("place", [".", "../run", "samples/.."])
-def test_another_run_is_put_beside_this_one_from_within_it(
-    place: str, leave: Leave, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = leave([3.0], [3.0])
-    monkeypatch.chdir(run)
-    (given,) = [word for word in shlex.split(again(read(Path(place)))) if "run_dir=" in word]
-    beside = Path(given.partition("=")[2]).resolve()
-    assert beside == run.with_name("run_again").resolve()
+def test_what_gets_worse_is_told_at_once_and_not_again(leave: Leave) -> None:
+    worse = Validated(1000, 1.0, 2.2, 2.2 / 0.6931, improved=False, best_loss=1.7)
+    run, told = leave([2.0, 1.0], [1.8, 1.7, 2.2], finished=False), list[str]()
+    follow = Warnings(run, told.append)
+    follow(dataclasses.replace(worse, improved=True))
+    assert not told
+    follow(worse)
+    follow(dataclasses.replace(worse, step=3000))
+    follow(Finished(3000, 1.0, 1.7, Path("run")))
+    (said,) = told
+    assert said.startswith("It got worse after step 666")

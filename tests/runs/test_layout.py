@@ -11,31 +11,6 @@ from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.runs.layout import RunFiles, find_checkpoint, find_runs, require_run
 
 
-def leave(run: Path, age: int) -> Path:
-    """A run whose checkpoint is so old."""
-    file = RunFiles(run).checkpoint("best")
-    file.parent.mkdir(parents=True)
-    file.touch()
-    os.utime(file, (1e9 - age,) * 2)
-    return run
-
-
-def test_of_a_folder_of_runs_the_newest_are_named(tmp_path: Path) -> None:
-    runs = [leave(tmp_path / name, age) for age, name in enumerate(("b", "x/1", "a", "x/0"))]
-    with pytest.raises(CheckpointError) as refused:
-        find_checkpoint(tmp_path)
-    assert str(refused.value) == (
-        f"{tmp_path}: a folder of runs: give one of them, the newest: "
-        f"checkpoint={runs[0]}, {runs[1]}, {runs[2]} …"
-    )
-    with pytest.raises(CheckpointError, match=rf"the newest: checkpoint={runs[1]}, {runs[3]}$"):
-        find_checkpoint(tmp_path / "x")
-    (tmp_path / "none").mkdir()
-    with pytest.raises(CheckpointError, match="no checkpoint in this folder"):
-        find_checkpoint(tmp_path / "none")
-    assert find_checkpoint(runs[0]) == RunFiles(runs[0]).checkpoint("best")
-
-
 def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) -> None:
     for place in ("a", "b", "shakespeare/2026", "[x]"):
         shutil.copytree(trained, tmp_path / place)
@@ -50,8 +25,10 @@ def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) ->
     for pattern in ("none", "*.txt", "conf"):
         with pytest.raises(ConfigError, match="no run there"):
             find_runs(f"{tmp_path}/{pattern}")
-    with pytest.raises(CheckpointError, match=r"it holds the runs \[x\], a, b …: give the folder"):
-        require_run(tmp_path)
+    for refuses in (require_run, find_checkpoint):
+        with pytest.raises(CheckpointError, match=r"it holds the runs \[x\], a, b …: give the fol"):
+            refuses(tmp_path)
+    assert find_checkpoint(found[0]) == RunFiles(found[0]).checkpoint("best")
 
 
 @pytest.mark.parametrize("name", ["best", "last", "previous"])
