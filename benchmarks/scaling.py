@@ -23,8 +23,7 @@ from seqkit.config import Config
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation import device, processes
-from seqkit.foundation.ranks import Ranks
-from seqkit.foundation.rendezvous import joined
+from seqkit.foundation.ranks import Ranks, joined
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import Trained
 from seqkit.training.kernel_choice import choose_execution

@@ -16,12 +16,12 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.score import Score, interval
-from seqkit.foundation import device, processes, rendezvous, stdout
+from seqkit.foundation import device, processes, stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.processes import ALONE
-from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.ranks import Ranks, joined
 from seqkit.foundation.wording import json_text
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
@@ -48,7 +48,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             return
         console.notice(f"protocol={config.protocol} runs in one process, the others have ended")
         place = ALONE
-    with rendezvous.joined(place, _ADVICE, console.progress) as ranks:
+    with joined(place, _ADVICE, console.progress) as ranks:
         _evaluate(config, catalogue, console, ranks)
 
 

@@ -11,10 +11,11 @@ from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
-from seqkit.foundation import device, processes, rendezvous, stdout
+from seqkit.foundation import device, processes, stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import NOT_BEGUN, InterruptedRunError, SeqkitError, StoppedError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.ranks import joined
 from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
 from seqkit.sweeps.study import Pruning
@@ -27,17 +28,17 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """
     with contextlib.ExitStack() as held:
         with ended_by_signals(NOT_BEGUN):
-            joined = held.enter_context(
-                rendezvous.joined(processes.place(), NOT_BEGUN.capitalize(), console.progress)
+            ranks = held.enter_context(
+                joined(processes.place(), NOT_BEGUN.capitalize(), console.progress)
             )
             with console.progress("setting up"):
                 training = held.enter_context(
-                    opened(config, catalogue, console.notice, console.progress, joined)
+                    opened(config, catalogue, console.notice, console.progress, ranks)
                 )
         if training is None:
             return
         ended = _train(training, console)
-        if joined.leads and ended:
+        if ranks.leads and ended:
             _print_sample(training, console)
 
 

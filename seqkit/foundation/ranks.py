@@ -1,11 +1,13 @@
-"""The processes of one command: what they add up, share and agree on.
+"""The processes of one command: how they meet, and what they add up, share and agree on.
 
-Only this file and `rendezvous.py` know torch.distributed. Tensors on a GPU are added up by NCCL,
-which a CUDA graph records; everything else goes over gloo, which fails at once where a process has
-ended, and which no GPU waits for.
+Only this file knows torch.distributed. Tensors on a GPU are added up by NCCL, which a CUDA graph
+records; everything else goes over gloo, which fails at once where a process has ended, and which no
+GPU waits for.
 """
 
 import contextlib
+import datetime
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
@@ -13,17 +15,23 @@ from typing import TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.distributed_c10d import Store
+from torch.distributed.distributed_c10d import PrefixStore, Store
+from torch.distributed.rendezvous import rendezvous
 
+from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import (
     ConfigError,
     InterruptedRunError,
     LostProcessError,
     SeqkitError,
     StoppedError,
+    expected,
 )
 from seqkit.foundation.processes import Place
+from seqkit.foundation.workers import within
 
+_TIMEOUT = datetime.timedelta(days=1)  # a process may validate, or read data, while others wait
+_MEETING = 0.02  # seconds between looks at who has come
 _FAILURE = "failure"  # in the store: what a process that does not lead ended with
 _PACE = 2e-4  # seconds between looks at a GPU
 _PATIENCE = 1.0  # seconds of waiting for a GPU until a process asks whether the others live
@@ -96,16 +104,12 @@ class Ranks:
 
     def first(self, value: T | None) -> T | None:
         """The value of the lowest rank that has one."""
-        if self.alone:
-            return value
         size, rank = self.place.size, self.place.rank
         found = size - self._largest(0 if value is None else size - rank)
         return None if found == size else self._from(found, value)
 
     def shared(self, make: Callable[[], T]) -> T:
         """What `make` returns on rank 0; it is called nowhere else."""
-        if self.alone:
-            return make()
         return self._from(0, make() if self.leads else None)  # type: ignore[return-value]
 
     def clock(self) -> float:
@@ -117,14 +121,6 @@ class Ranks:
             dist.broadcast(seconds, src=0)
         return float(seconds)
 
-    def totals(self, values: list[float]) -> list[float]:
-        """Each of the values, added up over all processes."""
-        if self.alone:
-            return values
-        both = torch.tensor(values, dtype=torch.float64)
-        self.sum(both)
-        return [float(value) for value in both]
-
     def gathered(self, values: Tensor) -> Tensor:
         """Tensors (L, n, H) of all processes, each with an n of its own, side by side."""
         if self.alone:
@@ -133,15 +129,10 @@ class Ranks:
 
     def merged(self, own: dict[K, T]) -> dict[K, T]:
         """What all processes have, each under keys of its own; tensors are on the CPU."""
-        if self.alone:
-            return own
         return {key: value for part in self._objects(own) for key, value in part.items()}
 
     def rounds(self, items: Iterator[T]) -> Iterator[T | None]:
         """One item a round, until every process had all of its own; None where it has no more."""
-        if self.alone:
-            yield from items
-            return
         while True:
             item = next(items, None)
             if not self._largest(int(item is not None)):
@@ -152,27 +143,22 @@ class Ranks:
     def turn(self, first: bool) -> Iterator[None]:
         """Let the processes that are `first` go through the block before the others."""
         if not first:
-            self._meet()
+            self._largest(0)
         yield
         if first:
-            self._meet()
+            self._largest(0)
 
     def check_same(self, values: Mapping[str, object]) -> None:
         """Raises ConfigError where a process has another of these values than rank 0."""
-        if self.alone:
-            return
-        found = self._objects(dict(values))
-        for rank, other in enumerate(found):
-            differs = [
-                f"{key}={other.get(key)}, not {found[0].get(key)}"
-                for key in {**found[0], **other}
-                if other.get(key) != found[0].get(key)
-            ]
-            if differs:
-                raise ConfigError(
-                    f"rank {rank} differs from rank 0: it has {'; '.join(differs[:3])}: start all "
-                    "processes with the same command, data and versions, on GPUs of one kind"
-                )
+        first, *others = self._objects(dict(values))
+        for rank, other in enumerate(others, 1):
+            for key in {**first, **other}:
+                if other.get(key) != first.get(key):
+                    raise ConfigError(
+                        f"rank {rank} differs from rank 0: it has {key}={other.get(key)}, not "
+                        f"{first.get(key)}: start all processes with the same command, data and "
+                        "versions, on GPUs of one kind"
+                    )
 
     def _largest(self, value: int) -> int:
         """The largest of the processes' values."""
@@ -190,6 +176,8 @@ class Ranks:
             dist.all_reduce(values, op=operation)
 
     def _from(self, rank: int, value: T | None) -> T | None:
+        if self.alone:
+            return value
         box = [value]
         with self._others_alive():
             dist.broadcast_object_list(box, src=rank)
@@ -198,12 +186,11 @@ class Ranks:
     def _objects(self, own: T) -> list[T]:
         """What each process has."""
         found = [own] * self.place.size
+        if self.alone:
+            return found
         with self._others_alive():
             dist.all_gather_object(found, own)
         return found
-
-    def _meet(self) -> None:
-        self._largest(0)
 
     @contextlib.contextmanager
     def _others_alive(self) -> Iterator[None]:
@@ -240,3 +227,76 @@ class Ranks:
 
 
 ALONE = Ranks(Place())
+
+
+@contextlib.contextmanager
+def joined(place: Place, advice: str = "", progress: Progress = unseen) -> Iterator[Ranks]:
+    """Join the processes that were started for one command; a process alone joins nothing.
+
+    `advice` is what the user can do when another process has ended; `progress` shows that the
+    others are waited for.
+
+    Raises:
+        ConfigError: the processes cannot reach each other.
+        KeyboardInterrupt: a signal came while the others were waited for.
+        SystemExit: this process does not lead, and failed: rank 0 tells.
+    """
+    if place.size == 1:
+        yield ALONE
+        return
+    with progress("waiting for the other processes"):
+        store = within(None, lambda: _connected(place))  # in C++, which hears no signal
+    ranks = Ranks(place, store, advice)
+    try:
+        yield ranks
+    except (SeqkitError, KeyboardInterrupt) as error:
+        ranks.leave(error)
+    except BrokenPipeError:  # nobody reads what rank 0 prints
+        raise
+    except (OSError, MemoryError) as error:
+        ranks.leave(expected(error))
+
+
+def _connected(place: Place) -> Store:
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    try:
+        left: Store = next(rendezvous("env://"))[0]
+        store = PrefixStore(name_of_start(left, place), left)
+        dist.init_process_group(
+            backend,
+            store=PrefixStore("group", store),
+            rank=place.rank,
+            world_size=place.size,
+            timeout=_TIMEOUT,
+        )
+    except (RuntimeError, ValueError) as error:
+        said = str(error).strip().partition("\n")[0]
+        raise ConfigError(
+            f"no way to the other {place.size - 1} process(es): {said}. Is the port in use "
+            "(torchrun --master-port=…), are all machines reachable?"
+        ) from error
+    return store
+
+
+def name_of_start(store: Store, place: Place) -> str:
+    """A name that the processes of this start have in common, and no earlier ones had.
+
+    Where torchrun starts processes again, its store still has what those that ended left there,
+    their addresses for instance. So rank 0 answers each greeting until the one who waits for that
+    very answer has confirmed it.
+    """
+    own = secrets.token_hex(8)
+    if not place.leads:
+        store.set(f"greeting {place.rank}", own)
+        found = str(store.get(f"answer to {own}").decode())
+        store.set(f"confirmed {found} {place.rank}", "")
+        return found
+    missing = set(range(1, place.size))
+    while missing:
+        for rank in sorted(missing):
+            if store.check([f"greeting {rank}"]):
+                store.set(f"answer to {store.get(f'greeting {rank}').decode()}", own)
+            if store.check([f"confirmed {own} {rank}"]):
+                missing.remove(rank)
+        time.sleep(_MEETING)
+    return own

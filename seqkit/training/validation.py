@@ -152,7 +152,7 @@ class Validation:
     ) -> dict[float, float]:
         """The loss at every temperature that is tried, 1 among them."""
         tried = _TEMPERATURES if self._calibrate else [1.0]
-        totals = dict.fromkeys(tried, 0.0)
+        totals = torch.zeros(len(tried), dtype=torch.float64)
         for chunk in scoring.chunks(
             model,
             self._part,
@@ -162,10 +162,9 @@ class Validation:
             watch=watch,
             ranks=self._ranks,
         ):
-            for t, value in zip(tried, _sums(chunk, tried), strict=True):
-                totals[t] += value
-        found = self._ranks.totals([totals[t] for t in tried])
-        return {t: total / self.scored for t, total in zip(tried, found, strict=True)}
+            totals += torch.tensor(_sums(chunk, tried), dtype=torch.float64)
+        self._ranks.sum(totals)
+        return dict(zip(tried, (totals / self.scored).tolist(), strict=True))
 
 
 def _sums(chunk: scoring.Chunk, temperatures: list[float]) -> list[float]:

@@ -12,8 +12,7 @@ from seqkit.evaluation import protocols, scoring, streaming
 from seqkit.evaluation.score import Score
 from seqkit.evaluation.scoring import CHUNK
 from seqkit.foundation import processes
-from seqkit.foundation.ranks import Ranks
-from seqkit.foundation.rendezvous import joined
+from seqkit.foundation.ranks import Ranks, joined
 from seqkit.model.char_rnn import CharRNN
 from tests.evaluation.test_streaming import START, network, part_of
 

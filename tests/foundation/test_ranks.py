@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,9 +11,8 @@ from torch._C._distributed_c10d import HashStore
 
 from seqkit.foundation.errors import DataError, LostProcessError
 from seqkit.foundation.processes import Place, place
-from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.foundation.rendezvous import joined
-from tests.conftest import environment, torchrun
+from seqkit.foundation.ranks import ALONE, Ranks, joined, name_of_start
+from tests.conftest import TINY, environment, torchrun
 
 
 def test_three_processes_agree() -> None:
@@ -36,7 +37,6 @@ def test_a_process_alone_agrees_with_itself() -> None:
         assert ranks.first(None) is None
         assert ranks.first("a") == "a"
         assert list(ranks.rounds(iter("ab"))) == ["a", "b"]
-        assert ranks.totals([0.5]) == [0.5]
         with ranks.turn(False), ranks.turn(True):
             ranks.check_same({"a": 1})
         before = {**vars(ALONE)}
@@ -95,3 +95,36 @@ def test_the_place_is_what_torchrun_says(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("MASTER_PORT", "29500")
     assert place() == Place(5, 8, 1, 4)
     assert not place().leads
+
+
+def test_processes_that_start_again_do_not_meet_those_that_ended() -> None:
+    store = HashStore()
+    store.set("greeting 1", "of one that ended")
+
+    def started() -> set[str]:
+        places = [Place(rank, 3, rank, 3) for rank in range(3)]
+        with ThreadPoolExecutor(3) as pool:
+            return set(pool.map(lambda place: name_of_start(store, place), places))
+
+    first, second = started(), started()
+    assert len(first) == len(second) == 1
+    assert first != second
+
+
+def test_rank_0_tells_what_the_operating_system_refused_another(
+    text_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    words = (*TINY, f"data.path={text_file}", f"run_dir={folder}")
+    done = subprocess.run(
+        torchrun(2, "tests.commands.failing", *words),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("seqkit: error:") == 1
+    assert "seqkit: error: rank 1: /nowhere/at all: No such file" in done.stderr
+    assert not folder.exists()

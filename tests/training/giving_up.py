@@ -8,8 +8,7 @@ import torch
 
 from seqkit.foundation import processes
 from seqkit.foundation.errors import GaveUpError
-from seqkit.foundation.ranks import Ranks
-from seqkit.foundation.rendezvous import joined
+from seqkit.foundation.ranks import Ranks, joined
 from tests.training.together import made
 
 

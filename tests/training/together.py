@@ -16,8 +16,7 @@ import torch
 
 from seqkit.foundation import device, processes
 from seqkit.foundation.device import choose_device
-from seqkit.foundation.ranks import Ranks
-from seqkit.foundation.rendezvous import joined
+from seqkit.foundation.ranks import Ranks, joined
 from seqkit.training.events import Stepped, Trained, Validated
 from seqkit.training.trainer import Trainer
 from tests.training.test_restoring import ALL
