@@ -41,18 +41,19 @@ def evaluate(
     The arguments are those of `scoring.evaluate`.
     """
     tally = Tally(part)
-    table = pieces(protocols.streaming(part), ranks.place.size)
-    reading = _Reading(model, part, table, start, lambda chunk: tally.add(*chunk.counted_nats()))
-    reading.read(watch=watch, ranks=ranks)
+    run(
+        *(model, part, pieces(protocols.streaming(part), ranks.place.size)),
+        start=start,
+        take=lambda chunk: tally.add(*chunk.counted_nats()),
+        take_back=tally.take_back,
+        watch=watch,
+        ranks=ranks,
+    )
     tally.add_up(ranks)
-
-    def mended() -> Score:
-        reading.mend(tally.take_back)
-        return tally.score()
-
-    return ranks.shared(mended)  # one piece after the other: there is nothing to share out
+    return tally.score()
 
 
+@torch.inference_mode()
 def run(
     model: CharRNN,
     part: Part,
@@ -60,85 +61,48 @@ def run(
     *,
     start: int,
     take: Callable[[Chunk], object],
+    take_back: Callable[[int, int], object] = lambda begin, end: None,
     begin_state: State | None = None,
     watch: Callable[[int], None] = lambda done: None,
+    ranks: Ranks = ALONE,
 ) -> State | None:
     """Run a table made by `pieces`, each of which goes on where the one before ended.
 
     Args:
-        model: as in `scoring.evaluate`; so are part and start.
+        model: as in `scoring.evaluate`; so are part, start and ranks.
         table: the segments, in the order of the part.
-        take: given every chunk, in no order that means anything; those of a piece that began from
-            a wrong state come once more.
+        take: given every chunk of this process, in no order that means anything; those of a piece
+            that began from a wrong state come once more, to rank 0.
+        take_back: told the places of such a piece before that, from the first to before the last.
         begin_state: (L, 1, H), of the first segment; by default zeros.
         watch: told how many symbols were run.
 
     Returns:
         The state (L, 1, H) at the end of the last segment, on the host, if a chunk ended there.
     """
-    reading = _Reading(model, part, table, start, take)
-    reading.read(begin_state, watch)
-    reading.mend()
-    return reading.final.get(len(table) - 1)
-
-
-class _Reading:
-    """What is run: the pieces of a table.
-
-    Attributes:
-        assumed: by the row of the table, the state where what counts begins.
-        final: the one where it ends.
-    """
-
-    def __init__(
-        self,
-        model: CharRNN,
-        part: Part,
-        table: Integers,
-        start: int,
-        take: Callable[[Chunk], object],
-    ) -> None:
-        self._chunks = partial(scoring.chunks, model, part, start=start)
-        self._table, self._take = table, take
-        self.assumed, self.final = dict[int, State](), dict[int, State]()
-
-    @torch.inference_mode()
-    def read(
-        self,
-        begin_state: State | None = None,
-        watch: Callable[[int], None] = lambda done: None,
-        ranks: Ranks = ALONE,
-    ) -> None:
-        """Run all pieces, in every process its share, whose chunks are taken there."""
-        warm, begin, end = self._table.T
-        follows = warm < begin
-        begins = np.where(follows, begin, -1)
-        ends = np.where(np.append(follows[1:], True), end, -1)
-        states = {} if begin_state is None else {0: begin_state}
-        for chunk in self._chunks(
-            segments=self._table, begin_states=states, watch=watch, ranks=ranks
-        ):
-            self._take(chunk)
-            self.assumed |= _states_at(chunk, begins)
-            self.final |= _states_at(chunk, ends)
-        self.assumed, self.final = ranks.merged(self.assumed), ranks.merged(self.final)
-
-    @torch.inference_mode()
-    def mend(self, take_back: Callable[[int, int], object] = lambda begin, end: None) -> None:
-        """Run those again that began from a wrong state, now from the right one.
-
-        `take_back` is told the places of such a piece, from the first to before the last, before
-        its chunks are taken.
-        """
-        for row in sorted(self.assumed):  # in the order of the text
-            before, (_, begin, end) = self.final[row - 1], self._table[row]
-            if _near(self.assumed[row], before):
-                continue
-            take_back(int(begin), int(end))
-            again = np.array([[begin, begin, end]])
-            for chunk in self._chunks(segments=again, begin_states={0: before}):
-                self._take(chunk)
-                self.final[row] = _on_host(*chunk.state)
+    chunks = partial(scoring.chunks, model, part, start=start)
+    warm, begin, end = table.T
+    follows = warm < begin
+    begins = np.where(follows, begin, -1)
+    ends = np.where(np.append(follows[1:], True), end, -1)
+    # By the row of the table, the states where what counts begins, and where it ends.
+    assumed, final = dict[int, State](), dict[int, State]()
+    states = {} if begin_state is None else {0: begin_state}
+    for chunk in chunks(segments=table, begin_states=states, watch=watch, ranks=ranks):
+        take(chunk)
+        assumed |= _states_at(chunk, begins)
+        final |= _states_at(chunk, ends)
+    assumed, final = ranks.merged(assumed), ranks.merged(final)
+    for row in sorted(assumed):  # in the order of the text: there is nothing to share out
+        if _near(assumed[row], final[row - 1]):
+            continue
+        take_back(int(begin[row]), int(end[row]))
+        again = np.array([[begin[row], begin[row], end[row]]])
+        for chunk in chunks(segments=again, begin_states={0: final[row - 1]}):
+            if ranks.leads:
+                take(chunk)
+            final[row] = _on_host(*chunk.state)
+    return final.get(len(table) - 1)
 
 
 def pieces(documents: Integers, processes: int = 1) -> Integers:
