@@ -3,7 +3,7 @@
 import numpy as np
 
 from seqkit.data.sound import Wave
-from seqkit.evaluation.pitch import pitches
+from seqkit.evaluation.spectral import pitches
 
 
 def on_scale(

@@ -5,9 +5,15 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 """
 
 from seqkit.config.data import HIGHEST_RATE, DataConfig
-from seqkit.config.model import ARITHMETIC_KEYS, ModelConfig, check_model
+from seqkit.config.model import (
+    ARITHMETIC_KEYS,
+    TEMPERATURE,
+    DynamicConfig,
+    ModelConfig,
+    SampleConfig,
+    check_model,
+)
 from seqkit.config.root import Config, check, options, set_value, values_of
-from seqkit.config.sample import TEMPERATURE, DynamicConfig, SampleConfig
 from seqkit.config.training import LauncherConfig, OptimizerConfig, SearchConfig, TrainConfig
 
 __all__ = [

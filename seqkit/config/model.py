@@ -1,7 +1,8 @@
-"""Keys of the network."""
+"""Keys of the network, and of what it does once it is trained: generate, and go on learning."""
 
 from dataclasses import dataclass
 
+from seqkit.config.data import HIGHEST_RATE
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import option
 
@@ -10,6 +11,8 @@ ARITHMETIC_KEYS = (
     *("backend", "cell_clip"),
 )
 """Keys of the model that say how it trains and runs, and not which weights it has."""
+TEMPERATURE = 0.8
+"""Of samples, where neither the command line nor a recipe has one."""
 
 
 @dataclass
@@ -63,7 +66,6 @@ class ModelConfig:
     skip_connections: bool = option(
         False, "compute the logits from the sum of all layers' outputs, not from the top layer's"
     )
-
     autotune: bool = option(
         True,
         "on a GPU whose layers cuDNN runs, time fp16 and bf16 before training and take the faster; "
@@ -90,6 +92,60 @@ class ModelConfig:
     def resets_in_one_call(self) -> bool:
         """Whether documents may begin anywhere in a window at no cost."""
         return self.cell == "lstm" or self.backend == "unrolled"
+
+
+@dataclass
+class SampleConfig:
+    """How symbols are generated."""
+
+    engine: str = option(
+        "auto",
+        "what runs the network; auto takes the fastest that computes in fp32",
+        choices=("auto", "torch", "cuda_graph", "fused", "onnx"),
+    )
+    precision: str = option(
+        "auto",
+        "precision of generation; auto is fp32, unless the chosen engine has only another",
+        choices=("auto", "fp32", "fp16", "int8"),
+    )
+    unknown: str = option(
+        "error",
+        "a character of the prompt that the model never saw",
+        choices=("error", "skip", "nearest"),
+    )
+    retry: int = option(
+        0, "how often sound that ran into silence, clipping or a loop is drawn again", minimum=0
+    )
+    rate: int = option(
+        0,
+        "generate: hertz of the sound that is written to files; 0 takes the model's",
+        minimum=0,
+        maximum=HIGHEST_RATE,
+    )
+
+
+@dataclass
+class DynamicConfig:
+    """How a trained network goes on learning from what it has predicted or coded."""
+
+    rate: float = option(
+        7e-4,
+        "learning while reading: how far, roughly, every weight moves in an update",
+        minimum=0,
+        maximum=1,
+    )
+    decay: float = option(
+        1e-3,
+        "learning while reading: share of the way back to the trained weights after every update",
+        minimum=0,
+        maximum=1,
+    )
+    window: int = option(
+        32,
+        "learning while reading: symbols that are predicted between two updates",
+        minimum=1,
+        maximum=4096,
+    )
 
 
 def check_model(model: ModelConfig) -> None:

@@ -7,8 +7,7 @@ from dataclasses import Field, dataclass, field
 from typing import Any
 
 from seqkit.config.data import DataConfig
-from seqkit.config.model import ModelConfig, check_model
-from seqkit.config.sample import DynamicConfig, SampleConfig
+from seqkit.config.model import DynamicConfig, ModelConfig, SampleConfig, check_model
 from seqkit.config.training import (
     LauncherConfig,
     LogConfig,

@@ -14,12 +14,14 @@ and the measure is that distance divided by the one of 4 s of noise, uniform in 
 distribution of spectra, 1 is noise.
 
 It hears timbre, loudness and how far they vary. It does not hear the order of the frames, so
-neither rhythm nor melody nor words, nor a pitch to less than the width of a band: for that see
-`pitch`. The covariance of a short sound is too small, so it measures more than a long one that is
-as good: compare sounds of the same length, and see the yardsticks.
+neither rhythm nor melody nor words, nor a pitch to less than the width of a band: for that there is
+the share of frames that have one of the recording's pitches. The covariance of a short sound is too
+small, so it measures more than a long one that is as good: compare sounds of the same length, and
+see the yardsticks.
 """
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +29,6 @@ import numpy.typing as npt
 
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
-from seqkit.evaluation import pitch
 
 RATE = 8000
 """Hertz at which sounds are compared."""
@@ -41,6 +42,13 @@ _NOISE_SECONDS = 4
 _FRAMES = 4096  # that are computed at a time
 _PIECES = 8  # of the recording, that tell what a sound as short as they are comes to
 
+_LOWEST = 40  # hertz of a pitch
+_SECONDS = 0.125  # of a frame that has one
+_CENTS = 30  # within which two pitches are the same
+_SHARE = 0.01  # of the recording's frames that a pitch of its own has; and two of them
+_QUIET = 40  # decibels below its loudest frame at which a frame is not heard
+_BLOCK = 256  # frames whose pitch is found at a time
+
 _Matrix = npt.NDArray[np.float64]
 
 
@@ -50,6 +58,28 @@ class Frames:
 
     mean: _Matrix
     covariance: _Matrix
+
+
+class Pitches:
+    """The pitches of a recording, kept to hold sounds against."""
+
+    def __init__(self, recording: Wave, sample_rate: int) -> None:
+        """Of samples (N,) at a rate in hertz."""
+        self._rate = sample_rate
+        self._cents = np.sort(_cents(recording, sample_rate))
+
+    def share(self, wave: Wave) -> float:
+        """The share of the frames of a wave (N,), at the same rate, that have one of the pitches.
+
+        That is a pitch within 30 cents of which the recording has at least two of its frames, and
+        one in a hundred. Frames 40 dB below the loudest one are left out, of both. A recording that
+        glides through all pitches, as a voice does, has noise on its pitches, too.
+        """
+        own, found = self._cents, _cents(wave, self._rate)
+        if not len(found):
+            return 0.0
+        near = np.searchsorted(own, found + _CENTS) - np.searchsorted(own, found - _CENTS)
+        return float((near >= max(2, _SHARE * len(own))).mean())
 
 
 class Recording:
@@ -84,11 +114,11 @@ class Recording:
         return self._to(frames_of(scaled))
 
     @functools.cached_property
-    def _pitches(self) -> pitch.Pitches:
-        return pitch.Pitches(self._wave, RATE)
+    def _pitches(self) -> Pitches:
+        return Pitches(self._wave, RATE)
 
     def on_pitch(self, wave: Wave, sample_rate: int) -> float:
-        """The share of the frames of a sound (N,) on the recording's pitches: see `pitch`."""
+        """The share of the frames of a sound (N,) on the recording's pitches."""
         return self._pitches.share(resample(wave, sample_rate, RATE))
 
     def halves(self) -> tuple[float, float]:
@@ -96,7 +126,7 @@ class Recording:
         middle = len(self._wave) // 2
         first, second = self._wave[:middle], self._wave[middle:]
         apart = distance(frames_of(first), frames_of(second)) / self._unit
-        return apart, pitch.Pitches(first, RATE).share(second)
+        return apart, Pitches(first, RATE).share(second)
 
     def shuffled(self) -> tuple[float, float]:
         """The measure, and the share on pitch, of its own samples in a random order."""
@@ -154,3 +184,47 @@ def _edges() -> npt.NDArray[np.int64]:
     for band in range(1, _BANDS + 1):
         edges[band] = max(edges[band], edges[band - 1] + 1)
     return edges
+
+
+def pitches(wave: Wave, sample_rate: int, seconds: float = _SECONDS) -> _Matrix:
+    """The frequency in hertz of the strongest spectral peak of every frame (frames,).
+
+    Frames overlap by half; the peak of the Hann-windowed spectrum is placed by a parabola through
+    its logarithm (J. O. Smith, "Spectral Audio Signal Processing").
+    """
+    blocks = _blocks(wave, round(seconds * sample_rate))
+    return np.concatenate([np.zeros(0), *(_hertz(frames, sample_rate) for frames in blocks)])
+
+
+def _cents(wave: Wave, sample_rate: int) -> _Matrix:
+    """The pitches of the frames that are heard, in cents."""
+    blocks = _blocks(wave, round(_SECONDS * sample_rate))
+    power = np.concatenate([np.zeros(0), *(np.square(frames).mean(1) for frames in blocks)])
+    heard = (power > 0) & (power >= power.max(initial=0) * 10 ** (-_QUIET / 10))
+    found: _Matrix = 1200 * np.log2(pitches(wave, sample_rate)[heard])
+    return found
+
+
+def _blocks(wave: Wave, size: int) -> Iterator[_Matrix]:
+    """Frames (n, size) of a wave, some at a time; none if it is shorter than one."""
+    if len(wave) < size:
+        return
+    frames = np.lib.stride_tricks.sliding_window_view(wave, size)[:: size // 2]
+    for begin in range(0, len(frames), _BLOCK):
+        yield frames[begin : begin + _BLOCK].astype(np.float64)
+
+
+def _hertz(frames: _Matrix, sample_rate: int) -> _Matrix:
+    size = frames.shape[1]
+    length = 8 * size
+    spectrum = np.abs(np.fft.rfft(frames * np.hanning(size), length))
+    spectrum[:, : int(_LOWEST * length / sample_rate)] = 0
+    peak = np.clip(spectrum.argmax(1), 1, spectrum.shape[1] - 2)
+    low, mid, high = (
+        np.log(np.take_along_axis(spectrum, (peak + shift)[:, None], 1)[:, 0] + 1e-9)
+        for shift in (-1, 0, 1)
+    )
+    curve = low - 2 * mid + high
+    offset = np.where(curve < 0, 0.5 * (low - high) / np.where(curve < 0, curve, 1), 0)
+    hertz: _Matrix = (peak + offset) * sample_rate / length
+    return hertz

@@ -8,7 +8,7 @@ from seqkit.data import augmentation
 from seqkit.data.augmentation import without_silence
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
-from seqkit.evaluation.pitch import pitches
+from seqkit.evaluation.spectral import pitches
 from seqkit.symbols import Symbols
 
 RATE = 8000

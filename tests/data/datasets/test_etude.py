@@ -7,7 +7,7 @@ import pytest
 import soundfile
 
 from seqkit.data.datasets import Folders, etude
-from seqkit.evaluation.pitch import pitches
+from seqkit.evaluation.spectral import pitches
 from tests.pitch import on_scale
 
 
