@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
 from seqkit import commands
-from seqkit.commands import COMMANDS, did_you_mean, help_texts
+from seqkit.commands import COMMANDS, help_texts
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
 from seqkit.foundation import processes, stdout
 from seqkit.foundation.console import Console
@@ -104,13 +104,12 @@ def _main(arguments: list[str]) -> int:
         return 0
     if "=" not in words[0]:
         words.pop(0)
-        if command not in COMMANDS:
-            raise ConfigError(did_you_mean.command(command))
+        help_texts.refuse_unknown(command)
         if asks:
             stdout.write(help_texts.keys(command))
             return 0
     if len(bare) > 1 or (bare and bare[0] != command):
-        did_you_mean.refuse_bare_paths(command, words)
+        help_texts.refuse_bare_paths(command, words)
     if given.multirun:
         if given.cfg:
             raise ConfigError("--cfg prints one config: leave --multirun out")
@@ -161,7 +160,6 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     keys = compose.given_keys(words)
     if "shape" in keys and not commands.reads(command, "shape"):  # it would set other keys
         raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
-    did_you_mean.refuse_other_key(command, config)
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):

@@ -19,8 +19,6 @@ _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
 _SWEEP = ("gpus", "jobs", "launcher", "search")
 _PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
-_JSON = {"json": "print one JSON object"}
-_RESULT = {"out": "write the result to this file"} | _JSON
 _OF_RUN = {"run_dir": "the folder of a run"}
 
 
@@ -66,7 +64,7 @@ COMMANDS = {
             *(*_RULE, "length", "sample", "seconds"),
         ),
         shared=True,
-        meanings=_RESULT | {"seed": "seed of the sound that protocol=spectral makes; by default 0"},
+        meanings={"seed": "seed of the sound that protocol=spectral makes; by default 0"},
     ),
     "score": Command(
         "show which symbols surprise a checkpoint, and what its cells follow",
@@ -82,7 +80,6 @@ COMMANDS = {
         "show runs side by side, best first, and draw their learning curves",
         (*_OUTPUT, "json", "runs"),
         meanings={
-            **_JSON,
             "out": "draw the learning curves to this file: .svg, .png or .pdf",
             "runs": "the folder that holds the folders of runs, or a glob",
         },
@@ -122,12 +119,11 @@ COMMANDS = {
     "doctor": Command(
         "look at data before a training, or at a run after it, and say what to do",
         (*_OUTPUT, "data", "device", "json", "recipe", "run_dir", "train.max_minutes"),
-        meanings=_RESULT | _OF_RUN,
+        meanings=_OF_RUN,
     ),
     "inspect": Command(
         "show what a checkpoint holds",
         ("checkpoint", "json"),
-        meanings=_JSON,
     ),
     "export": Command(
         "write a checkpoint's network as an ONNX model",
@@ -148,7 +144,7 @@ COMMANDS = {
             "streams",
             "train",
         ),
-        meanings=_RESULT | {"seed": "seed of weights and draws; by default 0"},
+        meanings={"seed": "seed of weights and draws; by default 0"},
     ),
 }
 _EVERYWHERE = ("plugins", "quiet")

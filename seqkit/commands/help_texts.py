@@ -1,17 +1,21 @@
-"""What `--help` prints: the commands and recipes, or the keys of a command."""
+"""What `--help` prints, and what is said of words that are no command or lack a key."""
 
+import os
+import shlex
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import seqkit
-from seqkit import commands
-from seqkit.commands import COMMANDS
+from seqkit.commands import COMMANDS, reads
 from seqkit.config import options
 from seqkit.foundation import plugins, stdout
+from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.console import terminal_columns
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.settings import default_of
+from seqkit.foundation.settings import default_of, nearest
+from seqkit.runs import layout
 
 _HELP = """\
 seqkit {version}: sequence models of text and sound, symbol by symbol.
@@ -62,7 +66,7 @@ def keys(command: str) -> str:
     """The keys that a command reads."""
     meanings, rows = COMMANDS[command].meanings, {}
     for name, item in options():
-        if commands.reads(command, name):
+        if reads(command, name):
             default = default_of(item)
             shown = "" if default in (None, "", []) else f" [{default}]"
             if choices := item.metadata["choices"]:
@@ -70,6 +74,35 @@ def keys(command: str) -> str:
             rows[name] = meanings.get(name, item.metadata["help"]) + shown
     usage = f"usage: python -m seqkit {command} key=value ..."
     return f"{usage}\n\n{COMMANDS[command].summary}\n\n{_table(rows, 26)}"
+
+
+def refuse_unknown(word: str) -> None:
+    """Raise ConfigError where a word is no command: it names the nearest ones."""
+    if word not in COMMANDS:
+        refuse_bare_paths("train", [word])
+        names = list(COMMANDS)
+        there = f"There are: {', '.join(names)}"
+        raise ConfigError(f"unknown command {word}{nearest(word, names)} {there}")
+
+
+def refuse_bare_paths(command: str, words: Sequence[str]) -> None:
+    """Raise ConfigError where files or folders are given without their keys, which are named."""
+    paths = [word for word in words if "=" not in word and os.path.lexists(word)]
+    keys = [_key_of(command, Path(path)) for path in paths]
+    meant = [f"{key}={path}" for key, path in zip(keys, paths, strict=True) if key]
+    if meant:
+        raise ConfigError(f"{' and '.join(paths)} without a key: did you mean {shlex.join(meant)}?")
+
+
+def _key_of(command: str, path: Path) -> str:
+    """The key of a command that a path was probably meant for; empty if it takes none."""
+    from seqkit.data import file_search  # which imports PyTorch
+
+    prompt = "prompt_audio" if file_search.is_named_as_sound(path.name) else "prompt_file"
+    of_data, of_runs = ("data.path", prompt), ("checkpoint", "run_dir", "runs")
+    is_model = path.suffix == ".safetensors" or is_run(path) or layout.runs_below(path)
+    order = (*of_runs, *of_data) if is_model else (*of_data, *of_runs)
+    return next((key for key in order if reads(command, key)), "")
 
 
 def _table(rows: Mapping[str, str], width: int) -> str:

@@ -52,12 +52,8 @@ class Config:
         minimum=0,
         maximum=2**63 - 1,
     )
-    json: bool = option(False, "print one JSON object (evaluate, compare, doctor, inspect, bench)")
-    out: str | None = option(
-        None,
-        "write the result to this file; compare: the learning curves, as .svg, .png or .pdf; "
-        "score: as a page, if it ends in .html",
-    )
+    json: bool = option(False, "print one JSON object")
+    out: str | None = option(None, "write the result to this file")
     overwrite: bool = option(False, "replace files that exist")
     quiet: bool = option(False, "no progress and no notices on stderr")
     checkpoint: str | None = option(None, "a run's folder or a checkpoint file")

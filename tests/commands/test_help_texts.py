@@ -15,14 +15,12 @@ from tests.conftest import SENTENCE, Run
         ("generate runs/a/checkpoints/best.safetensors length=9", "checkpoint=runs/a/checkpoints"),
         ("generate checkpoint=runs/a play.txt", "prompt_file=play.txt"),
         ("evaluate runs/a play.txt json=true", "checkpoint=runs/a data.path=play.txt"),
-        ("compress checkpoint=runs/a play.txt out=b", "data.path=play.txt"),
         ("compress checkpoint=runs/a 'my play.txt' out=b", "'data.path=my play.txt'"),
         ("report runs/a", "run_dir=runs/a"),
-        ("doctor runs/a", "run_dir=runs/a"),
         ("doctor play.txt", "data.path=play.txt"),
         ("compare runs/a", "runs=runs/a"),
-        ("compare runs/a runs/b", "runs=runs"),
-        ("train runs/a", "run_dir=runs/a resume=auto"),
+        ("train runs/a", "run_dir=runs/a"),
+        ("runs/a", "run_dir=runs/a"),
         ("recipe=shakespeare play.txt", "data.path=play.txt"),
         ("--multirun recipe=shakespeare seed=1,2 play.txt", "data.path=play.txt"),
     ],
@@ -47,21 +45,3 @@ def test_what_is_neither_there_nor_key_and_value_is_told_what_to_look_at(run: Ru
     refused = run("generate", "runs/none")
     assert refused.code == 2
     assert "'runs/none' is not key=value: --help after the command lists its keys\n" in refused.err
-
-
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        ("inspect run_dir=runs/a", "checkpoint=runs/a"),
-        ("generate run_dir='my runs/a' length=9", "'checkpoint=my runs/a'"),
-        ("evaluate run_dir=runs/a data.path=play.txt", "checkpoint=runs/a"),
-        ("report checkpoint=runs/a", "run_dir=runs/a"),
-    ],
-)
-def test_a_run_under_the_key_of_other_commands_gets_the_right_one(
-    words: str, meant: str, run: Run
-) -> None:
-    refused = run(*shlex.split(words))
-    assert (refused.code, refused.out) == (2, b"")
-    assert f": did you mean {meant}?\n" in refused.err
-    assert refused.err.count("\n") == 1
