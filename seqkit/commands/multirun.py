@@ -18,8 +18,7 @@ from seqkit.foundation.errors import ConfigError, InterruptedRunError, OutputErr
 from seqkit.foundation.wording import aligned, command_line, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder, make_numbered
-from seqkit.runs.layout import RunFiles, runs_below
-from seqkit.runs.lock import FolderLock
+from seqkit.runs.layout import FolderLock, RunFiles, runs_below
 from seqkit.sweeps import jobs, study
 from seqkit.sweeps.jobs import Job, Launcher
 from seqkit.sweeps.running import Grid, Sweep

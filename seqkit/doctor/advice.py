@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from seqkit.config import Config, DataConfig
+from seqkit.config import Config, DataConfig, values_of
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
@@ -118,10 +118,8 @@ def advise(
         keys = _on_cpu(config, base, examined.symbols, codec.size)
     recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
     words = [f"{key}={_written(value)}" for key, value in keys.items()]
-    model = replace(base.model, vocabulary_size=codec.size)
-    for key, value in keys.items():
-        section, _, name = key.partition(".")
-        model = replace(model, **{name: value}) if section == "model" else model
+    own = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
+    model = replace(base.model, vocabulary_size=codec.size, **own)
     minutes = keys.get("train.max_minutes", base.train.max_minutes)
     return {
         "command": command_line(f"recipe={recipe}", *_data_words(config.data, base.data), *words),
@@ -146,7 +144,8 @@ def _on_cpu(config: Config, base: Config, symbols: int, vocabulary: int) -> dict
             keys |= {"model.input": "embedding", "model.embedding_size": 128}
         between = max(1, int(minutes * _STEPS_A_MINUTE / _VALIDATIONS))
         keys["train.validate_every"] = min(base.train.validate_every, between)
-    return {key: value for key, value in keys.items() if value != _value(base, key)}
+    own = values_of(base)
+    return {key: value for key, value in keys.items() if value != own[key]}
 
 
 def _data_words(data: DataConfig, base: DataConfig) -> list[str]:
@@ -171,9 +170,3 @@ def _written(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _value(config: object, key: str) -> object:
-    for name in key.split("."):
-        config = getattr(config, name)
-    return config

@@ -17,8 +17,7 @@ from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.wording import json_text
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.layout import RunFiles
-from seqkit.runs.lock import FolderLock, is_locked
+from seqkit.runs.layout import FolderLock, RunFiles, is_locked
 
 _SHOWN = 3  # names of what else is in a folder
 

@@ -3,12 +3,11 @@
 import contextlib
 import re
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import EARLIER_RUNS, TINY, Run, process, start, wait_for_steps
+from tests.conftest import EARLIER_RUNS, Run, start, wait_for_steps
 
 
 def finding(run: Path) -> str:
@@ -28,12 +27,13 @@ def test_a_run_leaves_its_report(trained: Path, run: Run) -> None:
     assert written.sub("", (trained / "report.html").read_text()) == written.sub("", before)
 
 
-def test_the_command_in_it_makes_the_run_again(trained: Path) -> None:
+def test_the_command_in_it_makes_the_run_again(trained: Path, run: Run) -> None:
     (command,) = re.findall(r'<pre class="command">python -m seqkit (.*)</pre>',
                             (trained / "report.html").read_text())  # fmt: skip
     assert command == "--config-dir=run recipe=config run_dir=run_again"
-    done = process(*command.split(), "train.max_steps=3", cwd=trained.parent)
-    assert done.returncode == 0, done.stderr
+    with contextlib.chdir(trained.parent):
+        done = run(*command.split(), "train.max_steps=3")
+    assert done.code == 0, done.err
     again = (trained.parent / "run_again" / "config.yaml").read_text()
     changed = {"recipe: config", "run_dir: run_again", "  max_steps: 3"}
     assert set(again.splitlines()) - set((trained / "config.yaml").read_text().splitlines()) == (
@@ -58,22 +58,7 @@ def test_a_run_that_goes_on_and_one_that_was_killed(
     assert "It ended early" in finding(tmp_path / "a")
 
 
-def test_a_run_that_was_stopped_or_diverged(text_file: Path, tmp_path: Path, run: Run) -> None:
-    training = start(tmp_path / "a", text_file, "train.max_steps=1000000")
-    wait_for_steps(tmp_path / "a", 10)
-    training.send_signal(signal.SIGTERM)
-    training.communicate(timeout=600)
-    assert "It was stopped" in finding(tmp_path / "a")
-    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'b'}"]
-    diverged = run(*words, "optimizer.kind=sgd", "optimizer.lr=1e30", "train.clip_norm=0")
-    assert diverged.code == 7
-    assert diverged.err.count("diverged") == 1
-    assert "The training diverged" in finding(tmp_path / "b")
-    assert "train.clip_norm=1" in finding(tmp_path / "b")
-    assert "diverged" in (tmp_path / "b" / "log").read_text()
-
-
-@pytest.mark.parametrize("kind", ["characters", "bytes_gru", "mu_law"])
+@pytest.mark.parametrize("kind", ["characters", "mu_law"])
 def test_a_run_of_an_earlier_version(kind: str, run: Run, tmp_path: Path) -> None:
     shutil.copytree(EARLIER_RUNS / kind, tmp_path / "old")
     done = run("report", f"run_dir={tmp_path / 'old'}")

@@ -14,8 +14,7 @@ from seqkit.config import Config
 from seqkit.data.file_search import Search
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import DataError
-from seqkit.runs.layout import RunFiles
-from seqkit.runs.lock import FolderLock
+from seqkit.runs.layout import FolderLock, RunFiles
 from seqkit.sweeps.jobs import SEARCH, Job
 
 pytestmark = pytest.mark.faults

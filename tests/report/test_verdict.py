@@ -26,10 +26,8 @@ FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
         (FLAT, [2.2, 1.86, 1.85, 1.852], "It learned", "model.dropout=0.2"),
         (DOWN, [2.2, 1.7, 1.9, 2.1], "At step 500", "It got worse after step 500, which is kept"),
         ([*DOWN, *[4.0] * 30], [2.2, 1.7, 3.9], "It learned", "try a smaller optimizer.lr"),
-        ([3.4] * 100, [3.4, 3.4, 3.4, 3.4], "It has not learned", "levelled off"),
         ([3.4] * 100, [3.4, 3.4, 3.4, 3.4], "It has not learned", "smaller optimizer.lr"),
         ([3.4, 3.3], [3.35], "It has not learned", "too short"),
-        ([3.0, 1.5, 1.5, 1.5], [1.6, 1.59], "It learned", "too short"),
         (DOWN, [1.6, 0.0024, 0.0026], "It learned", "levelled off"),  # easier than the rest
         (FLAT, [4.709, 4.261], "It has not learned", "still falling"),
         (DOWN, [], "There was no validation", "still falling"),
@@ -86,8 +84,6 @@ def test_a_run_that_is_not_finished_says_how_to_go_on(leave: Leave) -> None:
         (4, 4, "torchrun --standalone --nproc-per-node=4"),
         (4, 2, "on each machine, torchrun …"),
         (1, 1, "python"),
-        (-3, 2.5, "python"),
-        (1e300, 1e300, "python"),
     ],
 )
 def test_what_several_processes_began_is_gone_on_with_by_as_many(
@@ -129,7 +125,6 @@ WORSE = ([2.0, 1.0], [4.0, 3.9, 3.8])
         (WORSE, "running", ""),
         (WORSE, "finished", "worse than guessing by frequency, which needs no training: 5.48 bits"),
         ((FLAT, [2.2, 1.56, 1.55, 1.552]), "finished", ""),
-        ((FLAT, [9.0, 8.9]), "finished", "worse than blind guessing"),
         ((FLAT, []), "finished", ""),
     ],
 )

@@ -9,8 +9,6 @@ import pytest
 from seqkit.runs.record import read, read_metrics
 from tests.conftest import EARLIER_RUNS
 
-GOOD = '{"event": "train", "step": 10, "seconds": 2.5, "loss": 3.0, "gradient_norm": null}\n'
-
 
 @pytest.fixture
 def copy(trained: Path, tmp_path: Path) -> Path:
@@ -72,35 +70,6 @@ def test_damaged_files_are_told_and_the_rest_is_read(copy: Path) -> None:
     assert f"4 of {len(lines) + 4} lines" in record.problems[0]
     assert record.state == "ended"
     assert record.text("data", "sha256")
-
-
-def test_what_is_whole_is_read_and_the_rest_is_counted(tmp_path: Path) -> None:
-    damaged = [
-        '{"event": "train", "step": 20, "loss": NaN}',
-        '{"event": "train", "step": 20, "loss": 1e999}',
-        '{"event": "train", "step": "20", "loss": 3}',
-        '{"event": "train", "step": -1, "loss": 3}',
-        '{"event": "validate", "step": 20}',
-        f'{{"event": "train", "step": 1{"0" * 400}, "loss": 3}}',
-        f'{{"event": "train", "step": 1{"0" * 5000}, "loss": 3}}',
-        '{"event": ["train"], "step": 20, "loss": 3',
-        "[1, 2]",
-        "7",
-        "[" * 60_000,
-        "\x00\x1b]0;title\x07",
-        '{"event": "train", "st',
-    ]
-    file = tmp_path / "metrics.jsonl"
-    file.write_text(GOOD + "\n".join(damaged))
-    problems = list[str]()
-    found = read_metrics(file, problems)
-    assert problems == [
-        f"{file}: {len(damaged)} of {len(damaged) + 1} lines are damaged and left out"
-    ]
-    assert (found.step, found.seconds) == (10, 2.5)
-    assert found.train["loss"].values.tolist() == [3.0]
-    assert not len(found.train["gradient_norm"].steps)
-    assert not len(found.validation.steps)
 
 
 def test_losses_over_other_symbols_than_the_last_are_left_out(tmp_path: Path) -> None:
