@@ -135,7 +135,8 @@ def check_same(data: DataConfig, own: Mapping[str, Any], trained: Mapping[str, A
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
         path, *others = map(Path, data.path)
-        return Located(path, path.name or str(path), others=tuple(others))
+        more = f" and {len(others)} more" if others else ""
+        return Located(path, f"{path.name or path}{more}", others=tuple(others))
     if data.dataset:
         return datasets.locate(data.dataset, catalogue, folders)
     raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")

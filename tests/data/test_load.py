@@ -49,14 +49,6 @@ def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None
     assert load(raw).codec.name == "bytes"
 
 
-@pytest.mark.parametrize("name", ["bytes", "characters", "linear", "mu_law"])
-def test_a_codec_is_chosen_by_name(name: str, text: Path, sound: Path) -> None:
-    place = sound if name in ("linear", "mu_law") else text
-    data = DataConfig(path=[str(place)], codec=name)
-    found = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
-    assert found.codec.name == name
-
-
 @pytest.mark.parametrize(
     ("codec", "settings", "said"),
     [
@@ -142,15 +134,6 @@ def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
     assert load(paths).sha256 == corpus.sha256 != load(paths[::-1]).sha256
     with pytest.raises(DataError, match="none: cannot be read: no such file"):
         load([text, tmp_path / "none"])
-
-
-def test_a_name_counts_what_is_read(text: Path, sound: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty.txt").touch()
-    assert load([text, text, tmp_path / "empty.txt"]).name == "song.txt"
-    assert load([tmp_path / "empty.txt", text, text]).name == "song.txt"
-    (tmp_path / "other.txt").write_text("rye\n")
-    assert load([text, text, tmp_path / "other.txt"]).name == "song.txt and 1 more"
-    assert load([sound, sound]).name == "clips"
 
 
 def test_text_and_sound_are_not_learnt_together(text: Path, sound: Path) -> None:

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,11 +59,6 @@ class Source:
                     f"{located}: no file matches {pattern}, which {located.name} names as its own "
                     f"{('validation', 'test')[part - 1]} part"
                 )
-        if located.others:  # called after those of which something is read
-            first, *more = sorted({int(name.partition("/")[0]) for name in files})
-            path = located.paths[first - 1]
-            name = path.name or str(path)
-            located = replace(located, name=f"{name} and {len(more)} more" if more else name)
         return cls(config, located, files, search)
 
     @property
