@@ -77,14 +77,6 @@ def test_the_first_estimate_comes_true_though_the_first_step_was_slow(
     assert line.whole().endswith("0:45 left")
 
 
-def test_the_estimate_follows_a_machine_that_slows_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, line = Clock(monkeypatch), Bar("step", 1000)
-    for step in range(1, 501):
-        clock.now += 0.1 if step <= 300 else 1.0
-        line.update(step)
-    assert line.whole().endswith("8:20 left")
-
-
 def test_nothing_is_promised_where_the_total_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, line = Clock(monkeypatch), Bar("read", 0, unit="bytes")
     line.update(10)
