@@ -17,7 +17,6 @@ class Site:
     cut: how many bytes of each file are sent; None for all.
     during: called when a file is asked for, before its content is sent.
     status: of each answer.
-    tag: whether an answer has an ETag.
     got: the paths of which the content was asked for.
     """
 
@@ -26,7 +25,6 @@ class Site:
     cut: int | None = None
     during: Callable[[], object] = lambda: None
     status: int = 200
-    tag: bool = True
     got: list[str] = field(default_factory=list)
 
 
@@ -50,8 +48,7 @@ def site() -> Iterator[Site]:
             content = about.files.get(self.path, b"")
             self.send_response(about.status if content else 404)
             self.send_header("Content-Length", str(len(content)))
-            if about.tag:
-                self.send_header("ETag", f'"{hash(content)}"')
+            self.send_header("ETag", f'"{hash(content)}"')
             self.end_headers()
             return content if about.status == 200 else b""
 

@@ -9,7 +9,7 @@ import pytest
 
 from seqkit.api.checkpoint_data import recorded_path_problem
 from seqkit.config import DataConfig
-from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
+from seqkit.data.codecs import Bytes, Characters, Codec, MuLaw
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import fitting
@@ -84,16 +84,6 @@ def test_text_is_encoded_once_for_training_and_evaluation(
         assert np.array_equal(corpus.whole.symbols, trained.whole.symbols)
 
 
-def test_sound_is_encoded_once_for_training_and_evaluation(sound: Path, cache: Path) -> None:
-    trained = load(sound, gain="rms", levels=32)
-    evaluated = load(sound, trained.codec, gain="rms", levels=32)
-    assert load(sound, trained.codec).sha256 == trained.sha256
-    assert len(list(cache.glob("corpora/*/index.json"))) == 1
-    assert np.array_equal(evaluated.whole.symbols, trained.whole.symbols)
-    other = load(sound, Linear(32, 4000))
-    assert not np.array_equal(other.whole.symbols, trained.whole.symbols)
-
-
 def test_another_quantiser_than_the_trainings_is_refused(sound: Path, text: Path) -> None:
     trained = {"data": {"gain": "peak"}}
     codec = load(sound, gain="peak").codec
@@ -106,14 +96,6 @@ def test_another_quantiser_than_the_trainings_is_refused(sound: Path, text: Path
         with pytest.raises(ConfigError, match=rf"data\.{key}={asked}: .*trained with {was}; give"):
             load(sound, codec, trained=trained, **{key: asked})
     load(text, load(text).codec, trained=trained, gain="rms")  # text has no gain
-
-
-def test_a_damaged_memory_of_codecs_is_made_anew(text: Path, cache: Path) -> None:
-    trained = load(text)
-    (memory,) = cache.glob("corpora/*.json")
-    for damage in ("{", "{}", '{"name": "none"}', '{"name": "characters", "vocabulary": 3}'):
-        memory.write_text(damage)
-        assert load(text).codec.to_spec() == trained.codec.to_spec()
 
 
 def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import files, text_encoder
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.shards import fitting
 from seqkit.data.shards.prepare import prepare
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
@@ -26,13 +23,6 @@ def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
     corpus = load(tmp_path / "a.txt", tmp_path / "cache")
     assert corpus.codec.decode(corpus.whole.symbols) == ODD
     assert corpus.whole.starts.tolist() == [0]
-
-
-def test_blocks_may_cut_a_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_BLOCK", 3)
-    (tmp_path / "a.txt").write_bytes(("ä\U0001f600ö" * 20).encode())
-    corpus = load(tmp_path / "a.txt", tmp_path / "cache")
-    assert corpus.codec.decode(corpus.whole.symbols) == "ä\U0001f600ö" * 20
 
 
 def test_a_folder_is_one_document_a_file(tmp_path: Path) -> None:
@@ -131,20 +121,6 @@ def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> No
     read = [corpus.codec.decode(part.symbols) for part in corpus.split([0.5, 0.2, 0.3])]
     assert read == ["trainx", "vvw", "test"]
     assert corpus.split([0.5, 0.2, 0.3])[1].starts.tolist() == [0, 2]
-
-
-def test_the_second_load_reads_neither_text_nor_hash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("abc" * 50)
-    first = load(path, tmp_path / "cache")
-    monkeypatch.setattr(fitting, "blocks", None)
-    monkeypatch.setattr(text_encoder, "blocks", None)
-    second = load(path, tmp_path / "cache")
-    assert second.bytes == 150
-    assert np.array_equal(first.whole.symbols, second.whole.symbols)
-    assert first.sha256 == second.sha256
 
 
 def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
