@@ -15,7 +15,7 @@ from seqkit.config import Config, ModelConfig
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened as shards
-from seqkit.doctor.faults import require_enough, require_sound
+from seqkit.doctor.faults import require_enough
 from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Progress, unseen
@@ -226,8 +226,6 @@ def _set_up(
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
-    if saved is None:
-        require_sound(config, corpus)
     training = training_data.of_sound(training, corpus, config, notice, progress)
     validation = training_data.heard(validation, corpus, config.data)
     lanes = build_network.lanes(

@@ -16,7 +16,7 @@ from seqkit.data.files import BadFileError, blocks, encoding_with_mark
 from seqkit.data.shards import opened
 from seqkit.data.symbol_row import StoredSymbols
 from seqkit.doctor import sound, text
-from seqkit.doctor.faults import Fault, require_enough, require_sound
+from seqkit.doctor.faults import Fault, require_enough
 from seqkit.evaluation import baselines
 from seqkit.foundation.console import Progress
 
@@ -50,7 +50,6 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
     codec = corpus.codec
     parts = training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
-    require_sound(config, corpus)
     paths, left_out = list[Path](), corpus.unreadable_files
     if config.data.path and not opened.folder_of(config.data):
         search = Search.of(config.data, codec.kind)

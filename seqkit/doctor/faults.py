@@ -13,7 +13,6 @@ from seqkit.foundation.errors import DataError
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
 LEAST_SOUND = 10.0
 """Seconds of sound from which a model makes anything like it."""
-_REFUSED_SOUND = 1.0  # seconds, below which a training by the clock spends its minutes on nothing
 
 
 @dataclass(frozen=True)
@@ -48,19 +47,3 @@ def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
         f"too little data: {has}, and {recipe} with train.sequence_length="
         f"{config.train.sequence_length} needs more: give at least {wanted}"
     )
-
-
-def require_sound(config: Config, corpus: Corpus) -> None:
-    """Refuse sound too short for a training by the clock.
-
-    Raises:
-        DataError: with the least that is taken, and the least that is worth while.
-    """
-    if not config.train.max_minutes or not isinstance(codec := corpus.codec, Quantiser):
-        return
-    seconds = len(corpus.whole) / codec.symbol_rate
-    if seconds < _REFUSED_SOUND:
-        raise DataError(
-            f"too little data: from {seconds:.2g} s of sound nothing can be learnt: give at least "
-            f"{_REFUSED_SOUND:g} s; {LEAST_SOUND:g} s is the least that makes anything like it"
-        )

@@ -47,12 +47,6 @@ def test_a_text_is_examined_and_the_command_line_trains(run: Run, tmp_path: Path
     assert f"hidden_size: {recommended['keys']['model.hidden_size']}" in made
 
 
-def test_what_is_neither_text_nor_sound_is_read_as_bytes(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.bin").write_bytes(bytes(range(256)) * 20)
-    found = examined(run, f"data.path={tmp_path / 'a.bin'}")
-    assert (found["kind"], composed(found).kind) == ("bytes", "bytes")
-
-
 @pytest.mark.parametrize(
     ("recipe", "keys"),
     [
