@@ -154,6 +154,8 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
 def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
     """Put the values of free text into the config, in the place of a recipe's."""
     for key, value in free:
+        if "\0" in value:
+            raise ConfigError(f"{key}: it contains a NUL character")
         if key in _PLACES and (value == "~" or value.startswith("~/")):
             raise ConfigError(
                 f"{key}={value}: the shell left ~ as it is: write $HOME in its place "
