@@ -197,6 +197,19 @@ def _end(code: int) -> None:
     os._exit(code)
 
 
+def _use(run: Path) -> None:
+    """Make what takes long the first time: a config, the page of a run, and its next symbol."""
+    import seqkit
+    from seqkit.compose import compose
+    from seqkit.config import SampleConfig
+    from seqkit.report import page
+    from seqkit.runs import record
+
+    compose(["recipe=shakespeare"], [])
+    page.render(record.read(run))
+    seqkit.load(run, device="cpu").generate(length=2, seed=0, sample=SampleConfig(engine="torch"))
+
+
 if __name__ == "__main__":
     faulthandler.dump_traceback_later(_HANGS, exit=True)
     for name in (  # without ONNX Runtime, which starts a thread: no fork has that
@@ -206,6 +219,7 @@ if __name__ == "__main__":
         "torch.distributed.run",
     ):
         importlib.import_module(name)
+    _use(Path(__file__).parent / "runs_0_1_0" / "characters")
     faulthandler.cancel_dump_traceback_later()
     gc.freeze()  # what is imported is not looked through again at the end of each program
     _end(_code(_serve(int(sys.argv[1]))))
