@@ -12,8 +12,7 @@ from seqkit.runs.record import Curve
 _WIDEST = 0.64  # of a digit, as a share of the size of the letters
 
 
-@pytest.mark.thorough(keep=3)
-@pytest.mark.parametrize("values", [(2e-5, 9e-4), (0.02, 7.0), (8e3, 9e6), (0.0011, 0.0013)])
+@pytest.mark.parametrize("values", [(2e-5, 9e-4), (8e3, 9e6)])
 @pytest.mark.parametrize("logarithmic", [True, False])
 def test_no_label_is_cut_off(values: tuple[float, float], logarithmic: bool) -> None:
     curve = Curve(np.arange(1.0, 101.0), np.geomspace(*values, 100))
