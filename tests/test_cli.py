@@ -59,12 +59,6 @@ def test_version(word: str, run: Run) -> None:
     assert run(word).out.decode().strip() == seqkit.__version__
 
 
-def test_the_name_of_a_run_that_was_meant_is_told(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "py").symlink_to(trained)
-    refused = run("generate", f"checkpoint={tmp_path / 'pyy'}")
-    assert (refused.code, f"did you mean {tmp_path / 'py'}?" in refused.err) == (4, True)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
