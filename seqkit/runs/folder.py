@@ -64,8 +64,6 @@ class RunFolder:
     def check_writable(self) -> None:
         """Raise OutputError where no folder can be: before any work is done in vain."""
         try:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                self.path.lstat()  # unlike `exists` it raises for a name that cannot be
             there = next(place for place in (self.path, *self.path.parents) if place.exists())
         except (OSError, ValueError) as error:
             raise OutputError(f"run_dir={self.path}: no such name can be: {error}") from error
