@@ -1,8 +1,8 @@
 """`compare`: runs side by side, the best first."""
 
 import math
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from seqkit.commands import outputs
@@ -13,7 +13,7 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import aligned, decimals, duration, json_text, visible_line
 from seqkit.report import charts
 from seqkit.runs.layout import find_runs
-from seqkit.runs.record import DATA_KEYS, Record, read
+from seqkit.runs.record import Record, read
 
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
@@ -43,10 +43,15 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     groups = _groups(found)
     if len(groups) > 1:
         console.notice("not measured on the same data: losses compare within a group only")
+    differing = _differing(found)
+    rows = [[_row(one, number, differing) for one in own] for number, own in enumerate(groups, 1)]
     if config.json:
-        outputs.print_lines([json_text(_result(groups, _differing(found), others))])
+        left_out = [*map(str, others)]
+        result = {"runs": [*chain(*rows)], "differing": differing, "left_out": left_out}
+        outputs.print_lines([json_text(result)])
     else:
-        outputs.print_lines(_lines(groups))
+        tables = [_table(own, differing, headed=len(rows) > 1) for own in rows]
+        outputs.print_lines(["\n\n".join(tables)])
     if picture:
         with console.progress("drawing"):
             charts.compare(picture, groups, overwrite=config.overwrite)
@@ -75,32 +80,26 @@ def _differing(found: Sequence[Record]) -> list[str]:
     ]
 
 
-def _result(
-    groups: Sequence[Sequence[Record]], differing: Sequence[str], others: Sequence[Path]
-) -> dict[str, Any]:
-    """All of it as one JSON object."""
-    runs = [
-        {
-            "run": str(record.path),
-            "group": number,
-            "outcome": _outcome(record),
-            "loss": _loss(record),
-            "bits_per_symbol": _bits(record),
-            "share": record.metrics.share,
-            "best_step": record.best and record.best[0],
-            "steps": _steps(record),
-            "seconds": record.seconds,
-            "parameters": _parameters(record),
-            "data": record.text("data", "name") or None,
-            "data_sha256": record.text("data", "sha256") or None,
-            "settings": {name: keys.get(name) for name in differing},
-            "problems": record.problems,
-        }
-        for number, group in enumerate(groups, 1)
-        for record in group
-        for keys in [record.keys]
-    ]
-    return {"runs": runs, "differing": list(differing), "left_out": [*map(str, others)]}
+def _row(record: Record, number: int, differing: Sequence[str]) -> dict[str, Any]:
+    """What is told of a run, the group of which has a number."""
+    loss, steps = _loss(record), record.metrics.step or record.number("steps")
+    parameters, keys = record.number("parameters"), record.keys
+    return {
+        "run": str(record.path),
+        "group": number,
+        "outcome": record.state if record.state in _OUTCOMES else "unfinished",
+        "loss": loss,
+        "bits_per_symbol": None if loss is None else loss / math.log(2),
+        "share": record.metrics.share,
+        "best_step": record.best and record.best[0],
+        "steps": None if steps is None else int(steps),
+        "seconds": record.seconds,
+        "parameters": None if parameters is None else int(parameters),
+        "data": record.text("data", "name") or None,
+        "data_sha256": record.text("data", "sha256") or None,
+        "settings": {name: keys.get(name) for name in differing},
+        "problems": record.problems,
+    }
 
 
 def _loss(record: Record) -> float | None:
@@ -108,73 +107,36 @@ def _loss(record: Record) -> float | None:
     return record.best[1] if record.best else record.number("best_validation_loss")
 
 
-def _bits(record: Record) -> float | None:
-    loss = _loss(record)
-    return None if loss is None else loss / math.log(2)
-
-
-def _steps(record: Record) -> int | None:
-    found = record.metrics.step or record.number("steps")
-    return None if found is None else int(found)
-
-
-def _parameters(record: Record) -> int | None:
-    found = record.number("parameters")
-    return None if found is None else int(found)
-
-
-def _outcome(record: Record) -> str:
-    return record.state if record.state in _OUTCOMES else "unfinished"
-
-
-def _lines(groups: Sequence[Sequence[Record]]) -> list[str]:
-    """What people read of every group."""
-    if len(groups) == 1:
-        return _table(groups[0])
-    told = [key for key in _differing([group[0] for group in groups]) if key in DATA_KEYS]
-    lines: list[str] = []
-    for group in groups:
-        lines += [*([""] if lines else []), visible_line(_heading(group[0], told)), *_table(group)]
-    return lines
-
-
-def _heading(first: Record, told: Sequence[str]) -> str:
-    """What the runs of a group were measured on, by the first one."""
-    name, sha256 = first.text("data", "name"), first.text("data", "sha256")
-    known = f"{name}, sha256 {sha256[:8]}…" if sha256 else "not known"
-    keys = first.keys
-    return f"data: {known}{''.join(f', {key}={_value(keys.get(key))}' for key in told)}"
-
-
-def _table(group: Sequence[Record]) -> list[str]:
-    """A line for each run."""
-    differing = _differing(group)
+def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: bool) -> str:
+    """A line for each run of a group, and if need be the data that they were measured on."""
     last = [name.rpartition(".")[2] for name in differing]  # where that leaves no doubt
     short = [
         one if last.count(one) == 1 else name for name, one in zip(differing, last, strict=True)
     ]
-    rows = [("run", "loss", "bits", "steps", "time", "parameters", "outcome", *short)]
-    for record in group:
-        loss, bits, steps = _loss(record), _bits(record), _steps(record)
-        parameters, keys = _parameters(record), record.keys
-        rows.append(
-            (
-                visible_line(str(record.path)),
-                "-" if loss is None else decimals(loss, 4),
-                "-" if bits is None else decimals(bits, 4),
-                "-" if steps is None else str(steps),
-                "-" if record.seconds is None else duration(record.seconds),
-                "-" if parameters is None else f"{parameters:,}",
-                _outcome(record),
-                *(visible_line(_value(keys.get(name))) for name in differing),
-            )
+    cells = [("run", "loss", "bits", "steps", "time", "parameters", "outcome", *short)]
+    cells += [
+        (
+            visible_line(row["run"]),
+            _shown(row["loss"], lambda loss: decimals(loss, 4)),
+            _shown(row["bits_per_symbol"], lambda bits: decimals(bits, 4)),
+            _shown(row["steps"]),
+            _shown(row["seconds"], duration),
+            _shown(row["parameters"], "{:,}".format),
+            row["outcome"],
+            *(visible_line(_shown(value)) for value in row["settings"].values()),
         )
-    share = group[0].metrics.share
-    scored = f"these losses are on {100 * share:.2g} % of the validation part"
-    return [*aligned(rows), *([scored] if share < 1 else [])]
+        for row in rows
+    ]
+    lines, first = aligned(cells), rows[0]
+    if headed:
+        sha256 = f", sha256 {first['data_sha256'][:8]}…" if first["data_sha256"] else ""
+        lines.insert(0, f"data: {visible_line(first['data'] or 'not known')}{sha256}")
+    if first["share"] < 1:
+        lines.append(f"these losses are on {100 * first['share']:.2g} % of the validation part")
+    return "\n".join(lines)
 
 
-def _value(value: Any) -> str:
+def _shown(value: Any, words: Callable[[Any], str] = str) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value)) or "-"
-    return "-" if value is None or value == "" else str(value)
+    return "-" if value is None or value == "" else words(value)
