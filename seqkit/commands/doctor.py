@@ -1,7 +1,7 @@
 """`doctor`: what some data are like and what to train on them, or how a run went."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from seqkit import compose
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
-from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
@@ -22,7 +21,7 @@ from seqkit.doctor.text import RETURN
 from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import counted, duration, json_text, rounded, visible_line
 from seqkit.report import verdict
@@ -55,10 +54,13 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     config.data = remote.here(config.data, cache, console.notice, console.progress)
     config = _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
-    read = partial(
-        load_corpus, catalogue=catalogue, notice=console.notice, progress=console.progress
+    on_bad_file = config.data.on_bad_file
+    config.data.on_bad_file = "skip"
+    corpus = load_corpus(
+        config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
     )
-    corpus = _readable(config, read)
+    if not corpus.unreadable_files:
+        config.data.on_bad_file = on_bad_file
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
     with device.memory_errors(lambda: "Try device=cpu."):
@@ -79,25 +81,6 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         "device": device.describe(chosen),
         "recommendation": recommended,
     }
-
-
-def _readable(config: Config, read: Callable[..., Corpus]) -> Corpus:
-    """The corpus, if need be without what cannot be read, and the config says so then.
-
-    Raises:
-        DataError: nothing can be read, or that is not what is wrong.
-    """
-    try:
-        return read(config.data)
-    except DataError as error:
-        refused = error
-    data = dataclasses.replace(config.data, on_bad_file="skip")
-    try:
-        corpus = read(data)
-    except DataError:
-        raise refused from None
-    config.data = data
-    return corpus
 
 
 def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Config:

@@ -24,10 +24,8 @@ from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
-from seqkit.foundation.wording import command_line, visible
 from seqkit.model.cells import quantity
 from seqkit.model.char_rnn import CharRNN
-from seqkit.report import html
 from seqkit.report.surprise_of_sound import SurpriseOfSound
 from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of, text_of
 from seqkit.runs.checkpoint import Checkpoint
@@ -48,6 +46,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         stdout.existing()
     saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     cell = _cell_of(config.neuron, saved.model)
+    if config.neuron == _SEARCH and _is_page(out):
+        raise ConfigError("neuron=search writes lines of JSON: give another name as out")
     chosen = device.choose_device(config.device)
     part, corpus = checkpoint_data.asked_for(
         config, saved, catalogue, console.notice, console.progress
@@ -62,8 +62,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         model, codec = saved.build(chosen), saved.codec
         places: Sequence[object] = ()
         if config.neuron == _SEARCH:
-            again = _again(config, names) if _is_page(out) else None
-            _search(model, codec, part, names, again, write, console)
+            _search(model, codec, part, write, console)
         else:
             wanted = Wanted(codec.size, _alternatives(codec, out), cell)
             lines = None if _is_page(out) else write
@@ -76,12 +75,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         console.notice(f"most surprising: {place}")
     if out:
         console.notice(f"written: {out}")
-
-
-def _again(config: Config, names: Names) -> tuple[str, ...]:
-    """The words of a command that scores the same data with the same model."""
-    data = [f"data.path={path}" for path in config.data.path] or [f"part={config.part}"]
-    return "score", f"checkpoint={names.model}", *data
 
 
 def _documents(config: Config, saved: Checkpoint, corpus: Corpus) -> list[str]:
@@ -187,19 +180,8 @@ def _cell_of(neuron: str | None, model: ModelConfig) -> Cell | None:
     return Cell(int(found[1]), int(found[2]))
 
 
-def _search(
-    model: CharRNN,
-    codec: Codec,
-    part: Part,
-    names: Names,
-    again: Sequence[str] | None,
-    write: Write,
-    console: Console,
-) -> None:
-    """Write the cells that best follow each trait.
-
-    They are lines of JSON, or a page if the words of the command are given that scores the same.
-    """
+def _search(model: CharRNN, codec: Codec, part: Part, write: Write, console: Console) -> None:
+    """Write the cells that best follow each trait, as lines of JSON."""
     if len(part) > cell_search.MOST:
         console.notice(f"the search reads the first {cell_search.MOST:,} of {len(part):,} symbols")
         starts = part.starts[part.starts < cell_search.MOST]
@@ -209,23 +191,9 @@ def _search(
         followers = cell_search.search(model, part, found, start=codec.start, watch=bar.update)
     if not found:
         console.notice("nothing in this data changes that a cell could follow")
-    if again is None:
-        for trait, cell, correlation in followers:
-            line = {"trait": trait, "cell": str(cell), "correlation": round(correlation, 4)}
-            write(f"{json.dumps(line)}\n".encode())
-        return
-    words = [(*again, f"neuron={one.cell}", "out=cell.html") for one in followers]
-    values = {
-        "name": visible(names.data),
-        "model": visible(names.model),
-        "quantity": quantity(model.config.cell),
-        "symbols": len(part),
-        "rows": [
-            (one.trait, str(one.cell), f"{one.correlation:+.3f}", visible(command_line(*given)))
-            for one, given in zip(followers, words, strict=True)
-        ],
-    }
-    write(html.render("cell_table.html", values))
+    for trait, cell, correlation in followers:
+        line = {"trait": trait, "cell": str(cell), "correlation": round(correlation, 4)}
+        write(f"{json.dumps(line)}\n".encode())
 
 
 def _traits(part: Part, codec: Codec) -> dict[str, Floats]:
