@@ -74,7 +74,9 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             keys = {key: value for fault in faults for key, value in fault.keys.items()}
             config.data = dataclasses.replace(config.data, **keys)
         config.data.path = given  # the command line to copy has the URL
-        recommended = advice.advise(config, examined, corpus, chosen, partial(_composed, catalogue))
+        recommended = advice.advise(
+            config, examined, corpus, chosen, partial(config_of_recipe, catalogue)
+        )
     return {
         **examined.facts,
         "faults": [*map(str, faults)],
@@ -89,7 +91,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
         return config
     folders = Folders(disk.cache_dir(), console.notice, console.progress)
     recipe = advice.fitting_recipe(config.data, folders, catalogue)
-    base = _composed(catalogue, recipe)
+    base = config_of_recipe(catalogue, recipe)
     kind = "audio" if base.data.kind == "audio" else config.data.kind
     minutes = config.train.max_minutes or base.train.max_minutes
     given = {
@@ -106,7 +108,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     )
 
 
-def _composed(catalogue: Catalogue, recipe: str) -> Config:
+def config_of_recipe(catalogue: Catalogue, recipe: str) -> Config:
     """The config of a recipe as it is; of one in a `--config-dir`, unknown here, the defaults."""
     plugins = [f"plugins={name}" for name in catalogue.modules]
     try:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from seqkit import compose
 from seqkit.commands import outputs
+from seqkit.commands.doctor import config_of_recipe
 from seqkit.commands.interrupts import ended_by_signals
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
@@ -36,37 +36,21 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             overwrite=config.overwrite,
             progress=console.progress,
         )
-    advice = _train_with(config, catalogue, console, out, index)
     console.notice(
         f"written: {out}: {index.symbols:,} symbols of "
         f"{counted(index.document_count, 'document')} in "
-        f"{counted(len(index.shards), 'shard')}; {advice}"
+        f"{counted(len(index.shards), 'shard')}; train with "
+        f"{_to_train(config.recipe, catalogue, console, out, index)}"
     )
 
 
-def _train_with(
-    config: Config, catalogue: Catalogue, console: Console, out: Path, index: Index
+def _to_train(
+    recipe: str | None, catalogue: Catalogue, console: Console, out: Path, index: Index
 ) -> str:
-    """The recipe and the keys with which a training takes the shards.
-
-    A recipe may have values of its own for keys that the shards were made with.
-    """
-    shards = DataConfig(path=[str(out)])
-    recipe = config.recipe or fitting_recipe(
-        shards, Folders(disk.cache_dir(), console.notice), catalogue
-    )
-    plugins = [f"plugins={name}" for name in catalogue.modules]
-    try:
-        own = compose.compose([f"recipe={recipe}", *plugins], []).config.data
-    except ConfigError:  # one of a --config-dir, unknown here
-        own = shards
-    made = unlike(own, index.settings)
-    keys = "".join(f" data.{key}={value}" for key, value in made.items())
-    sound = index.settings.get("kind") == "audio"
-    if not keys and not config.recipe and not sound:
-        return f"train with data.path={out}"
-    told = f"train with recipe={recipe} data.path={out}{keys}"
-    if keys and sound and not config.recipe:
-        reads = " ".join(f"data.{key}={getattr(own, key)}" for key in made)
-        told += f"; prepare recipe={recipe} makes them with {reads}"
-    return told
+    """The keys with which a training takes the shards: a recipe may have others of its own."""
+    if not recipe:
+        folders = Folders(disk.cache_dir(), console.notice)
+        recipe = fitting_recipe(DataConfig(path=[str(out)]), folders, catalogue)
+    own = config_of_recipe(catalogue, recipe).data
+    keys = [f" data.{key}={value}" for key, value in unlike(own, index.settings).items()]
+    return f"recipe={recipe} data.path={out}{''.join(keys)}"

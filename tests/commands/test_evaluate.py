@@ -100,19 +100,6 @@ def test_bytes_are_those_of_the_text_as_it_was_scored(run: Run, tmp_path: Path) 
     assert score["xz_bits"] == 8 * len(lzma.compress(read.encode())) / len(read)
 
 
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [
-        ("protocol=dynamik", "streaming, windowed, dynamic"),
-        ("dynamic.rate=-1", "at least 0"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(word: str, said: str, run: Run, trained: Path) -> None:
-    refused = run("evaluate", f"checkpoint={trained}", word)
-    assert (refused.code, refused.out, said in refused.err) == (2, b"", True), refused.err
-    assert refused.err.count("\n") == 1
-
-
 def test_inspect_shows_what_a_checkpoint_holds(run: Run, trained: Path) -> None:
     shown = json.loads(run("inspect", f"checkpoint={trained}", "json=true").out)
     assert shown["model"]["hidden_size"] == 24

@@ -72,11 +72,8 @@ def test_sound(run: Run, tmp_path: Path) -> None:
 
 READ_AS_OUT = {
     "a text": ("compress", "checkpoint={run}", "data.path={text}", "out={text}"),
-    "a link to it": ("score", "checkpoint={run}", "data.path={text}", "out={link}"),
     "a prompt": ("generate", "checkpoint={run}", "prompt_file={text}", "out={text}"),
-    "a checkpoint": ("generate", "checkpoint={best}", "out={best}"),
     "a run's checkpoint": ("export", "checkpoint={run}", "out={best}"),
-    "another of its checkpoints": ("evaluate", "checkpoint={best}", "out={last}"),
     "one of another run": ("generate", "checkpoint={other}", "out={last}"),
     "a folder of a link": ("generate", "checkpoint={best_link}", "out={last}"),
     "one of several": ("generate", "checkpoint={run}", "streams=2", "out={dir}/best.safetensors"),
@@ -89,10 +86,8 @@ def test_what_is_read_is_never_replaced(
 ) -> None:
     copy = tmp_path / "run"
     shutil.copytree(trained, copy)
-    link = tmp_path / "link.txt"
-    link.symlink_to(text_file)
     folder = copy / "checkpoints"
-    places = {"run": copy, "text": text_file, "link": link, "dir": folder}
+    places = {"run": copy, "text": text_file, "dir": folder}
     places |= {"other": trained, "best_link": tmp_path / "lnk"}
     places["best_link"].symlink_to(folder / "best.safetensors")
     places |= {name: folder / f"{name}.safetensors" for name in ("best", "last")}

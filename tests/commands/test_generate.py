@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import TINY, Run
+from tests.conftest import Run
 
 
 def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
@@ -97,33 +97,3 @@ def test_files_are_written_and_not_overwritten(run: Run, trained: Path, tmp_path
         assert run("generate", f"checkpoint={trained}", f"out={place}").code == 6
     to_stdout = run("generate", f"checkpoint={trained}", "length=20", "prompt=the ", "out=-")
     assert len(to_stdout.out) == 24
-
-
-def test_missing_and_damaged_checkpoints_exit_with_4(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
-    damaged = tmp_path / "damaged.safetensors"
-    content = (trained / "checkpoints" / "best.safetensors").read_bytes()
-    damaged.write_bytes(content[:-7] + bytes([content[-7] ^ 255]) + content[-6:])
-    (tmp_path / "text.safetensors").write_text("a text")
-    for place in (tmp_path / "none", tmp_path, damaged, tmp_path / "text.safetensors"):
-        result = run("generate", f"checkpoint={place}")
-        assert result.code == 4, place
-        assert result.out == b""
-        assert result.err.count("\n") == 1
-
-
-def test_what_is_not_given_is_as_in_the_trainings_own_samples(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    short = ("train.max_steps=3", "temperature=0.0", f"run_dir={folder}")
-    assert run(*TINY, f"data.path={text_file}", *short).code == 0
-
-    def text(*more: str) -> bytes:
-        result = run("generate", f"checkpoint={folder}", "length=60", *more)
-        assert result.code == 0, result.err
-        return result.out
-
-    assert text("seed=1") == text("seed=2")
-    assert text("seed=1", "temperature=1.5") != text("seed=2", "temperature=1.5")

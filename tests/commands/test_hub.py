@@ -67,22 +67,6 @@ def test_rows_learn_what_as_many_files_learn(
         assert all(found[key].equal(values) for key, values in expected.items())
 
 
-def test_a_missing_column_ends_every_command(
-    run: Run, trained: Path, words: tuple[str, ...], tmp_path: Path
-) -> None:
-    for command in (
-        ("prepare", f"out={tmp_path / 'shards'}"),
-        (*TINY, f"run_dir={tmp_path / 'run'}"),
-        ("evaluate", f"checkpoint={trained}", "device=cpu"),
-        ("doctor",),
-    ):
-        done = run(*command, *words[:2])
-        assert done.code == 3
-        assert "Columns in the dataset: ['n', 'body']" in done.err
-    assert not (tmp_path / "run").exists()
-    assert not (tmp_path / "shards").exists()
-
-
 def test_a_name_on_the_hub_is_looked_for_there(run: Run, tmp_path: Path) -> None:
     done = run("prepare", "data.kind=hf", "data.path=nobody/nothing", f"out={tmp_path / 'shards'}")
     assert done.code == 3

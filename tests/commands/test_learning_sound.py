@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.api import spectral_comparison
 from tests.commands.conftest import RATE, TINY
 from tests.conftest import Run, weights
 
@@ -35,24 +34,6 @@ def test_the_spectral_measure_ranks_etude_trained_untrained_and_noise(
     assert f"spectral         {trained['spectral']:.4f}" in again.out.decode()
     refused = run("evaluate", f"checkpoint={learnt / 'run'}", *words, "seconds=0.05")
     assert (refused.code, "seconds is too small" in refused.err) == (3, True)
-
-
-@pytest.mark.thorough
-def test_the_spectral_measure_needs_a_recording_but_no_validation_part(
-    learnt: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ("train.max_steps=1", "data.split=[1,0,0]", f"run_dir={tmp_path / 'run'}")
-    result = run(*TINY, f"data.path={learnt / 'étude.wav'}", *words)
-    assert result.code == 0, result.err
-    spectral = (f"checkpoint={tmp_path / 'run'}", "protocol=spectral", "seconds=1", "device=cpu")
-    result = run("evaluate", *spectral, "json=true")
-    assert result.code == 0, result.err
-    assert json.loads(result.out)["spectral"] > 0
-    soundfile.write(tmp_path / "short.wav", 0.5 * np.sin(np.arange(RATE // 5)), RATE)
-    monkeypatch.setattr(spectral_comparison, "continue_prompt", None)  # nothing is made for it
-    refused = run("evaluate", *spectral, f"data.path={tmp_path / 'short.wav'}")
-    assert refused.code == 3
-    assert "nothing to compare a sound with: a recording of at least 0.224 s" in refused.err
 
 
 def test_training_tells_how_much_it_sounds_like_the_recording(learnt: Path) -> None:
@@ -102,16 +83,3 @@ def test_silence_is_left_out_of_what_is_learnt_from(learnt: Path, run: Run, tmp_
     result = run(*words, "data.trim_silence=40", f"run_dir={tmp_path / 'run'}")
     assert result.code == 0, result.err
     assert "0:07 of sound to learn from: 4.0 s of silence left out" in result.err
-
-
-@pytest.mark.thorough
-def test_my_sound_learns_from_a_recording_and_ends_with_a_sample(
-    learnt: Path, run: Run, tmp_path: Path
-) -> None:
-    words = ("recipe=my_sound", f"data.path={learnt / 'étude.wav'}", f"run_dir={tmp_path / 'run'}")
-    small = ("model.hidden_size=16", "train.max_minutes=0.02", "seconds=0.2", "device=cpu")
-    result = run(*words, *small)
-    assert result.code == 0, result.err
-    assert " copies beside it, up to 3 semitones higher or lower (data.copies)" in result.err
-    assert result.out.decode() == f"{tmp_path / 'run' / 'samples' / 'final.wav'}\n"
-    assert soundfile.info(result.out.decode().strip()).frames == 1600

@@ -1,13 +1,12 @@
 """A validation part of which a share is scored: half of a large text."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from seqkit.training.validation import SCORED
-from tests.conftest import SENTENCE, TINY, Run, environment, torchrun
+from tests.conftest import SENTENCE, TINY, Run
 
 HALVES = "data.split=0.5,0.5,0"
 
@@ -39,13 +38,3 @@ def test_the_share_of_a_large_part_that_is_scored_is_named_everywhere(
     assert f"these losses are {share}" in run("compare", f"runs={folder}").out.decode()
     compared = json.loads(run("compare", f"runs={folder}", "json=true").out)
     assert compared["runs"][0]["share"] == scored / total
-
-
-@pytest.mark.thorough
-def test_several_processes_score_the_same_part(large: Path, tmp_path: Path) -> None:
-    words = [*TINY, f"data.path={large}", HALVES, "run_dir=run", "train.max_steps=3"]
-    subprocess.run(
-        torchrun(2, "seqkit", *words), cwd=tmp_path, env=environment(), check=True, timeout=600
-    )
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert summary["validation_symbols_scored"] == SCORED

@@ -1,6 +1,5 @@
 """Files and streams of generation: written while symbols are made, and kept when they end early."""
 
-import os
 import signal
 import tracemalloc
 from collections.abc import Iterator
@@ -9,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts
 from seqkit.commands.sample_output import Sample
 from seqkit.data.codecs import Characters, Codec, MuLaw
@@ -17,7 +15,6 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import OutputError
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
-from tests.conftest import Run
 
 CODEC = Characters("abcdé€", 0)
 
@@ -106,26 +103,6 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_result_replaces_nothing_unasked(tmp_path: Path) -> None:
-    file = tmp_path / "result.json"
-    outputs.write_result(file, "one", overwrite=False)
-    with pytest.raises(OutputError, match="exists"):
-        outputs.write_result(file, "two", overwrite=False)
-    assert file.read_text() == "one\n"
-    outputs.write_result(file, "three", overwrite=True)
-    assert file.read_text() == "three\n"
-
-
-def test_an_error_leaves_no_text_behind(tmp_path: Path) -> None:
-    def made() -> Iterator[Integers]:
-        yield from blocks(2, 1)
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        write(made(), CODEC, [tmp_path / "a.txt"])
-    assert not list(tmp_path.iterdir())
-
-
 def test_streams_on_stdout_are_kept_when_they_are_interrupted(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
@@ -152,22 +129,3 @@ def test_more_streams_than_the_usual_limit_of_open_files(tmp_path: Path) -> None
     assert all(len(file.read_text()) == 1002 for file in files)
     expected = next(blocks(1, 300))[:, 299]
     assert files[299].read_text() == "bc" + CODEC.decode(expected)
-
-
-@pytest.mark.parametrize("command", ["evaluate", "export", "bench"])
-def test_the_folder_of_out_is_looked_at_before_the_work(
-    command: str, run: Run, tmp_path: Path
-) -> None:
-    keys = ["shape=toy"] if command == "bench" else ["checkpoint=nowhere"]
-    refused = run(command, *keys, f"out={tmp_path / 'none' / 'a'}")
-    assert refused.code == 6
-    assert "there is no folder" in refused.err
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_permission_is_named(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "locked"
-    folder.mkdir(mode=0o500)
-    refused = run("evaluate", "checkpoint=nowhere", f"out={folder / 'a'}")
-    assert refused.code == 6
-    assert "cannot be written to" in refused.err

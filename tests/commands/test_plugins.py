@@ -96,17 +96,6 @@ def test_help_lists_the_recipes_of_a_module(module: str, run: Run) -> None:
     assert "  rain  " not in run("--help").out.decode()
 
 
-def test_a_faulty_module_ends_the_command_before_anything_is_made(
-    module: str, run: Run, tmp_path: Path
-) -> None:
-    (tmp_path / f"{module}.py").write_text("1 / 0\n")
-    words = ["recipe=shakespeare", f"plugins={module}", "data.path=rain", "run_dir=run"]
-    done = run(*words)
-    assert done.code == 2
-    assert f"plugins={module}: cannot be imported: ZeroDivisionError" in done.err
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("used", ["data.codec=shifted", "data.dataset=rain"])
 def test_a_plug_in_that_only_the_folder_names_is_not_imported(
     used: str, module: str, run: Run

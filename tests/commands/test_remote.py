@@ -113,9 +113,7 @@ def test_what_cannot_be_had_ends_every_command(
     for command in (
         ("prepare", f"out={tmp_path / 'shards'}"),
         (*TINY, f"run_dir={tmp_path / 'run'}"),
-        ("evaluate", f"checkpoint={trained}", "device=cpu"),
         ("compress", f"checkpoint={trained}", f"out={tmp_path / 'a.sq'}"),
-        ("doctor",),
     ):
         done = run(*command, f"data.path={url}")
         assert done.code == code, done.err

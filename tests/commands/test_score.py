@@ -1,7 +1,6 @@
 """`score` as a user runs it: lines of JSON, pages in a real browser, cells, and what is refused."""
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import seqkit
 from seqkit.evaluation import surprise
 from seqkit.evaluation.scoring import CHUNK
 from tests.browser import Page, browser, needs_browser
-from tests.conftest import SENTENCE, SMALL, TINY, Run, fill_disk
+from tests.conftest import SENTENCE, SMALL, TINY, Run
 
 TAGS = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>\"'&"
 HOSTILE = f"{TAGS}\u202eevil\u200f\x1b[31m\0\x7f\tשלום\n"
@@ -92,18 +91,6 @@ def test_lines_agree_with_the_library(run: Run, trained: Path, tmp_path: Path) -
     assert [line["nats"] for line in printed] == pytest.approx(expected, abs=1e-3)
     places = [(line["document"], line["offset"]) for line in printed]
     assert places == [*((1, n) for n in range(len(SENTENCE))), *((2, n) for n in range(10))]
-
-
-def test_places_in_the_validation_part_are_those_in_the_file(run: Run, trained: Path) -> None:
-    lines, notices = score(run, f"checkpoint={trained}")
-    text = (trained.parent / "text.txt").read_text()
-    found = re.findall(r"most surprising: line (\d+), column (\d+): (\S+) bits", notices)
-    starts = [0, *(place + 1 for place, letter in enumerate(text) if letter == "\n")]
-    for line, column, bits in found:
-        place = starts[int(line) - 1] + int(column) - 1
-        nats = float(str(lines[place - len(text)]["nats"]))
-        assert nats / math.log(2) == pytest.approx(float(bits), abs=0.06)
-    assert found
 
 
 def test_the_most_surprising_places_have_line_and_column(
@@ -237,12 +224,3 @@ def test_what_cannot_be_is_refused(
     assert said in refused.err
     assert refused.err.count("\n") <= 2
     assert refused.out == b""
-
-
-def test_a_full_disk_leaves_no_half_page(
-    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill_disk(monkeypatch, 1000, ".page*")
-    refused = run("score", f"checkpoint={trained}", f"out={tmp_path / 'page.html'}")
-    assert refused.code == 6
-    assert not [*tmp_path.glob("*page*")]

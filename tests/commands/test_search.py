@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.runs import record
 from tests.commands.test_multirun import started, table
 from tests.conftest import SENTENCE, TINY, Run, wait_for_steps
 from tests.warm_python import python
@@ -68,20 +67,6 @@ def test_a_stopped_search_goes_on_with_the_same_choices(
         running.send_signal(signal.SIGINT)
         _, err = running.communicate()
     assert [row[4] for row in table(err)] == [row[4] for row in table(whole.err)]
-
-
-@pytest.mark.thorough
-def test_trials_that_end_by_the_clock_score_the_same(
-    words: list[str], run: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "text.txt").write_text(SENTENCE * 40_000)
-    keys = ["model.hidden_size=8,256", "train.max_minutes=0.05", "train.max_steps=null"]
-    own = [word for word in words if not word.startswith(("optimizer.lr", "train.max_steps"))]
-    done = run("--multirun", *own, *keys, "search.trials=3", f"run_dir={tmp_path / 's'}")
-    assert done.code == 0, done.err
-    shares = [record.read(tmp_path / "s" / name).metrics.share for name in "012"]
-    assert shares[0] < 1
-    assert {*shares} == {shares[0]}
 
 
 @pytest.mark.thorough

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import soundfile
 
-import seqkit
 from tests.conftest import Run, environment, process
 
 RATE = 2000
@@ -106,14 +105,3 @@ def test_what_reads_symbols_takes_stereo(folder: Path, run: Run) -> None:
     assert defaults.code == 0  # they ask for nothing
     refused = run("evaluate", *words, take, "protocol=windowed", "window=254")
     assert (refused.code, "window=254: a frame of this sound has 4" in refused.err) == (2, True)
-
-
-@pytest.mark.thorough
-def test_python_gets_and_gives_frames(folder: Path) -> None:
-    model = seqkit.load(folder / "run", device="cpu")
-    wave = model.generate(soundfile.read(folder / "take.wav")[0][:RATE], seconds=0.5, seed=1)
-    assert isinstance(wave, np.ndarray)
-    assert wave.shape[1] == 2
-    pieces = [*model.stream(seconds=0.5, seed=1)]
-    whole = model.generate(seconds=0.5, seed=1)
-    np.testing.assert_array_equal(np.concatenate(pieces), whole)

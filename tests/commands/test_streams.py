@@ -47,12 +47,6 @@ def test_a_stream_is_found_again(run: Run, tmp_path: Path) -> None:
     assert json.loads(given_again.stdout)["data_sha256"] == own
 
 
-def test_a_sweep_refuses_a_stream(run: Run, tmp_path: Path) -> None:
-    words = ["--multirun", *TINY, "data.path=-", f"run_dir={tmp_path / 'sweep'}", "seed=1,2"]
-    refused = run(*words)
-    assert (refused.code, "a sweep reads it several times" in refused.err) == (2, True)
-
-
 def test_sound_may_come_through_a_pipe(tmp_path: Path) -> None:
     stream = io.BytesIO()
     wave = np.random.default_rng(0).uniform(-0.5, 0.5, 4000)

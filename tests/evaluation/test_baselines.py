@@ -2,15 +2,13 @@
 
 import io
 import lzma
-import tracemalloc
 
 import numpy as np
 import pytest
 import soundfile
 
-from seqkit.data.codecs import Bytes, Characters, Codec, Linear, MuLaw
-from seqkit.data.corpus import Part
-from seqkit.evaluation import baselines, count_models
+from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw
+from seqkit.evaluation import baselines
 
 
 def test_they_are_what_libraries_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,22 +24,6 @@ def test_they_are_what_libraries_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baselines, "_BLOCK", 1000)
     entropy = -(shares * np.log2(shares)).sum()
     assert baselines.histogram_bits(symbols, 256) == pytest.approx(entropy, rel=1e-12)
-
-
-@pytest.mark.parametrize("codec", [MuLaw(16, 8000), Bytes()])
-def test_memory_does_not_grow_with_the_data(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baselines, "_BLOCK", 1 << 14)
-    monkeypatch.setattr(count_models, "_INDEX_BITS", 14)
-    monkeypatch.setattr(count_models, "_MOST", 1 << 14)
-    peaks = []
-    for count in (1 << 15, 1 << 18):
-        data = Part.of(np.random.default_rng(1).integers(0, 16, count).astype(np.uint8))
-        tracemalloc.start()
-        names = [name for name in baselines.beside_score(codec) if name != "xz_bits"]  # has 8 MB
-        baselines.baselines(data, codec, names)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert peaks[1] < peaks[0] + (1 << 16)
 
 
 def test_flac_packs_what_it_can_predict() -> None:

@@ -29,14 +29,6 @@ def test_traits_are_those_before_each_symbol() -> None:
     assert found["length of the line"][17:23].tolist() == [4, 4, 4, 4, 1, 3]
 
 
-def test_documents_begin_anew() -> None:
-    codec = Characters.from_text('"(ab')
-    part = Part.of(codec.encode('"(a'), codec.encode("ab"))
-    found = cell_search.traits_of_text(list(codec.vocabulary), part.symbols[:], part.starts)
-    assert found["quotes"].tolist() == [0, 1, 1, 0, 0]
-    assert found["brackets"].tolist() == [0, 0, 1, 0, 0]
-
-
 def test_sound_is_voiced_or_silent() -> None:
     rate = 8000
     time = np.arange(rate) / rate

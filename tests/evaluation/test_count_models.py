@@ -5,11 +5,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
 from seqkit.evaluation import count_models
 from seqkit.evaluation.count_models import context_bits, ngram_bits
-from tests.conftest import SENTENCE
 
 SYMBOLS = np.random.default_rng(3).integers(0, 5, 400).tolist()
 STARTS = [0, 1, 7, 8, 10, 100, 300, 399]
@@ -78,9 +76,3 @@ def test_they_start_anew_after_so_many_symbols(monkeypatch: pytest.MonkeyPatch) 
             (end - at) * counted(symbols[at:end], starts, 3) for at, end, starts in pieces
         )
         assert bits(part(symbols, 0, 20, 64, 70), 3) == pytest.approx(expected / 100, rel=1e-9)
-
-
-def test_they_learn_what_repeats_itself() -> None:
-    codec = Characters.from_text(SENTENCE)
-    assert ngram_bits(Part.of(codec.encode(SENTENCE * 200)), codec.size) < 0.15
-    assert context_bits(part([0, 1, 1, 0] * 5000), 2) < 0.1

@@ -10,7 +10,6 @@ from seqkit.evaluation import dynamic, streaming
 from seqkit.evaluation.dynamic import Learner
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
-from seqkit.symbols import IGNORED
 
 V, START = 6, 2
 
@@ -68,18 +67,6 @@ def test_a_window_is_predicted_before_it_is_learnt(model: CharRNN) -> None:
     torch.testing.assert_close(nats, cross_entropy(before, targets, "none").detach())
     again, _ = learner.read(inputs, targets, model.zero_state(3))
     assert float(again.sum()) < float(nats.sum())
-
-
-def test_targets_that_are_ignored_teach_nothing(model: CharRNN) -> None:
-    inputs, targets = window(model, lanes=2)
-    alone, both = (Learner(model, DynamicConfig(rate=0.1)) for _ in range(2))
-    expected, _ = alone.read(inputs[:, :1], targets[:, :1], model.zero_state(1))
-    targets[:, 1] = IGNORED
-    found, _ = both.read(inputs, targets, model.zero_state(2))
-    torch.testing.assert_close(found[:, :1], expected)
-    assert not found[:, 1].any()
-    for one, other in zip(alone.model.parameters(), both.model.parameters(), strict=True):
-        torch.testing.assert_close(one, other)
 
 
 def test_two_learners_do_the_same_to_the_bit_and_leave_the_model(model: CharRNN) -> None:

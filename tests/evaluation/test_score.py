@@ -34,17 +34,6 @@ def test_every_symbol_is_in_one_block_of_its_document(lengths: tuple[int, ...]) 
         assert score.block_nats[own].sum() == pytest.approx(expected, rel=1e-9)
 
 
-def test_what_is_taken_back_counts_no_more() -> None:
-    part = part_of(3 * 4096 + 5)
-    tally = Tally(part)
-    tally.add(np.arange(len(part)), np.ones(len(part)))
-    tally.take_back(4096, 8192)
-    tally.add(np.arange(4096, 8192), np.full(4096, 3.0))
-    score = tally.score()
-    assert score.symbols == len(part)
-    assert score.nats == len(part) + 2 * 4096
-
-
 def score_of(nats: Floats, documents: Integers | None = None) -> Score:
     """A score of blocks of 1000 symbols, all of one document by default."""
     numbers = np.zeros(len(nats), np.int64) if documents is None else documents
@@ -77,10 +66,3 @@ def test_neighbours_that_are_alike_make_it_wider() -> None:
 
 def test_of_a_few_words_there_is_none() -> None:
     assert interval(score_of(np.ones(31))) is None
-
-
-def test_very_many_documents_are_drawn_in_groups() -> None:
-    found = interval(score_of(RNG.normal(2000, 100, 25_000), np.arange(25_000)))
-    assert found is not None
-    assert (found.unit, found.count) == ("documents", 10_000)
-    assert found.high - found.low == pytest.approx(2 * 1.96 * 0.1 / 25_000**0.5, rel=0.2)

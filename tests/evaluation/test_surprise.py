@@ -122,12 +122,6 @@ def test_the_highest_are_kept_in_order_and_apart(length: int) -> None:
     assert len(asked) <= 5 * -(-1000 // length)
 
 
-def test_values_may_be_means_of_several_places() -> None:
-    peaks = Peaks[int](2, 100)
-    peaks.add(50, np.array([1.0, 3.0, 2.0]), lambda place: place, spacing=50)
-    assert [(peak.place, peak.value) for peak in peaks.highest] == [(100, 3.0)]
-
-
 @pytest.mark.parametrize("block", [3, 1000])
 def test_positions_are_those_of_an_editor(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surprise, "_BLOCK", block)
