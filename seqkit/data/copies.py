@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from seqkit.config import DataConfig
 from seqkit.data.file_search import matches
-from seqkit.data.meter import Meter
+from seqkit.data.files import Meter
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
 from seqkit.foundation.wording import counted

@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import checked_json, codecs
+from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.findings import Findings
 from seqkit.data.shards import opened
 from seqkit.data.shards.fitting import Fit, fit, sha256_of
-from seqkit.data.shards.index import INDEX, asked_for, read_index
+from seqkit.data.shards.index import INDEX, asked_for, read_checked, read_index, write_checked
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source, key_of_codec, settings_key
 from seqkit.data.shards.writing import lock, work_files, write_shards
@@ -123,7 +123,7 @@ def _fitted(
         asked["code"] = codecs.fingerprint(codecs.find(source.config.codec, catalogue))
     memory = cache / "corpora" / f"{settings_key(asked)[:32]}.json"
     with contextlib.suppress(TypeError, ValueError, OSError):
-        found = Fit(**(checked_json.read(memory) or {}))
+        found = Fit(**(read_checked(memory) or {}))
         codecs.from_spec(found.codec, catalogue)  # one of a plug-in may have changed
         os.utime(memory)
         return found
@@ -131,7 +131,7 @@ def _fitted(
     derived = fit(source, crew, catalogue, codec, grow)
     found = dataclasses.replace(derived, sha256=sha256, bytes=size)
     _check_unchanged(source, files)
-    checked_json.write(memory, dataclasses.asdict(found))
+    write_checked(memory, dataclasses.asdict(found))
     return found
 
 

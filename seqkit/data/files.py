@@ -1,11 +1,13 @@
 """Files: what they hold, what the first bytes and the status tell, and which cannot be read."""
 
 import codecs
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from seqkit.foundation import disk
+from seqkit.foundation.console import Bar, Progress, unseen
 from seqkit.foundation.errors import DataError
 
 HEAD = 1 << 15
@@ -128,3 +130,26 @@ def is_text(begin: bytes, encoding: str) -> bool:
         if not begin.translate(None, _TEXT_BYTES):
             return True
     return bool(wide_encoding(begin))
+
+
+class Meter:
+    """Counts bytes, and shows them while something is read."""
+
+    def __init__(self, progress: Progress = unseen) -> None:
+        self._progress = progress
+        self._bar: Bar | None = None
+        self._read = 0
+
+    @contextlib.contextmanager
+    def shown(self, title: str, total: int) -> Iterator[None]:
+        """Show what is added within the block, of `total` bytes."""
+        with self._progress(title, total, unit="MB") as self._bar:
+            self._read = 0
+            yield
+        self._bar = None
+
+    def add(self, count: int) -> None:
+        """So many more bytes were read."""
+        self._read += count
+        if self._bar:
+            self._bar.update(self._read)

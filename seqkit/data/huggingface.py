@@ -11,8 +11,7 @@ from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data.copies import Copies, asked
-from seqkit.data.files import stamp
-from seqkit.data.meter import Meter
+from seqkit.data.files import Meter, stamp
 from seqkit.data.text_encoder import line_of
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import counted

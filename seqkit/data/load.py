@@ -9,7 +9,7 @@ from seqkit.data import codecs, corpus_cache, datasets
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
-from seqkit.data.meter import Meter
+from seqkit.data.files import Meter
 from seqkit.data.shards import opened
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from seqkit.config import DataConfig
 from seqkit.data import copies, huggingface
-from seqkit.data.meter import Meter
+from seqkit.data.files import Meter
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError

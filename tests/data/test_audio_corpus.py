@@ -13,7 +13,7 @@ from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search
-from seqkit.data.meter import Meter
+from seqkit.data.files import Meter
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import Wave, resample

@@ -7,7 +7,7 @@ from seqkit.data import corpus_cache
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.meter import Meter
+from seqkit.data.files import Meter
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.text_encoder import check_encoding

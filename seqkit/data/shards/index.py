@@ -249,3 +249,24 @@ def as_prepared(data: DataConfig, folder: Path, settings: Mapping[str, Any]) -> 
         )
     known = {key: value for key, value in settings.items() if key in _ALL}
     return dataclasses.replace(data, **known)
+
+
+def read_checked(path: Path) -> dict[str, Any] | None:
+    """What was written; None if the file is not there, or damaged."""
+    try:
+        content = json.loads(path.read_bytes())
+        value, digest = content["value"], content["sha256"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and digest == _sha256(value) else None
+
+
+def write_checked(path: Path, value: Mapping[str, Any]) -> None:
+    """Remember JSON values, as `json.loads` gives them. Raises OutputError."""
+    content = json.dumps({"sha256": _sha256(value), "value": value}).encode()
+    with disk.atomic_write(path) as stream:
+        stream.write(content)
+
+
+def _sha256(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

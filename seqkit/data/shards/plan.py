@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from seqkit.config import DataConfig
-from seqkit.data.files import BadFileError
-from seqkit.data.meter import Meter
+from seqkit.data.files import BadFileError, Meter
 from seqkit.foundation import machine, workers
 from seqkit.foundation.errors import DataError
 

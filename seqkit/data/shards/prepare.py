@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import checked_json
 from seqkit.data.datasets import Folders
+from seqkit.data.files import Meter
 from seqkit.data.findings import Findings
 from seqkit.data.load import find
-from seqkit.data.meter import Meter
 from seqkit.data.shards import starts
 from seqkit.data.shards.fitting import Fit, fit
 from seqkit.data.shards.index import (
@@ -28,7 +27,9 @@ from seqkit.data.shards.index import (
     asked_for,
     is_own_name,
     is_shards,
+    read_checked,
     read_index,
+    write_checked,
 )
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import settings_key
@@ -128,7 +129,7 @@ def _check(folder: Path, *, overwrite: bool) -> None:
     except OSError as error:
         raise OutputError(f"{folder}: cannot be read: {disk.describe(error)}") from error
     finished = is_shards(folder)
-    begun = finished or checked_json.read(folder / UNFINISHED) is not None
+    begun = finished or read_checked(folder / UNFINISHED) is not None
     for name in names:
         half = Path(name).match(temporary_files.PATTERN)
         own = is_own_name(name) or name == UNFINISHED or _OF_WORK.fullmatch(name)
@@ -154,7 +155,7 @@ def _what_is_there(folder: Path) -> str:
 
 def _begun(folder: Path, asked: str, *, overwrite: bool) -> dict[str, Any] | None:
     """What is written down of a preparation in a folder; None if there is none."""
-    begun = checked_json.read(folder / UNFINISHED)
+    begun = read_checked(folder / UNFINISHED)
     if begun is None or begun.get("asked") == asked:
         return begun
     if not overwrite:
@@ -173,7 +174,7 @@ def _begin(folder: Path, asked: str, found: Fit) -> dict[str, Any]:
     disk.remove(folder / UNFINISHED)
     _remove_all_but(folder, kept)
     begun = {"asked": asked, "suffix": suffix, "fit": dataclasses.asdict(found)}
-    checked_json.write(folder / UNFINISHED, begun)
+    write_checked(folder / UNFINISHED, begun)
     return begun
 
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import checked_json, codecs, symbol_files
+from seqkit.data import codecs, symbol_files
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.findings import Findings
 from seqkit.data.shards import starts
 from seqkit.data.shards.fitting import Fit, nothing_left
-from seqkit.data.shards.index import OF_SOUND, OF_TEXT, Index, Shard
+from seqkit.data.shards.index import OF_SOUND, OF_TEXT, Index, Shard, read_checked, write_checked
 from seqkit.data.shards.plan import Crew, Extent, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound_encoder import encode_sound
@@ -187,7 +187,7 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> _Written:
     else:
         disk.remove(path)
     written = _Written(shard, files, findings.as_json())
-    checked_json.write(path.with_suffix(".json"), dataclasses.asdict(written))
+    write_checked(path.with_suffix(".json"), dataclasses.asdict(written))
     return written
 
 
@@ -217,7 +217,7 @@ def _encode(
 
 def _known(path: Path, itemsize: int) -> _Written | None:
     """What was written before, if it is there."""
-    values = checked_json.read(path.with_suffix(".json"))
+    values = read_checked(path.with_suffix(".json"))
     with contextlib.suppress(OSError, KeyError, TypeError, ValueError):
         if values is None:
             return None
