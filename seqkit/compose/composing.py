@@ -36,6 +36,7 @@ REPEATED = "data.path"
 _POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)
 """1e3, which Hydra takes for a fraction."""
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
+_RENAMED = "data.quantiser"  # in 0.1.0
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
 
 
@@ -139,6 +140,8 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
             free.append((key, value))
             continue
         if key not in known and key not in _GROUPS:
+            if key == _RENAMED:
+                raise ConfigError(f"{key} is called data.codec now")
             raise ConfigError(
                 f"unknown key {key}{nearest(key, [*known, *_GROUPS])} --help after the command "
                 "lists its keys"
