@@ -64,10 +64,17 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     chosen = device.choose_device(device.own(config.device, ranks.place))
     agreement.check_device(chosen, ranks)
     if config.protocol == "spectral":
-        result = _likeness(config, saved, catalogue, chosen, console)
+        found, corpus, beside = _likeness(config, saved, catalogue, chosen, console)
     else:
-        result = _prediction(config, saved, catalogue, chosen, console, ranks)
+        found, corpus, beside = _prediction(config, saved, catalogue, chosen, console, ranks)
     if ranks.leads:
+        result = {
+            **found,
+            "checkpoint": str(find_checkpoint(Path(config.checkpoint or ""))),
+            "device": device.describe(chosen, ranks.place),
+            "data_sha256": corpus.sha256,
+            **beside,
+        }
         text = json_text(result) if config.json else _table(result)
         outputs.write_result(out, text, overwrite=config.overwrite)
 
@@ -79,8 +86,8 @@ def _prediction(
     chosen: torch.device,
     console: Console,
     ranks: Ranks,
-) -> dict[str, Any]:
-    """How well the part is predicted, and in rank 0 the baselines beside it."""
+) -> tuple[dict[str, Any], Corpus, dict[str, Any]]:
+    """How well the part of a corpus is predicted, and by what baselines; both in rank 0."""
     read = console.notice, console.progress
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
         part, corpus = checkpoint_data.asked_for(config, saved, catalogue, *read)
@@ -95,7 +102,7 @@ def _prediction(
     ):
         score = _score(config, saved, part, chosen, bar.update, ranks)
     if not ranks.leads:
-        return {}
+        return {}, corpus, {}
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
     names = baselines.beside_score(corpus.codec)
     with console.progress("baselines", len(names) * len(part)) as bar:
@@ -104,7 +111,7 @@ def _prediction(
         }
     if corpus.codec.kind == "audio":
         beside["quantiser_snr_db"] = corpus.snr
-    return {
+    result = {
         **_score_fields(score, part, corpus),
         "skipped": corpus.skipped,
         "unreadable_files": corpus.unreadable_files,
@@ -112,9 +119,8 @@ def _prediction(
         "window": config.window if config.protocol == "windowed" else None,
         "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
         "part": None if config.data.path else config.part,
-        **_origin(config, corpus, device.describe(chosen, ranks.place)),
-        **beside,
     }
+    return result, corpus, beside
 
 
 def _likeness(
@@ -123,7 +129,7 @@ def _likeness(
     catalogue: Catalogue,
     chosen: torch.device,
     console: Console,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], Corpus, dict[str, Any]]:
     """How much some sounds that the model makes are like the whole recording."""
     if not isinstance(saved.codec, Quantiser):
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
@@ -138,24 +144,9 @@ def _likeness(
         found = spectral_comparison.of_model(
             saved, request, recording, chosen, console.notice, bar.update
         )
-    sampling = request.sampling
-    return {
-        **found,
-        "seconds": length / saved.codec.symbol_rate,
-        "seed": sampling.seed,
-        "temperature": sampling.temperature,
-        "protocol": config.protocol,
-        **_origin(config, corpus, device.describe(chosen)),
-    }
-
-
-def _origin(config: Config, corpus: Corpus, devices: str) -> dict[str, Any]:
-    """What was evaluated, and where."""
-    return {
-        "checkpoint": str(find_checkpoint(Path(config.checkpoint or ""))),
-        "device": devices,
-        "data_sha256": corpus.sha256,
-    }
+    found["seconds"] = length / saved.codec.symbol_rate
+    found |= {"seed": request.sampling.seed, "temperature": request.sampling.temperature}
+    return found | {"protocol": config.protocol}, corpus, {}
 
 
 def _score(

@@ -23,7 +23,8 @@ def test_the_share_of_a_large_part_that_is_scored_is_named_everywhere(
     run: Run, large: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    done = run(*TINY, f"data.path={large}", HALVES, f"run_dir={folder}", "train.max_steps=3")
+    small = ("model.num_layers=1", "model.hidden_size=8", "train.max_steps=3")
+    done = run(*TINY, f"data.path={large}", HALVES, f"run_dir={folder}", *small)
     assert done.code == 0, done.err
     summary = json.loads((folder / "summary.json").read_text())
     scored, total = summary["validation_symbols_scored"], summary["validation_symbols"]
