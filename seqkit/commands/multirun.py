@@ -79,7 +79,10 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
     config = dataclasses.replace(
         first, launcher=own.launcher, search=own.search, gpus=own.gpus, jobs=own.jobs
     )
-    _check_launcher(config)
+    if own.launcher.kind == "serial" and (own.gpus or own.jobs):
+        raise ConfigError("several jobs at once: give launcher=local or launcher=slurm, too")
+    if own.gpus and first.device not in ("auto", "cuda"):
+        raise ConfigError(f"device={first.device}: gpus= gives each job a GPU: leave device out")
     begins_anew = first.overwrite or "resume=never" in rest
     return Plan(config, space, lines, composed, config_dirs, begins_anew)
 
@@ -87,19 +90,6 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
 def _going_on(words: Sequence[str], resume: str) -> list[str]:
     left_out = ("resume", "overwrite")
     return [*(word for word in words if word.partition("=")[0] not in left_out), resume]
-
-
-def _check_launcher(config: Config) -> None:
-    kind, at_once = config.launcher.kind, config.gpus or config.jobs
-    if kind == "serial" and at_once:
-        key = "gpus" if config.gpus else "jobs"
-        raise ConfigError(f"{key}={at_once}: give launcher=local or launcher=slurm, too")
-    if kind != "serial" and (config.gpus is None) == (config.jobs is None):
-        raise ConfigError(
-            f"launcher={kind}: how many jobs at once? give gpus=N (a GPU each) or jobs=N"
-        )
-    if config.gpus and config.device not in ("auto", "cuda"):
-        raise ConfigError(f"device={config.device}: gpus= gives each job a GPU: leave device out")
 
 
 def run(plan: Plan, words: Sequence[str]) -> int:

@@ -52,19 +52,3 @@ def test_engines_are_timed_side_by_side(run: Run, shape: str) -> None:
     table = run("bench", f"shape={shape}", *small[:-1]).out.decode()
     assert "a step" in table
     assert "µs" in table
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "give shape=NAME"),
-        (("shape=mycafe",), "did you mean mycaffe?"),
-        (("shape=toy", "model.vocabulary_size=0"), "give the number of symbols"),
-    ],
-)
-def test_a_shape_that_cannot_be_timed_is_refused(
-    run: Run, arguments: tuple[str, ...], message: str
-) -> None:
-    result = run("bench", *arguments)
-    assert result.code == 2
-    assert message in result.err

@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import Run
 
 
@@ -22,27 +20,3 @@ def test_the_example_of_the_docs_writes_what_seqkit_writes(
     asked = ("prompt=the ", "temperature=0", "length=100", "sample.engine=torch")
     expected = run("generate", f"checkpoint={trained}", *asked).out.decode()
     assert "the " + shown.decode() == expected + "\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        ([], 2, "out=FILE.onnx"),
-        (["out=text.txt"], 6, "exists"),
-    ],
-)
-def test_misuse(
-    run: Run,
-    trained: Path,
-    arguments: list[str],
-    code: int,
-    words: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("mine")
-    result = run("export", f"checkpoint={trained}", *arguments)
-    assert result.code == code, result.err
-    assert words in result.err
-    assert (tmp_path / "text.txt").read_text() == "mine"

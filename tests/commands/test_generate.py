@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import Run
 
 
@@ -44,22 +42,6 @@ def test_a_prompt_is_literal_and_comes_first(run: Run, trained: Path, tmp_path: 
         result = run("generate", f"checkpoint={trained}", prompt, "length=5")
         assert result.out.startswith(b"in spain\n")
         assert len(result.out) == 14
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["sample.engine=fused", "device=cpu"], 5, "needs a GPU"),
-        (["sample.engine=torch", "sample.precision=int8"], 2, "computes in fp32"),
-    ],
-)
-def test_an_engine_that_cannot_run_is_refused(
-    run: Run, trained: Path, arguments: list[str], code: int, words: str
-) -> None:
-    result = run("generate", f"checkpoint={trained}", *arguments)
-    assert (result.code, result.out) == (code, b"")
-    assert words in result.err
-    assert result.err.count("\n") == 1
 
 
 def test_engines_write_the_same_text(run: Run, trained: Path) -> None:

@@ -65,11 +65,3 @@ def test_rows_learn_what_as_many_files_learn(
     for name in ("rows", "shards"):
         found = weights(tmp_path / f"{name}run")
         assert all(found[key].equal(values) for key, values in expected.items())
-
-
-def test_a_name_on_the_hub_is_looked_for_there(run: Run, tmp_path: Path) -> None:
-    done = run("prepare", "data.kind=hf", "data.path=nobody/nothing", f"out={tmp_path / 'shards'}")
-    assert done.code == 3
-    assert done.err.startswith("seqkit: error: nobody/nothing: cannot be read: ")
-    assert "nobody/nothing" in done.err.partition("read: ")[2]
-    assert done.err.count("\n") == 1

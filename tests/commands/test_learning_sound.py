@@ -73,13 +73,3 @@ def test_a_model_that_is_worse_than_flac_is_told_so_and_why(run: Run, tmp_path: 
     assert "worse than" in few.err, few.err
     assert "give it more steps or more time" in few.err
     assert few.code == 0
-
-
-def test_silence_is_left_out_of_what_is_learnt_from(learnt: Path, run: Run, tmp_path: Path) -> None:
-    samples, _ = soundfile.read(learnt / "étude.wav")
-    quiet = np.zeros(4 * 16000)
-    soundfile.write(tmp_path / "a.wav", np.concatenate([quiet, samples[: 8 * 16000]]), 16000)
-    words = (*TINY, f"data.path={tmp_path / 'a.wav'}", "model.hidden_size=16", "train.max_steps=2")
-    result = run(*words, "data.trim_silence=40", f"run_dir={tmp_path / 'run'}")
-    assert result.code == 0, result.err
-    assert "0:07 of sound to learn from: 4.0 s of silence left out" in result.err

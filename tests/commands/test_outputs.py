@@ -115,17 +115,3 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
         prompt, console = CODEC.encode("a"), Console(quiet=True)
         Sample(made(), medium_of(CODEC), prompt, 2, console, interrupts, 2).print_all()
     assert capfdbinary.readouterr().out == b"abca\n\nacda"
-
-
-def test_more_streams_than_the_usual_limit_of_open_files(tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-    try:
-        files = [tmp_path / f"{number}.txt" for number in range(300)]
-        write(blocks(1, 300), CODEC, files)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert all(len(file.read_text()) == 1002 for file in files)
-    expected = next(blocks(1, 300))[:, 299]
-    assert files[299].read_text() == "bc" + CODEC.decode(expected)

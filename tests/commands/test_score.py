@@ -211,8 +211,6 @@ def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: P
     [
         (["neuron=2:0"], 2, "from 0:0 to 1:23"),
         (["neuron=seek"], 2, "give search, or LAYER:INDEX"),
-        (["data.path=nowhere.txt"], 3, "nowhere.txt"),
-        (["checkpoint=nowhere"], 4, "nowhere"),
         (["out=nowhere/a.html"], 6, "there is no folder"),
     ],
 )

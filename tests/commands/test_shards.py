@@ -10,7 +10,6 @@ from seqkit.data.shards import plan
 from tests.commands.by_hand import begun_by_hand, outcomes
 from tests.conftest import (
     SENTENCE,
-    SMALL,
     TINY,
     Run,
     environment,
@@ -68,15 +67,6 @@ def test_it_goes_on(run: Run, shards: Path, tmp_path: Path) -> None:
     assert same(tmp_path / "whole", tmp_path / "parts")
 
 
-def test_line_ends_stay_as_they_were_prepared(run: Run, shards: Path, tmp_path: Path) -> None:
-    data = f"data.path={tmp_path}/text.txt"
-    assert run("prepare", data, f"out={shards}", "data.newline=lf", "overwrite=true").code == 0
-    words = [*TINY, *STEPS, f"data.path={shards}", f"run_dir={tmp_path}/run"]
-    assert run(*words).code == 0
-    assert saved(tmp_path / "run").newline == "lf"
-    assert run(*words, "resume=auto", "train.max_steps=14").code == 0
-
-
 def test_what_is_refused(run: Run, shards: Path, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("qrstuvw\n" * 99)
     other = f"data.path={tmp_path}/other"
@@ -109,17 +99,6 @@ def test_several_processes_learn_from_shards(shards: Path, tmp_path: Path) -> No
     )
     assert ended.returncode == 0, ended.stderr
     assert saved(tmp_path / "run").metrics["step"] == 12
-
-
-@pytest.mark.thorough
-def test_sound_is_learnt_from_shards(run: Run, tmp_path: Path) -> None:
-    made = run("prepare", "recipe=wav_generation", f"out={tmp_path}/shards")
-    assert made.code == 0, made.err
-    small = [key for key in SMALL if not key.startswith("length")]
-    words = ["recipe=wav_generation", *small, *STEPS, f"data.path={tmp_path}/shards"]
-    learnt = run(*words, f"run_dir={tmp_path}/run", "length=100")
-    assert learnt.code == 0, learnt.err
-    assert run("generate", f"checkpoint={tmp_path}/run", "length=100", "out=-").code == 0
 
 
 @pytest.mark.parametrize(

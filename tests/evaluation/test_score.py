@@ -62,7 +62,3 @@ def test_neighbours_that_are_alike_make_it_wider() -> None:
         assert (found.unit, found.count) == ("blocks", 32)
         widths.append(found.high - found.low)
     assert widths[1] > 3 * widths[0]
-
-
-def test_of_a_few_words_there_is_none() -> None:
-    assert interval(score_of(np.ones(31))) is None

@@ -125,15 +125,6 @@ def test_a_file_that_is_no_study_is_left_as_it_is(content: bytes, tmp_path: Path
     assert (tmp_path / "search.jsonl").read_bytes() == content
 
 
-def test_a_run_without_validation_ends_the_search(tmp_path: Path) -> None:
-    one = search(tmp_path)
-    job = one.next()
-    assert job
-    job.outcome = "finished"
-    with pytest.raises(ConfigError, match="no validation loss to search by"):
-        one.tell(job)
-
-
 def test_a_lock_that_a_killed_process_left_is_not_waited_for_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
