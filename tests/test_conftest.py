@@ -36,7 +36,7 @@ def test_rare_fault():
 """
 
 
-@pytest.mark.thorough(keep=4)
+@pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize(
     "words, expected",
     [

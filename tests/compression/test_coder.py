@@ -33,9 +33,10 @@ def encoded(own: Coder, symbols: Symbols) -> list[int]:
     return [*states.tolist(), *words.tolist()]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize(("cell", "hidden"), [("lstm", 9), ("gru", 768)])
-def test_steps_run_what_was_learnt(dtype: torch.dtype, cell: str, hidden: int) -> None:
+@pytest.mark.parametrize(
+    ("cell", "hidden", "dtype"), [("lstm", 9, torch.float32), ("gru", 768, torch.bfloat16)]
+)
+def test_steps_run_what_was_learnt(cell: str, hidden: int, dtype: torch.dtype) -> None:
     symbols = np.arange(80, dtype=np.uint8) % 5
     learning = coder(cell, hidden, dtype, LEARN)
     first = encoded(learning, symbols)

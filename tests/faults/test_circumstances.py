@@ -26,6 +26,7 @@ from tests.warm_python import python
 pytestmark = pytest.mark.faults
 
 
+@pytest.mark.thorough
 def test_a_suspended_training_goes_on(text_file: Path, tmp_path: Path, tell: Tell) -> None:
     words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
     training = subprocess.Popen(
