@@ -30,7 +30,6 @@ from seqkit.report.surprise_of_sound import SurpriseOfSound
 from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of, text_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import find_checkpoint
-from seqkit.symbols import Floats
 
 _SEARCH = "search"
 _TOLD = 5  # places on stderr
@@ -46,15 +45,14 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         stdout.existing()
     saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     cell = _cell_of(config.neuron, saved.model)
-    if config.neuron == _SEARCH and _is_page(out):
+    is_page = out is not None and out.suffix.lower() in (".html", ".htm")
+    if config.neuron == _SEARCH and is_page:
         raise ConfigError("neuron=search writes lines of JSON: give another name as out")
     chosen = device.choose_device(config.device)
     part, corpus = checkpoint_data.asked_for(
         config, saved, catalogue, console.notice, console.progress
     )
     scoring.require_memory(saved.model, len(part), chosen)
-    shown = f"Cell {cell}, {quantity(saved.model.cell)}" if cell else ""
-    names = Names(corpus.name, str(find_checkpoint(Path(config.checkpoint or ""))), shown)
     with (
         device.memory_errors(lambda: "Try device=cpu."),
         outputs.result_stream(out, overwrite=config.overwrite) as write,
@@ -64,13 +62,16 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         if config.neuron == _SEARCH:
             _search(model, codec, part, write, console)
         else:
-            wanted = Wanted(codec.size, _alternatives(codec, out), cell)
-            lines = None if _is_page(out) else write
+            likeliest = 0 if not is_page or isinstance(codec, Quantiser) else ALTERNATIVES
+            wanted = Wanted(codec.size, likeliest, cell)
             documents = _documents(config, saved, corpus)
+            lines = None if is_page else write
             scored = _score(model, codec, part, documents, wanted, lines, console)
             places = scored.places(_TOLD)
-            if _is_page(out):
-                write(scored.page(names))
+            if is_page:
+                shown = f"Cell {cell}, {quantity(saved.model.cell)}" if cell else ""
+                file = find_checkpoint(Path(config.checkpoint or ""))
+                write(scored.page(Names(corpus.name, str(file), shown)))
     for place in places:
         console.notice(f"most surprising: {place}")
     if out:
@@ -153,15 +154,6 @@ def _as_json(content: str | bytes) -> str:
     return json.dumps(content)
 
 
-def _is_page(out: Path | None) -> bool:
-    return out is not None and out.suffix.lower() in (".html", ".htm")
-
-
-def _alternatives(codec: Codec, out: Path | None) -> int:
-    """How many other symbols are told of: those of a text, on its page."""
-    return ALTERNATIVES if _is_page(out) and not isinstance(codec, Quantiser) else 0
-
-
 def _cell_of(neuron: str | None, model: ModelConfig) -> Cell | None:
     """The cell that the key names; None for none, or for a search.
 
@@ -186,7 +178,11 @@ def _search(model: CharRNN, codec: Codec, part: Part, write: Write, console: Con
         console.notice(f"the search reads the first {cell_search.MOST:,} of {len(part):,} symbols")
         starts = part.starts[part.starts < cell_search.MOST]
         part = dataclasses.replace(part, symbols=part.symbols[: cell_search.MOST], starts=starts)
-    found = _traits(part, codec)
+    if isinstance(codec, Quantiser):
+        found = cell_search.traits_of_sound(codec.along(part.symbols), codec.symbol_rate)
+    else:
+        texts = [text_of(content) for content in contents_of(codec)]
+        found = cell_search.traits_of_text(texts, part.symbols[:], part.starts)
     with console.progress("search", len(part), unit="symbols") as bar:
         followers = cell_search.search(model, part, found, start=codec.start, watch=bar.update)
     if not found:
@@ -194,11 +190,3 @@ def _search(model: CharRNN, codec: Codec, part: Part, write: Write, console: Con
     for trait, cell, correlation in followers:
         line = {"trait": trait, "cell": str(cell), "correlation": round(correlation, 4)}
         write(f"{json.dumps(line)}\n".encode())
-
-
-def _traits(part: Part, codec: Codec) -> dict[str, Floats]:
-    """What a cell may follow in this data, by name."""
-    if isinstance(codec, Quantiser):
-        return cell_search.traits_of_sound(codec.along(part.symbols), codec.symbol_rate)
-    texts = [text_of(content) for content in contents_of(codec)]
-    return cell_search.traits_of_text(texts, part.symbols[:], part.starts)

@@ -60,28 +60,6 @@ class Frames:
     covariance: _Matrix
 
 
-class Pitches:
-    """The pitches of a recording, kept to hold sounds against."""
-
-    def __init__(self, recording: Wave, sample_rate: int) -> None:
-        """Of samples (N,) at a rate in hertz."""
-        self._rate = sample_rate
-        self._cents = np.sort(_cents(recording, sample_rate))
-
-    def share(self, wave: Wave) -> float:
-        """The share of the frames of a wave (N,), at the same rate, that have one of the pitches.
-
-        That is a pitch within 30 cents of which the recording has at least two of its frames, and
-        one in a hundred. Frames 40 dB below the loudest one are left out, of both. A recording that
-        glides through all pitches, as a voice does, has noise on its pitches, too.
-        """
-        own, found = self._cents, _cents(wave, self._rate)
-        if not len(found):
-            return 0.0
-        near = np.searchsorted(own, found + _CENTS) - np.searchsorted(own, found - _CENTS)
-        return float((near >= max(2, _SHARE * len(own))).mean())
-
-
 class Recording:
     """A recording that sounds are compared with."""
 
@@ -114,24 +92,24 @@ class Recording:
         return self._to(frames_of(scaled))
 
     @functools.cached_property
-    def _pitches(self) -> Pitches:
-        return Pitches(self._wave, RATE)
+    def _cents(self) -> _Matrix:
+        return _cents(self._wave)
 
     def on_pitch(self, wave: Wave, sample_rate: int) -> float:
-        """The share of the frames of a sound (N,) on the recording's pitches."""
-        return self._pitches.share(resample(wave, sample_rate, RATE))
+        """The share of the frames of a sound (N,) on the recording's pitches: see `_on_pitch`."""
+        return _on_pitch(_cents(resample(wave, sample_rate, RATE)), self._cents)
 
     def halves(self) -> tuple[float, float]:
         """The measure, and the share on pitch, of its second half held against the first."""
         middle = len(self._wave) // 2
         first, second = self._wave[:middle], self._wave[middle:]
         apart = distance(frames_of(first), frames_of(second)) / self._unit
-        return apart, Pitches(first, RATE).share(second)
+        return apart, _on_pitch(_cents(second), _cents(first))
 
     def shuffled(self) -> tuple[float, float]:
         """The measure, and the share on pitch, of its own samples in a random order."""
         mixed = np.random.default_rng(1).permutation(self._wave)
-        return self._to(frames_of(mixed)), self._pitches.share(mixed)
+        return self._to(frames_of(mixed)), _on_pitch(_cents(mixed), self._cents)
 
     def pieces(self, seconds: float) -> float:
         """The mean measure of pieces of the recording of so many seconds, spread over it."""
@@ -196,13 +174,25 @@ def pitches(wave: Wave, sample_rate: int, seconds: float = _SECONDS) -> _Matrix:
     return np.concatenate([np.zeros(0), *(_hertz(frames, sample_rate) for frames in blocks)])
 
 
-def _cents(wave: Wave, sample_rate: int) -> _Matrix:
-    """The pitches of the frames that are heard, in cents."""
-    blocks = _blocks(wave, round(_SECONDS * sample_rate))
+def _cents(wave: Wave) -> _Matrix:
+    """The pitches at `RATE` of the frames that are heard, in cents, in ascending order."""
+    blocks = _blocks(wave, round(_SECONDS * RATE))
     power = np.concatenate([np.zeros(0), *(np.square(frames).mean(1) for frames in blocks)])
     heard = (power > 0) & (power >= power.max(initial=0) * 10 ** (-_QUIET / 10))
-    found: _Matrix = 1200 * np.log2(pitches(wave, sample_rate)[heard])
-    return found
+    return np.sort(1200 * np.log2(pitches(wave, RATE)[heard]))
+
+
+def _on_pitch(found: _Matrix, own: _Matrix) -> float:
+    """The share of the frames of a sound that have one of a recording's pitches, from the cents.
+
+    That is a pitch within 30 cents of which the recording has at least two of its frames, and one
+    in a hundred. Frames 40 dB below the loudest one are left out, of both. A recording that glides
+    through all pitches, as a voice does, has noise on its pitches, too.
+    """
+    if not len(found):
+        return 0.0
+    near = np.searchsorted(own, found + _CENTS) - np.searchsorted(own, found - _CENTS)
+    return float((near >= max(2, _SHARE * len(own))).mean())
 
 
 def _blocks(wave: Wave, size: int) -> Iterator[_Matrix]:
