@@ -41,10 +41,6 @@ COMMANDS = {
         "learn from text or sound and give a sample (the default)",
         (*_SAMPLING, *_RUN, *_SWEEP, "data", "device", "log", "model", "optimizer", "train"),
         shared=True,
-        meanings={
-            "runs": "the folder that holds the folders of runs",
-            "seed": "seed of weights, dropout and samples; by default 0",
-        },
     ),
     "generate": Command(
         "let a checkpoint write text or make sound",
@@ -53,7 +49,6 @@ COMMANDS = {
             "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "
             "- for stdout; with several streams NAME_1 and so on",
             "seed": "seed of the draws; by default another one each time, which is told",
-            "sample.rate": "hertz of the sound that is written to files; 0 takes the model's",
         },
     ),
     "evaluate": Command(
@@ -71,9 +66,6 @@ COMMANDS = {
         (*_OUTPUT, "checkpoint", "data", "device", "neuron", "part"),
         meanings={
             "out": "the file for the result, a page if it ends in .html; by default stdout",
-            "part": "which part of the checkpoint's own data to score",
-            "neuron": "one cell's activation, LAYER:INDEX from 0; or search for the cells that "
-            "follow quotes, brackets, lines, indentation, voice or silence",
         },
     ),
     "compare": Command(
@@ -81,7 +73,6 @@ COMMANDS = {
         (*_OUTPUT, "json", "runs"),
         meanings={
             "out": "draw the learning curves to this file: .svg, .png or .pdf",
-            "runs": "the folder that holds the folders of runs, or a glob",
         },
     ),
     "compress": Command(
@@ -90,7 +81,6 @@ COMMANDS = {
         meanings={
             "out": "the compressed file; - for stdout",
             "data.path": "the file to compress",
-            "learn": "go on learning from what was coded: smaller files, and slower",
         },
     ),
     "decompress": Command(
@@ -108,7 +98,6 @@ COMMANDS = {
         meanings={
             "out": "the folder for the shards",
             "overwrite": "replace the shards that are there, once the new ones are whole",
-            "recipe": "prepare the data as this recipe reads them",
         },
     ),
     "report": Command(
@@ -144,7 +133,6 @@ COMMANDS = {
             "streams",
             "train",
         ),
-        meanings={"seed": "seed of weights and draws; by default 0"},
     ),
 }
 _EVERYWHERE = ("plugins", "quiet")

@@ -25,7 +25,7 @@ def streaming(part: Part) -> Integers:
 
 def windowed(part: Part, window: int) -> Integers:
     """Windows of `window` symbols, each from the zero state; within a frame none ends."""
-    return _cut(part, window, warm=0)
+    return cut(streaming(part), _whole_frames(part, window), warm=0)
 
 
 def warmed(part: Part) -> Integers:
@@ -34,7 +34,8 @@ def warmed(part: Part) -> Integers:
     Training validates like this. It takes a fraction of the time of `streaming` and agrees with it
     as far as the network forgets what lies further back.
     """
-    return _cut(part, max(-(-len(part) // LANES), WARM), warm=WARM)
+    length = max(-(-len(part) // LANES), WARM)
+    return cut(streaming(part), _whole_frames(part, length), warm=WARM)
 
 
 def spread(part: Part, symbols: int) -> Integers:
@@ -55,16 +56,16 @@ def spread(part: Part, symbols: int) -> Integers:
     return np.concatenate(rows)
 
 
-def _cut(part: Part, length: int, warm: int) -> Integers:
-    """Each document in segments of `length`, warmed up on so many symbols of the same document.
-
-    A length that is not one of whole frames is rounded up.
-    """
-    length = -(-length // part.frame) * part.frame
-    first, _, end = streaming(part).T
+def cut(documents: Integers, length: int, warm: int) -> Integers:
+    """Documents (S, 3) in segments of `length`, warmed up on so many symbols of the same one."""
+    first, _, end = documents.T
     counts = -(-(end - first) // length)
     first, end = np.repeat(first, counts), np.repeat(end, counts)
     number = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
     begins = first + number * length
     ends = np.minimum(begins + length, end)
     return np.stack([np.maximum(begins - warm, first), begins, ends], axis=1)
+
+
+def _whole_frames(part: Part, length: int) -> int:
+    return -(-length // part.frame) * part.frame

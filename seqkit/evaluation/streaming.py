@@ -115,15 +115,7 @@ def pieces(documents: Integers, processes: int = 1) -> Integers:
         return documents
     total = int((documents[:, 2] - documents[:, 0]).sum())
     size = max(_PIECE, -(-total // (LANES * processes) // CHUNK) * CHUNK)
-    rows = []
-    for first, _, end in documents.tolist():
-        begins = np.arange(first, end, size, dtype=np.int64)
-        rows.append(
-            np.stack(
-                [np.maximum(begins - CHUNK, first), begins, np.minimum(begins + size, end)], axis=1
-            )
-        )
-    return np.concatenate(rows)
+    return protocols.cut(documents, size, warm=CHUNK)
 
 
 def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
