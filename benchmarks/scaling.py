@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from seqkit import compose
-from seqkit.bench.rows import random_symbols
+from seqkit.bench.training import random_symbols
 from seqkit.config import Config
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes

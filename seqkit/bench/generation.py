@@ -15,14 +15,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from seqkit.bench.rows import Row
 from seqkit.config import Config
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import build_engine
 from seqkit.generation.sampling import sampling_of
-from seqkit.kernels.timing import Build
+from seqkit.kernels.timing import Build, Row
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 

@@ -20,11 +20,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqkit.bench.rows import Row, fastest, window
+from seqkit.bench.training import window
 from seqkit.config import Config
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.device import DTYPES, has_fast_bf16
 from seqkit.kernels.graph import Recording
+from seqkit.kernels.timing import Row, fastest
 from seqkit.model import cells
 
 WARM = 3  # runs before a step is recorded: the optimizer and the loss scaler make their state

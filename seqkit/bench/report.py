@@ -6,10 +6,9 @@ from typing import Any
 import torch
 
 from seqkit.bench import training
-from seqkit.bench.rows import Row
 from seqkit.config import Config
 from seqkit.foundation import device
-from seqkit.kernels.timing import Timing
+from seqkit.kernels.timing import Row, Timing
 from seqkit.model.execution import Execution
 
 _SAMPLE_RATE = 16000  # Hz, that real time is measured against

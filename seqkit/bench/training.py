@@ -15,13 +15,13 @@ from functools import partial
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from seqkit.bench.rows import Row, random_symbols, window
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.kernels.graph import Recording
-from seqkit.kernels.timing import Build
+from seqkit.kernels.timing import Build, Row
 from seqkit.model import fused
 from seqkit.model.cells import GATES
 from seqkit.model.char_rnn import CharRNN, count_layer_weights
@@ -87,6 +87,19 @@ def operations(config: Config, row: str) -> float:
     if not alone:
         count += 6 * model.vocabulary_size * model.hidden_size
     return float(count) * config.train.batch_size * config.train.sequence_length
+
+
+def random_symbols(config: Config, count: int) -> Tensor:
+    """Symbols (N,) drawn uniformly: only time counts."""
+    generator = torch.Generator().manual_seed(config.fixed_seed)
+    return torch.randint(config.model.vocabulary_size, (count,), generator=generator)
+
+
+def window(config: Config, device: torch.device, lanes: int) -> tuple[Tensor, Tensor]:
+    """Inputs and targets, each (T, B) with B = lanes."""
+    steps = config.train.sequence_length
+    symbols = random_symbols(config, (steps + 1) * lanes).view(steps + 1, lanes).to(device)
+    return symbols[:-1].contiguous(), symbols[1:].contiguous()
 
 
 def _warm_cublas(device: torch.device) -> None:

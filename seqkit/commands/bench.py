@@ -5,7 +5,6 @@ import json
 import torch
 
 from seqkit.bench import generation, plain, report, training
-from seqkit.bench.rows import Row
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import device, stdout
@@ -13,7 +12,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.request import require_streams
-from seqkit.kernels.timing import ROUNDS, Timing, interleave
+from seqkit.kernels.timing import ROUNDS, Row, Timing, interleave
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from seqkit.foundation.console import Progress, unseen
+
 Build = Callable[[], Callable[[], object]]
 """Sets up a row and returns the call to time."""
 
 ROUNDS = 5
 _CALLS = 20  # of a row in one turn
 _SECONDS = 4.0  # at most in one turn
+_FEW = 5  # calls of each variant, enough to tell which is the fastest
 _WARM = 5  # calls before timing, in which libraries choose kernels and allocate memory
 
 
@@ -63,6 +66,43 @@ def interleave(
             _time(call, 1, device)  # the row before has left its data in the caches
             timings[name].milliseconds += _time(call, counts[name], device)
     return timings
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is timed: what builds the call, and how many symbols each call handles.
+
+    `variant` names the way that was taken where there are several.
+    """
+
+    build: Build
+    symbols: int
+    variant: str = ""
+
+
+def fastest(builds: Mapping[str, Build], device: torch.device, progress: Progress = unseen) -> str:
+    """The name of the build whose call is the fastest, by a short measurement.
+
+    One is built at a time, since together they would need the memory of all. Those that cannot run
+    here are left out.
+
+    Raises:
+        RuntimeError: none can run.
+    """
+    milliseconds: dict[str, float] = {}
+    failure = RuntimeError("nothing to time")
+    with progress("find the fastest", len(builds)) as bar:
+        for done, (name, build) in enumerate(builds.items()):
+            bar.update(done, name)
+            try:
+                timing = interleave({name: build}, device, rounds=1, calls=_FEW)[name]
+            except RuntimeError as error:
+                failure = error.with_traceback(None)  # whose frames hold its tensors
+            else:
+                milliseconds[name] = timing.quantile(0.5)
+    if not milliseconds:
+        raise failure
+    return min(milliseconds, key=milliseconds.__getitem__)
 
 
 def _time(call: Callable[[], object], count: int, device: torch.device) -> list[float]:

@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from seqkit.bench import report
-from seqkit.bench.rows import Row
 from seqkit.config import Config
-from seqkit.kernels.timing import Timing
+from seqkit.kernels.timing import Row, Timing
 
 
 def test_ratios_are_of_a_step_of_each_row(config: Config) -> None:

@@ -1,12 +1,13 @@
-"""Rows are interleaved, and each call has its time."""
+"""Everything is timed in turn, and the fastest that runs is found."""
 
 import itertools
 import time
+from collections.abc import Callable
 
 import pytest
 import torch
 
-from seqkit.kernels.timing import interleave
+from seqkit.kernels.timing import fastest, interleave
 
 
 def test_rows_take_turns_and_every_call_is_timed() -> None:
@@ -45,3 +46,23 @@ def test_memory_on_a_gpu_is_what_a_row_needs() -> None:
     )
     assert timings["small"].peak_bytes == 2 << 20
     assert timings["large"].peak_bytes == 2 << 24
+
+
+CPU = torch.device("cpu")
+
+
+def slow() -> Callable[[], object]:
+    return lambda: time.sleep(0.01)
+
+
+def quick() -> Callable[[], object]:
+    return lambda: None
+
+
+def broken() -> Callable[[], object]:
+    raise RuntimeError("no kernel")
+
+
+def test_the_fastest_that_runs_is_taken() -> None:
+    assert fastest({"slow": slow, "quick": quick, "broken": broken}, CPU) == "quick"
+    assert fastest({"broken": broken, "slow": slow}, CPU) == "slow"
