@@ -1,13 +1,11 @@
 """A program that finds everything imported ends like one that does not."""
 
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests import warm_client, warm_python
+from tests import warm_client
 from tests.conftest import environment
 from tests.warm_python import python
 
@@ -58,24 +56,3 @@ def test_a_variable_that_is_read_at_the_start_is_the_programs_own() -> None:
     assert warm_client.read_at_start({"OMP_NUM_THREADS": "1", "PYTHONPATH": "a", "HOME": "b"}) == {
         "OMP_NUM_THREADS": "1"
     }
-
-
-def test_a_server_that_cannot_import_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = tmp_path / "tests"
-    package.mkdir()
-    for module in (warm_client, warm_python):
-        shutil.copy(str(module.__file__), package)
-    (package / "__init__.py").touch()
-    (tmp_path / "seqkit.py").write_text("raise RuntimeError('this is broken')")
-    monkeypatch.setattr(warm_python, "__file__", str(package / "warm_python.py"))
-    monkeypatch.chdir(tmp_path)
-    stand_in = warm_python.start()
-    for _ in range(2):  # while it imports, and after
-        done = subprocess.run(
-            [stand_in, "-c", "pass"], env=environment(), capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 1
-        assert "the server of warm Pythons has ended" in done.stderr
-        assert done.stderr.endswith("RuntimeError: this is broken\n")

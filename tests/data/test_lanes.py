@@ -43,14 +43,6 @@ def read_once(lengths: Sequence[int], batch: int, steps: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("lengths", [(60,), (61,), (7, 23, 1, 30), (10, 20, 30), (5,) * 9])
-@pytest.mark.parametrize(("batch", "steps"), [(1, 5), (3, 4), (4, 10), (50, 5)])
-def test_every_symbol_is_a_target_exactly_once(
-    lengths: tuple[int, ...], batch: int, steps: int
-) -> None:
-    read_once(lengths, batch, steps)
-
-
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.integers(1, 20), st.integers(1, 9))
 def test_any_documents_are_read_once(lengths: list[int], batch: int, steps: int) -> None:
     assume(sum(lengths) >= 2 * steps)
@@ -221,15 +213,6 @@ def test_shares_side_by_side_are_the_whole(processes: int, shifted: bool) -> Non
         for name in ("inputs", "targets", "resets", "fresh"):
             parts = [column(window, name) for window in windows]
             assert torch.equal(torch.cat(parts, dim=-1), column(whole.window(step), name))
-
-
-def test_an_idle_lane_of_a_share_shows_nothing_of_another() -> None:
-    lanes = Lanes(part(7, 23, 61, 90), START, 5, 4)
-    lanes.share_out(0, 2)
-    lanes.widen(4)
-    window = lanes.window(3)
-    assert (window.targets[:, len(lanes.own) :] == IGNORED).all()
-    assert window.fresh.tolist() == [lane >= len(lanes.own) for lane in range(4)]
 
 
 def test_more_processes_than_lanes_are_refused() -> None:

@@ -1,8 +1,6 @@
 """An update clips what it is told to, skips what overflowed, and goes on from a saved state."""
 
 import copy
-import inspect
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -206,31 +204,6 @@ def test_sgd_may_go_on_with_a_momentum_that_it_did_not_have_before() -> None:
 
 
 CHANGED = "PyTorch has changed its optimizers: see whether _uncompiled in optimizer.py still holds"
-SIGNATURES = {
-    "add_param_group": ["self", "param_group"],
-    "load_state_dict": ["self", "state_dict"],
-    "state_dict": ["self"],
-    "step": ["self", "closure"],
-}
-
-
-def wrappers(function: Callable[..., object] | None) -> set[str]:
-    """What PyTorch has put around a function, but for what each optimizer puts on by itself."""
-    found = set()
-    while (inner := getattr(function, "__wrapped__", None)) is not None:
-        found.add(function.__code__.co_qualname)  # type: ignore[union-attr]
-        function = inner
-    return found - {"Optimizer.profile_hook_step.<locals>.wrapper"}
-
-
-@pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.SGD])
-def test_pytorch_wraps_its_optimizers_as_it_did(kind: type[torch.optim.Optimizer]) -> None:
-    around = {"step": {"_use_grad_for_differentiable.<locals>._use_grad"}}
-    for name, parameters in SIGNATURES.items():
-        function = getattr(kind, name)
-        assert wrappers(function) == around.get(name, {"_disable_dynamo.<locals>.inner"}), CHANGED
-        found = inspect.signature(inspect.unwrap(function)).parameters
-        assert [*found] == parameters, CHANGED
 
 
 @pytest.mark.thorough(keep=2)
