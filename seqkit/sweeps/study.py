@@ -87,7 +87,7 @@ class Search(Grid):
         self._domains = {key: _distribution(domain) for key, domain in space.domains.items()}
         _settle(folder / SEARCH)
         with _told(folder):
-            self._study = _opened(folder, new=True)
+            self._study = _opened(folder)
             found = self._study.get_trials(deepcopy=False)
         self._check_asked()
         whole = [trial for trial in found if trial.params.keys() == self._domains.keys()]
@@ -190,7 +190,7 @@ class Pruning:
     def _found(self, number: int) -> "Trial":
         from optuna.trial import Trial
 
-        study = _opened(self._folder, new=False)
+        study = _opened(self._folder)
         return Trial(study, study.get_trials(deepcopy=False)[number]._trial_id)
 
 
@@ -205,8 +205,8 @@ def _told(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _opened(folder: Path, *, new: bool) -> "Study":
-    """The study in a sweep's folder; with `new` it is made if it is not there."""
+def _opened(folder: Path) -> "Study":
+    """The study in a sweep's folder, which is made if it is not there."""
     import optuna
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
@@ -218,11 +218,9 @@ def _opened(folder: Path, *, new: bool) -> "Study":
     # relative, and would be waited for without end.
     lock = JournalFileOpenLock(file, grace_period=_LOCKED)
     storage = JournalStorage(JournalFileBackend(file, lock))
-    if new:
-        return optuna.create_study(
-            storage=storage, study_name=_NAME, pruner=pruner, load_if_exists=True
-        )
-    return optuna.load_study(storage=storage, study_name=_NAME, pruner=pruner)
+    return optuna.create_study(
+        storage=storage, study_name=_NAME, pruner=pruner, load_if_exists=True
+    )
 
 
 def _settle(file: Path) -> None:
