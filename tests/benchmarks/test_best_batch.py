@@ -1,10 +1,6 @@
 """The comparison at the best number of lanes runs, and divides the best by the best."""
 
 import re
-import runpy
-import sys
-
-import pytest
 
 from benchmarks import best_batch
 
@@ -19,20 +15,3 @@ def test_the_ratios_are_of_the_best() -> None:
     assert [name for name, _ in ratios] == ["plain", "plain_best"]
     for other, (_, ratio) in zip(best[1:], ratios, strict=True):
         assert abs(float(ratio) - best[0] / other) < 0.01
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [(["lanes=1"], 2), (["shape=toy"], 2), (["shape=toy", "lanes=a"], 2)],
-)
-def test_bad_arguments_are_told_in_a_line(
-    arguments: list[str],
-    code: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["best_batch.py", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_path(best_batch.__file__, run_name="__main__")
-    assert ended.value.code == code
-    assert capsys.readouterr().err.count("\n") == 1

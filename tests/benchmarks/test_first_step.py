@@ -17,9 +17,3 @@ def test_it_measures(tmp_path: Path) -> None:
         assert own["seconds"] > 0
         assert own["resident_mb"] >= own["anonymous_mb"] > 0
         assert (tmp_path / own["start"] / "metrics.jsonl").stat().st_size > 0
-
-
-@pytest.mark.thorough
-def test_a_training_that_fails_is_no_measurement(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="no first step: the training ended with 2"):
-        list(first_step.measured(0.01, ["recipe=shakespeare", "train.max_step=1"], tmp_path))

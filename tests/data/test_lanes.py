@@ -3,7 +3,6 @@
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -133,16 +132,6 @@ def test_added_lanes_are_idle(lengths: tuple[int, ...]) -> None:
         for name in ("inputs", "targets", "resets"):
             assert torch.equal(column(found, name)[:, :count], column(expected, name))
         assert torch.equal(found.fresh[:count], expected.fresh)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("start", "a"), ("start", -7), ("batch_size", 0), ("sequence_length", 2.0), ("part", "text")],
-)
-def test_a_wrong_argument_is_named(name: str, value: object) -> None:
-    given: dict[str, Any] = {"part": part(60), "start": 0, "batch_size": 2, "sequence_length": 4}
-    with pytest.raises(ConfigError, match=f"{name}="):
-        Lanes(**{**given, name: value})
 
 
 @pytest.mark.parametrize("lengths", [(60,), (61,), (7, 23, 1, 30), (10, 20, 30), (5,) * 9])

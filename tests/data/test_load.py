@@ -192,12 +192,3 @@ def test_a_folder_of_data_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("SEQKIT_DATA_DIR", "/no/such/folder")
     with pytest.raises(DataError, match="SEQKIT_DATA_DIR=/no/such/folder: no such folder"):
         load([], dataset="tiny_shakespeare")
-
-
-def test_utf_16_is_not_searched_for_sound(
-    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    for encoding in ("utf-16", "utf-16-be"):
-        (tmp_path / "a.txt").write_text("\ufeffsome text " * 9000, encoding=encoding)
-        load(tmp_path / "a.txt", kind="text", encoding=encoding)
-    assert capfdbinary.readouterr().err == b""

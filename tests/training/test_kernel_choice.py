@@ -27,14 +27,6 @@ def setting(
     return CharRNN(config).to(device), Lanes(part, 0, lanes, 20)
 
 
-def test_a_record_with_a_million_idle_lanes_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, lanes = setting("cpu")
-    monkeypatch.setattr(kernel_choice, "_on_gpu", lambda model: True)
-    for count, kept in ((32, True), (64, True), (1 << 20, False)):
-        execution = Execution("layerwise", "fp32", count)
-        assert supported(execution, model, lanes, ["fp32"]) == kept
-
-
 @pytest.mark.parametrize(
     ("backend", "kernel"),
     [("auto", "layerwise"), ("cudnn", "layerwise"), ("unrolled", "unrolled")],

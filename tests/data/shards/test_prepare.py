@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -178,30 +177,6 @@ def test_a_preparation_does_not_go_on_with_a_file_that_was_replaced(
     replaced(file, file.read_bytes()[::-1])
     with pytest.raises(OutputError, match="holds what is done of preparing other files"):
         prepared(path=[str(letters)])
-
-
-def test_a_backup_by_hard_links_changes_nothing(
-    letters: Path, prepared: Prepare, half_done: None, tmp_path: Path
-) -> None:
-    for file in letters.iterdir():
-        os.link(file, tmp_path / file.name)
-        file.chmod(0o600)
-
-    @contextlib.contextmanager
-    def progress(title: str, total: int = 0, completed: int = 0, unit: str = "") -> Iterator[Bar]:
-        for file in letters.iterdir():
-            file.chmod(0o640)
-        with unseen(title, total) as bar:
-            yield bar
-
-    prepare(
-        DataConfig(path=[str(letters)]),
-        tmp_path / "shards",
-        catalogue=Catalogue(),
-        notice=print,
-        progress=progress,
-    )
-    assert (tmp_path / "shards" / "index.json").exists()
 
 
 def test_a_folder_with_something_else_is_refused(
