@@ -217,18 +217,6 @@ def test_a_given_codec_is_kept(tmp_path: Path) -> None:
     assert np.array_equal(corpus.whole.symbols, expected)
 
 
-def test_a_header_with_far_too_low_a_rate_is_a_bad_file(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    for name, rate in (("good", RATE), ("other", RATE), ("slow", 1)):
-        soundfile.write(tmp_path / "a" / f"{name}.wav", noise(), rate)
-    for gain in ("none", "peak"):
-        said = rf"slow\.wav: its header says 1 Hz, which is too little for {RATE} Hz: .*=skip"
-        with pytest.raises(DataError, match=said):
-            load(tmp_path / "a", tmp_path / "cache", gain=gain)
-        left = load(tmp_path / "a", tmp_path / "cache", gain=gain, on_bad_file="skip")
-        assert (len(left.whole.starts), left.unreadable_files) == (2, 1)
-
-
 def test_a_rate_above_all_that_are_learnt_is_refused(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", noise(), 10**9)
     with pytest.raises(DataError, match=r"a\.wav: a sample rate of 1000000000 Hz, and 384000 is"):

@@ -175,24 +175,6 @@ def test_a_state_says_how_the_network_ran() -> None:
     assert saved_execution(old) == Execution("stacked", "bf16", 8)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        None,
-        {},
-        {"plan": None},
-        {"execution": {"kernel": "a later one", "precision": "fp16", "lanes": 8}},
-    ],
-)
-def test_a_state_that_does_not_say_it_has_no_execution(values: dict[str, object] | None) -> None:
-    assert saved_execution(values) is None
-
-
-def test_validation_and_samples_see_the_weights_that_train() -> None:
-    training = trainer()
-    assert training.evaluation_model() is training.model
-
-
 def test_the_average_is_chosen_where_it_predicts_better() -> None:
     training = trainer(lr=0.1, average=0.9, max_steps=120)
     seen = [event for event in training.run() if isinstance(event, Validated)]
