@@ -39,9 +39,3 @@ def test_the_key_that_was_meant_is_named(
     assert (refused.code, refused.out) == (2, b"")
     assert f" without a key: did you mean {meant}" in refused.err
     assert refused.err.count("\n") == 1
-
-
-def test_what_is_neither_there_nor_key_and_value_is_told_what_to_look_at(run: Run) -> None:
-    refused = run("generate", "runs/none")
-    assert refused.code == 2
-    assert "'runs/none' is not key=value: --help after the command lists its keys\n" in refused.err

@@ -1,11 +1,10 @@
 """Data sets in the format of Hugging Face: prepared, trained on and evaluated as files are."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SENTENCE, TINY, Run, saved, weights
+from tests.conftest import SENTENCE, TINY, Run, weights
 from tests.data.hf_store import COLUMN, store
 
 ROWS = [SENTENCE * (1 + number % 3) for number in range(30)]
@@ -19,29 +18,6 @@ def words(tmp_path: Path) -> tuple[str, ...]:
         f"data.path={store(tmp_path / 'set', ROWS)}",
         f"data.column={COLUMN}",
     )
-
-
-@pytest.mark.thorough
-def test_a_run_keeps_the_name_of_its_data(
-    run: Run, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "run"
-    done = run(*TINY, *words, f"run_dir={folder}", "train.max_steps=2")
-    assert done.code == 0, done.err
-    assert f"{len(''.join(ROWS)):,} symbols of set, " in done.err
-    assert saved(folder).config["data"]["path"] == [str(tmp_path / "set")]
-    more = run(f"run_dir={folder}", "resume=auto", "train.max_steps=3")
-    assert more.code == 0, more.err
-    finished = run(*TINY, *words, f"run_dir={folder}", "resume=auto", "train.max_steps=3")
-    assert "this run is finished" in finished.err
-    score = ["evaluate", f"checkpoint={folder}", "device=cpu", "json=true"]
-    own = run(*score)
-    assert own.code == 0, own.err
-    whole = run(*score, *words)
-    assert json.loads(own.out)["data_sha256"] == json.loads(whole.out)["data_sha256"]
-    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "elsewhere"))
-    refused = run(*score)
-    assert (refused.code, "is not in the cache, and is fetched only if" in refused.err) == (3, True)
 
 
 def test_rows_learn_what_as_many_files_learn(

@@ -11,7 +11,7 @@ import pytest
 import soundfile
 
 from seqkit.data.shards.index import read_index
-from tests.conftest import SENTENCE, SMALL, Run, environment, fill_disk
+from tests.conftest import SMALL, Run, environment, fill_disk
 from tests.warm_python import python
 
 
@@ -62,16 +62,6 @@ def test_the_keys_that_it_names_train(
     small = [*SMALL[:-3], "device=cpu", "train.max_steps=1", "train.average=0", length]
     trained = run(*keys, *small, f"run_dir={tmp_path}/run")
     assert trained.code == 0, trained.err
-
-
-def test_a_stream_is_prepared(run: Run, tmp_path: Path) -> None:
-    read_end, write_end = os.pipe()
-    with os.fdopen(write_end, "wb") as stream:
-        stream.write(SENTENCE.encode() * 9)
-    made = run("prepare", f"data.path=/dev/fd/{read_end}", f"out={tmp_path}/shards")
-    os.close(read_end)
-    assert made.code == 0
-    assert read_index(tmp_path / "shards")[0].symbols == len(SENTENCE) * 9
 
 
 def test_what_is_refused(

@@ -1,15 +1,13 @@
 """A model of stereo at 16 bits, as a user makes it: four symbols a frame."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from tests.conftest import Run, environment, process
+from tests.conftest import Run, process
 
 RATE = 2000
 STEREO = (
@@ -67,21 +65,6 @@ def test_files_have_two_channels_and_each_sounds_like_its_own(folder: Path, run:
     assert np.abs(more[:RATE, 0] - soundfile.read(start)[0][:, 0]).max() < 1e-3
     final, _ = soundfile.read(folder / "run" / "samples" / "final.wav")
     assert final.shape[1] == 2
-
-
-@pytest.mark.thorough
-def test_stdout_and_other_rates_take_stereo(folder: Path) -> None:
-    words = ("generate", "checkpoint=run", "seconds=1", "seed=1", "device=cpu")
-    program = [sys.executable, "-m", "seqkit", *words, "out=-"]
-    done = subprocess.run(program, cwd=folder, env=environment(), capture_output=True, check=True)
-    (folder / "stream.wav").write_bytes(done.stdout)
-    streamed, _ = soundfile.read(folder / "stream.wav", dtype="int16")
-    assert process(*words, "out=same.wav", cwd=folder).returncode == 0
-    np.testing.assert_array_equal(streamed, soundfile.read(folder / "same.wav", dtype="int16")[0])
-    assert process(*words, "out=high.ogg", "sample.rate=8000", cwd=folder).returncode == 0
-    info = soundfile.info(folder / "high.ogg")
-    assert (info.channels, info.samplerate) == (2, 8000)
-    assert info.frames == 4 * len(streamed)
 
 
 @pytest.mark.thorough
