@@ -26,8 +26,7 @@ from seqkit import compose
 from seqkit.config import Config
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.data.symbol_files import StoredFile, digests
-from seqkit.data.symbol_row import StoredSymbols
+from seqkit.data.symbol_files import StoredFile, StoredSymbols, digests
 from seqkit.foundation import device
 from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.data.codecs import Codec
-from seqkit.data.symbol_row import StoredSymbols
+from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import Integers, Symbols
 

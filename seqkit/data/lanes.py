@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqkit.data.corpus import Part
-from seqkit.data.symbol_row import StoredSymbols
+from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_type, check_whole_number

@@ -14,7 +14,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.files import BadFileError, blocks, encoding_with_mark
 from seqkit.data.shards import opened
-from seqkit.data.symbol_row import StoredSymbols
+from seqkit.data.symbol_files import StoredSymbols
 from seqkit.doctor import sound, text
 from seqkit.doctor.faults import Fault, require_enough
 from seqkit.evaluation import baselines

@@ -1,6 +1,7 @@
 """The format: a folder of shards, which are raw symbols in little endian, and index.json.
 
-Where documents start is in a file of its own, starts.int64 (`starts`).
+Where documents start is in a file of its own, starts.int64: 64-bit integers, for there may be a
+document for every row of a data set.
 """
 
 import contextlib
@@ -16,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data.symbol_files import BLOCK, StoredFile
-from seqkit.data.symbol_row import StoredSymbols
+from seqkit.data.symbol_files import BLOCK, StoredFile, StoredSymbols
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_section, check_type
 
 INDEX, STARTS = "index.json", "starts.int64"
+STARTS_DTYPE = "<i8"
 UNFINISHED = "prepare.json"
 """What a preparation that is not finished has in its folder."""
 REMEDY = "prepare the data again, with overwrite=true, or put the file back as it was"

@@ -1,19 +1,29 @@
 """A folder of shards as a corpus."""
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+
+import numpy as np
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, remote
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.shards import starts
-from seqkit.data.shards.index import INDEX, REMEDY, Index, as_prepared, is_shards, read_index
+from seqkit.data.shards.index import (
+    INDEX,
+    REMEDY,
+    STARTS_DTYPE,
+    Index,
+    as_prepared,
+    is_shards,
+    read_index,
+)
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import counted
-from seqkit.symbols import symbol_dtype
+from seqkit.symbols import Integers, symbol_dtype
 
 
 def folder_of(data: DataConfig) -> Path | None:
@@ -86,7 +96,7 @@ def corpus_of(
     """
     symbols = index.stored(folder, codec.size, remedy, in_shards=in_shards)
     return Corpus(
-        whole=Part(symbols, starts.read(folder, index), frame=codecs.frame_of(codec)),
+        whole=Part(symbols, read_starts(folder, index), frame=codecs.frame_of(codec)),
         codec=codec,
         name=index.name,
         sha256=sha256,
@@ -101,6 +111,28 @@ def corpus_of(
         citation=index.citation,
         notes=tuple(_notes(index, codec)),
     )
+
+
+def read_starts(folder: Path, index: Index) -> Integers:
+    """Where all documents start (D,).
+
+    Raises:
+        DataError: they cannot be read, or are not those that the index was written with.
+    """
+    path = folder / index.starts
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
+    if hashlib.sha256(content).hexdigest() != index.starts_sha256:
+        raise DataError(f"{path}: altered: it is not as prepare wrote it: {REMEDY}")
+    if not content or len(content) % np.dtype(STARTS_DTYPE).itemsize:
+        raise DataError(f"{path}: damaged: {REMEDY}")
+    starts = np.frombuffer(content, STARTS_DTYPE)
+    rising = not starts[0] and starts[-1] < index.symbols and (starts[1:] > starts[:-1]).all()
+    if not rising or len(starts) != index.document_count:
+        raise DataError(f"{path}: damaged: starts of documents that do not rise: {REMEDY}")
+    return starts
 
 
 def _notes(index: Index, codec: Codec) -> Iterator[str]:

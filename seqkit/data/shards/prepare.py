@@ -18,7 +18,6 @@ from seqkit.data.datasets import Folders
 from seqkit.data.files import Meter
 from seqkit.data.findings import Findings
 from seqkit.data.load import find
-from seqkit.data.shards import starts
 from seqkit.data.shards.fitting import Fit, fit
 from seqkit.data.shards.index import (
     INDEX,
@@ -31,6 +30,7 @@ from seqkit.data.shards.index import (
     read_index,
     write_checked,
 )
+from seqkit.data.shards.opened import read_starts
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import settings_key
 from seqkit.data.shards.writing import lock, write_shards
@@ -144,7 +144,7 @@ def _what_is_there(folder: Path) -> str:
     try:
         index, _ = read_index(folder)
         index.stored(folder, np.iinfo(index.dtype).max)
-        starts.read(folder, index)
+        read_starts(folder, index)
     except DataError as error:
         return f"{folder} holds shards that are damaged: {error}"
     return (

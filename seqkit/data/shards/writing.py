@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import fcntl
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,9 +18,16 @@ from seqkit.data import codecs, symbol_files
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.findings import Findings
-from seqkit.data.shards import starts
 from seqkit.data.shards.fitting import Fit, nothing_left
-from seqkit.data.shards.index import OF_SOUND, OF_TEXT, Index, Shard, read_checked, write_checked
+from seqkit.data.shards.index import (
+    OF_SOUND,
+    OF_TEXT,
+    STARTS_DTYPE,
+    Index,
+    Shard,
+    read_checked,
+    write_checked,
+)
 from seqkit.data.shards.plan import Crew, Extent, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound_encoder import encode_sound
@@ -29,7 +37,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.symbols import symbol_dtype
+from seqkit.symbols import Integers, symbol_dtype
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,7 @@ class _Job:
 class _Written:
     """A shard that stands in its folder, None where nothing was left of its files.
 
-    files: what it has something of, and of how many documents; a file has their sizes (`starts`).
+    files: what it has something of, and of how many documents; a file has their sizes.
     findings: as JSON values.
     """
 
@@ -138,12 +146,12 @@ def _documents(
     """
     counts, first = Counter[str](), dict[str, int]()
     most = sum(count for one in written for _, count in one.files)
-    before = 0
-    with starts.writer(job.folder / name, most) as out:
+    before, digest = 0, hashlib.sha256()
+    with disk.atomic_write(job.folder / name, size=most * np.dtype(STARTS_DTYPE).itemsize) as out:
         for one in written:
             if one.shard is None:
                 continue
-            sizes = starts.read_sizes(job.folder / one.shard.file)
+            sizes = _sizes(job.folder / one.shard.file)
             begins = before + np.cumsum(sizes) - sizes
             whole = np.ones(len(begins), np.bool_)
             place = 0
@@ -153,9 +161,11 @@ def _documents(
                 counts[file] += int(whole[place : place + count].sum())
                 first.setdefault(file, int(begins[place]))
                 place += count
-            out.add(begins[whole])
+            content = begins[whole].astype(STARTS_DTYPE).tobytes()
+            digest.update(content)
+            out.write(content)
             before += one.shard.symbols
-    return counts, first, out.sha256
+    return counts, first, digest.hexdigest()
 
 
 def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> _Written:
@@ -183,7 +193,7 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> _Written:
     shard = None
     if total := sum(sizes):
         shard = Shard(path.name, total, *digests(path, symbol_files.BLOCK))
-        starts.save_sizes(path, sizes)
+        _save_sizes(path, sizes)
     else:
         disk.remove(path)
     written = _Written(shard, files, findings.as_json())
@@ -226,9 +236,21 @@ def _known(path: Path, itemsize: int) -> _Written | None:
         if shard is None:
             return _Written(None, files, values["findings"])
         whole = path.stat().st_size == shard.symbols * itemsize
-        if whole and starts.read_sizes(path).sum() == shard.symbols:
+        if whole and _sizes(path).sum() == shard.symbols:
             return _Written(shard, files, values["findings"])
     return None
+
+
+def _save_sizes(shard: Path, sizes: Sequence[int]) -> None:
+    """Write beside a shard how many symbols of each document it has. Raises OutputError."""
+    content = np.array(sizes, STARTS_DTYPE).tobytes()
+    with disk.atomic_write(shard.with_suffix(".sizes"), size=len(content)) as stream:
+        stream.write(content)
+
+
+def _sizes(shard: Path) -> Integers:
+    """What `_save_sizes` wrote (n,). Raises OSError."""
+    return np.frombuffer(shard.with_suffix(".sizes").read_bytes(), STARTS_DTYPE).astype(np.int64)
 
 
 def _settings_of(data: DataConfig, codec: Codec) -> dict[str, Any]:

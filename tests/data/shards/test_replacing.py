@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit.data.shards import starts
 from seqkit.data.shards.index import Index, read_index
+from seqkit.data.shards.opened import read_starts
 from seqkit.foundation.errors import DataError, OutputError
 from tests.conftest import SENTENCE, fill_disk
 from tests.data.shards.conftest import Prepare, Small, encoded, read
@@ -33,7 +33,7 @@ def check(folder: Path, index: Index) -> None:
     """The shards are those of an index, whole, with nothing beside them."""
     assert read_index(folder)[0] == index
     index.stored(folder, np.iinfo(index.dtype).max).check(lambda size: None)
-    starts.read(folder, index)
+    read_starts(folder, index)
     names = {*(shard.file for shard in index.shards), "index.json", index.starts}
     assert {file.name for file in folder.iterdir()} == names
 
