@@ -21,7 +21,7 @@ from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
 from seqkit.training.events import Stepped, Validated
 
-_CURVE = 3  # points at least: a line between two tells nothing that the loss does not
+_CURVE = 6  # points at least: fewer tell nothing that the loss does not
 _LONGEST = 2000  # characters of a name or a message
 _MOST = 60
 """Samples on a page. A WAV of one second at the highest rate has 96 kB: 60 in base64 have 8 MB."""
