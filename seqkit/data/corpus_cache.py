@@ -51,7 +51,7 @@ def load(
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
     """
-    files = source.identity(strict=True)
+    files = source.identity
     found = _fitted(source, files, cache, catalogue, crew, codec, grow)
     own = codecs.from_spec(found.codec, catalogue)
     key = settings_key({"files": files, **_settings(source.config, own)})
@@ -65,7 +65,7 @@ def load(
                 if (folder / INDEX).exists():
                     notes = [f"the cached copy of {source.located} was damaged: it was made again"]
                     disk.remove(folder / INDEX)
-                _encode(source, found, folder, crew, catalogue, files)
+                _encode(source, found, folder, crew, catalogue)
                 corpus = _cached(source, found, folder, own, crew)
         if corpus is None:
             raise DataError(f"{folder}: damaged while it was written: start again")
@@ -130,17 +130,13 @@ def _fitted(
     sha256, size = sha256_of(source, crew), source.bytes
     derived = fit(source, crew, catalogue, codec, grow)
     found = dataclasses.replace(derived, sha256=sha256, bytes=size)
-    _check_unchanged(source, files)
     write_checked(memory, dataclasses.asdict(found))
     return found
 
 
-def _encode(
-    source: Source, found: Fit, folder: Path, crew: Crew, catalogue: Catalogue, files: str
-) -> None:
+def _encode(source: Source, found: Fit, folder: Path, crew: Crew, catalogue: Catalogue) -> None:
     """Write the shards of files to a folder."""
     index, _ = write_shards(source, found, folder, "", crew, catalogue)
-    _check_unchanged(source, files)
     index.save(folder)
     for file in work_files(folder, ""):
         disk.remove(file)
@@ -175,9 +171,3 @@ def _settings(config: DataConfig, codec: Codec) -> dict[str, object]:
     own = ("channel", "on_bad_file") if codec.kind == "audio" else keys
     settings = {key: getattr(config, key) for key in own}
     return {"format": _FORMAT, "kind": codec.kind, **settings, **key_of_codec(codec)}
-
-
-def _check_unchanged(source: Source, files: str) -> None:
-    """Raise DataError if a file changed since it was looked at."""
-    if source.identity(strict=True) != files:
-        raise DataError(f"{source.located}: changed while it was read: start again")

@@ -65,14 +65,17 @@ def fit(
     """The codec of the files: the given one, grown if that is asked for, or one as configured.
 
     Raises:
-        DataError: a file cannot be read; or all are left out.
+        DataError: a file cannot be read, or changed; or all are left out.
     """
     with source.hints():
         if source.is_sound:
             assert codec is None or isinstance(codec, Quantiser)
-            return Fit(codecs.spec_of(codec or _quantiser(source, crew, catalogue)), {})
-        assert codec is None or isinstance(codec, TextCodec)
-        return _of_text(source, crew, catalogue, codec, grow)
+            found = Fit(codecs.spec_of(codec or _quantiser(source, crew, catalogue)), {})
+        else:
+            assert codec is None or isinstance(codec, TextCodec)
+            found = _of_text(source, crew, catalogue, codec, grow)
+    source.check_unchanged()
+    return found
 
 
 def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
@@ -167,7 +170,6 @@ def _survey_some(shared: tuple[DataConfig, str], work: Work, watch: Watch) -> _S
                 raise
             found.bad[extent.name] = error.reason
             continue
-        extent.check_unchanged()
         if extent.is_part:  # another part of it may be bad
             present = np.flatnonzero(counts)
             found.counts.append((extent.name, present, counts[present]))
@@ -239,7 +241,6 @@ def _measure_some(
             if config.on_bad_file != "skip":
                 raise
             bad[extent.name] = error.reason
-        extent.check_unchanged()
     return loudness, bad
 
 

@@ -12,7 +12,6 @@ from typing import Literal, TypeVar
 from seqkit.config import DataConfig
 from seqkit.data.files import BadFileError, Meter
 from seqkit.foundation import machine, workers
-from seqkit.foundation.errors import DataError
 
 SHARD = 1 << 26
 """Bytes of the source that make a shard; a file of sound is not cut."""
@@ -28,49 +27,26 @@ _CONTINUES, _BEGINS = 0x80, 0xC0  # bytes of UTF-8 within a character
 
 @dataclass(frozen=True)
 class Extent:
-    """Some bytes of a file: from `begin` to before `end`, None for its end.
+    """Some bytes of a file: from `begin` to before `end`.
 
     name: of the file among all that are read.
-    stamp: of the file when it was planned, see `stamp_of`.
+    is_part: whether there are other bytes of the file.
     """
 
     name: str
     file: Path
     begin: int
-    end: int | None
-    stamp: tuple[int, int]
+    end: int
+    is_part: bool = False
 
     @property
     def size(self) -> int:
         """In bytes."""
-        return (self.stamp[0] if self.end is None else self.end) - self.begin
-
-    @property
-    def is_part(self) -> bool:
-        """Whether there are other bytes of the file."""
-        return self.size < self.stamp[0]
-
-    def check_unchanged(self) -> None:
-        """Raises DataError if the file is another by now."""
-        if stamp_of(self.file) != self.stamp:
-            raise DataError(f"{self.file}: changed while it was read: start again")
+        return self.end - self.begin
 
 
 Work = Sequence[Extent]
 """What makes one shard."""
-
-
-def stamp_of(file: Path) -> tuple[int, int]:
-    """The size of a file in bytes, and its time of modification in ns. Raises BadFileError.
-
-    In the hours that a preparation takes, a bucket that is mounted anew may give a file another
-    inode, and `chmod` or a backup by hard links another ctime.
-    """
-    try:
-        status = file.stat()
-    except OSError as error:
-        raise BadFileError.of(file, error) from error
-    return status.st_size, status.st_mtime_ns
 
 
 def plan(
@@ -110,18 +86,18 @@ def cut_of(kind: str, config: DataConfig) -> Cut | None:
 
 
 def _extents(name: str, file: Path, cut: Cut | None) -> Iterator[Extent]:
-    stamp = stamp_of(file)
-    if cut is None or stamp[0] <= SHARD:
-        yield Extent(name, file, 0, None, stamp)
-        return
     begin = 0
     try:
+        size = file.stat().st_size
+        if cut is None or size <= SHARD:
+            yield Extent(name, file, 0, size)
+            return
         with file.open("rb") as stream:
-            while begin < stamp[0]:
-                end = min(begin + SHARD, stamp[0])
+            while begin < size:
+                end = min(begin + SHARD, size)
                 stream.seek(end - 1)
                 end += len(stream.readline()) - 1 if cut == "lines" else _inside(stream.read(5))
-                yield Extent(name, file, begin, end, stamp)
+                yield Extent(name, file, begin, end, is_part=end - begin < size)
                 begin = end
     except OSError as error:
         raise BadFileError.of(file, error) from error

@@ -78,7 +78,7 @@ def prepare(
             raise ConfigError(f"out={out} lies in data.path: give a folder outside of it")
     crew = Crew(processes, Meter(progress))
     with _claimed(out, overwrite=overwrite):
-        files = source.identity(strict=False)
+        files = source.identity
         asked = settings_key({"format": _FORMAT, "files": files, **asked_for(data)})
         begun = _begun(out, asked, overwrite=overwrite) or _begin(
             out, asked, fit(source, crew, catalogue)

@@ -14,9 +14,8 @@ from seqkit.data import codecs, remote
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search, is_folder
-from seqkit.data.files import HEAD, BadFileError, blocks, encoding_with_mark, stamp
+from seqkit.data.files import BadFileError, encoding_with_mark, stamp
 from seqkit.data.findings import Findings
-from seqkit.data.shards.plan import stamp_of
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 
@@ -80,23 +79,27 @@ class Source:
             names = sorted(self.files, key=part_of)  # stable: by name within a part
         return {name: self.files[name] for name in names}
 
+    @cached_property
+    def _stamps(self) -> dict[str, list[int]]:
+        return {name: _stamp(file) for name, file in self.files.items()}
+
     @property
     def bytes(self) -> int:
         """Of all files. Raises BadFileError."""
-        return sum(stamp_of(file)[0] for file in self.files.values())
+        return sum(stamped[0] for stamped in self._stamps.values())
 
-    def identity(self, *, strict: bool) -> str:
-        """What changes with the files.
-
-        In the hours that a preparation takes, a bucket that is mounted anew may give a file another
-        inode, and a backup by hard links another ctime: only a strict identity has these.
-
-        Raises:
-            BadFileError: a file is not there any more.
-        """
-        stamps = {name: self._stamp(file, strict) for name, file in self.files.items()}
+    @property
+    def identity(self) -> str:
+        """What changes with the files. Raises BadFileError."""
+        stamps = {name: [str(self.files[name]), *now] for name, now in self._stamps.items()}
         parts = [self.located.validation, self.located.test]
         return hashlib.sha256(json.dumps([stamps, parts]).encode()).hexdigest()
+
+    def check_unchanged(self) -> None:
+        """Raise DataError if a file is another than at the first look."""
+        for name, file in self.files.items():
+            if _stamp(file) != self._stamps[name]:
+                raise DataError(f"{file}: changed while it was read: start again")
 
     def notes(self, findings: Findings, codec: Codec, *, fitted: bool = True) -> list[str]:
         """What the user is told about the files; `fitted`: also of the codec that they gave."""
@@ -136,18 +139,20 @@ class Source:
             without = encoding_with_mark(self.config.encoding)
             yield f"a byte order mark is read as a character: data.encoding={without} leaves it out"
 
-    def _stamp(self, file: Path, strict: bool) -> list[Any]:
-        try:
-            now = stamp(file.stat())
-            # The path of what came out of a stream tells its content: it may be read again.
-            if remote.is_kept_stream(str(file), disk.cache_dir()):
-                return [str(file), now[0]]
-            if strict:
-                return [str(file), *now]
-        except OSError as error:
-            raise BadFileError.of(file, error) from error
-        ends = [*blocks(file, end=HEAD), *blocks(file, begin=max(now[0] - HEAD, 0), end=now[0])]
-        return [str(file), *now[:2], hashlib.sha256(b"".join(ends)).hexdigest()]  # as of `cp -p`
+
+def _stamp(file: Path) -> list[int]:
+    """The size of a file, and its times: in the hours that a preparation takes, a bucket that is
+    mounted anew may give it another inode.
+
+    Raises:
+        BadFileError: it is not there any more.
+    """
+    try:
+        size, *times, _ = stamp(file.stat())
+    except OSError as error:
+        raise BadFileError.of(file, error) from error
+    # The path of what came out of a stream tells its content: it may be read again.
+    return [size] if remote.is_kept_stream(str(file), disk.cache_dir()) else [size, *times]
 
 
 def settings_key(values: Mapping[str, Any]) -> str:

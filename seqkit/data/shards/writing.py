@@ -88,8 +88,7 @@ def write_shards(
     work = plan(source.documents, cut=cut_of(codec.kind, source.config), without=found.bad)
     with source.hints():
         written = crew.each("encoding", _write, job, [*enumerate(work)], size_of(work))
-    for extent in (extent for extents in work for extent in extents):
-        extent.check_unchanged()
+    source.check_unchanged()
     findings = Findings(unreadable=dict(found.bad))
     for one in written:
         findings.merge(Findings.from_json(one.findings))
@@ -172,7 +171,7 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> _Written:
     """Write a shard, unless it is there.
 
     Raises:
-        DataError: a file cannot be read, or changed.
+        DataError: a file cannot be read.
         OutputError: the shard cannot be written.
     """
     number, work = numbered
@@ -185,7 +184,6 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> _Written:
     with told, disk.atomic_write(path) as stream:
         for extent in work:
             own, seen = _encode(job, extent, stream, watch)
-            extent.check_unchanged()
             findings.merge(seen)
             if own := [size for size in own if size]:
                 files.append((extent.name, len(own)))
