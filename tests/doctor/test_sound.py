@@ -10,9 +10,8 @@ from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
 from seqkit.doctor import sound
-from seqkit.doctor.sound import Levels
+from seqkit.doctor.sound import levels_of
 from seqkit.foundation.plugins import Catalogue
-from seqkit.symbols import Floats
 
 RATE = 8000
 NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * RATE).astype(np.float32)
@@ -59,32 +58,14 @@ def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path)
 
 
 def test_a_gain_mends_what_is_quiet_and_clipping_is_told() -> None:
-    levels = Levels()
-    levels.add(0.02 * NOISE, RATE)
+    levels = levels_of(0.02 * NOISE, RATE)
     assert not [*sound.faults(levels, 12, gain=100)]
     (told,) = sound.faults(levels, 12, gain=100, clipped=0.02)
     assert "2.0% of the samples are clipped" in str(told)
 
 
-def levels_of(*blocks: Floats) -> Levels:
-    levels = Levels()
-    for block in blocks:
-        levels.add(block.astype(np.float32), RATE)
-    return levels
-
-
-def test_a_wave_is_measured_the_same_however_it_is_cut() -> None:
-    wave = np.random.default_rng(0).uniform(-0.4, 0.6, 16000)
-    levels = levels_of(wave[:4800], wave[4800:4960], wave[4960:])
-    assert levels.samples == 16000
-    assert levels.peak == pytest.approx(np.abs(wave).max())
-    assert levels.swing == pytest.approx((wave.max() - wave.min()) / 2)
-    assert levels.offset == pytest.approx(wave.mean(), abs=1e-6)
-    assert levels.silence == 0
-
-
 def test_silence_is_what_lies_far_below_the_rest_whatever_its_offset() -> None:
-    noise = np.random.default_rng(0).normal(0, 1, 8000)
-    assert levels_of(0.1 * noise, 0.2 + 1e-4 * noise).silence == 0.5
-    assert levels_of(0.1 * noise, 0.01 * noise).silence == 0
-    assert levels_of(1e-5 * noise).silence == 1  # below -70 dB, whatever the rest is
+    noise = np.random.default_rng(0).normal(0, 1, 8000).astype(np.float32)
+    for loud, rest, silence in ((0.1, 0.2 + 1e-4 * noise, 0.5), (0.1, 0.01 * noise, 0)):
+        assert levels_of(np.append(loud * noise, rest), RATE).silence == silence
+    assert levels_of(1e-5 * noise, RATE).silence == 1  # below -70 dB, whatever the rest is
