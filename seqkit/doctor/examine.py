@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import Config
-from seqkit.data.codecs import Characters, Codec, Quantiser
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
-from seqkit.data.files import BadFileError, blocks, encoding_with_mark
+from seqkit.data.files import BadFileError, blocks
 from seqkit.data.shards import opened
 from seqkit.data.symbol_files import StoredSymbols
 from seqkit.doctor import sound, text
@@ -99,24 +99,10 @@ def _of_text(
         part = Part(row.cut(0, _MOST), part.starts[part.starts < _MOST])
     with progress("counting", len(part), unit="symbols") as bar:
         found = text.facts(part, codec, bar.update)
-    without_mark = encoding_with_mark(config.data.encoding)
-    marked = 0 if config.data.of_rows else _marked(part, codec, without_mark)
-    faults = [*text.faults(found, codec.kind, marked, without_mark, part.in_shards)]
+    faults = [*text.faults(found, codec.kind, config.data.encoding)]
     if codec.kind == "text":
         faults += text.file_faults(paths, config.data)
     return {"text": found.record(codec)}, faults
-
-
-def _marked(part: Part, codec: Codec, encoding: str) -> int:
-    """How many documents begin with a byte order mark that this encoding would leave out.
-
-    UTF-16 and UTF-32 need one in all of them. Shards are read as they were made.
-    """
-    mark = codec.vocabulary.find("\ufeff") if isinstance(codec, Characters) else -1
-    if mark < 0 or part.in_shards:
-        return 0
-    marked = int((part.symbols[part.starts] == mark).sum())
-    return marked if encoding == "utf-8-sig" or marked == len(part.starts) else 0
 
 
 def _of_sound(
@@ -152,20 +138,18 @@ def _alike_and_small(
     for file in files:
         with contextlib.suppress(OSError):
             by_size[file.stat().st_size].append(file)
-    duplicates, done = [], 0
-    for alike in by_size.values():
-        first: dict[str, Path] = {}
-        for file in alike if len(alike) > 1 else ():
-            with contextlib.suppress(BadFileError):
-                digest = hashlib.sha256()
-                for block in blocks(file):
-                    digest.update(block)
-                original = first.setdefault(digest.hexdigest(), file)
-                if original is not file:
-                    duplicates.append((file, original))
-        done += len(alike)
-        watch(done)
-    small = [file for size, alike in by_size.items() if size < _NEARLY_EMPTY for file in alike]
+    alike = [file for same in by_size.values() if len(same) > 1 for file in same]
+    duplicates, first = [], dict[str, Path]()
+    for number, file in enumerate(alike, 1 + len(files) - len(alike)):
+        with contextlib.suppress(BadFileError):
+            digest = hashlib.sha256()
+            for block in blocks(file):
+                digest.update(block)
+            original = first.setdefault(digest.hexdigest(), file)
+            if original is not file:
+                duplicates.append((file, original))
+        watch(number)
+    small = [file for size, same in by_size.items() if size < _NEARLY_EMPTY for file in same]
     return duplicates, small
 
 

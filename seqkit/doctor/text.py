@@ -3,9 +3,8 @@
 import codecs
 import contextlib
 import itertools
-import shlex
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
-from seqkit.data.files import BadFileError, head
+from seqkit.data.files import BadFileError, encoding_with_mark, head
 from seqkit.doctor.faults import CONSTANT, Fault
 from seqkit.foundation.wording import character_name, counted
 from seqkit.symbols import Integers, Symbols
@@ -61,6 +60,7 @@ class TextFacts:
     lines, longest_line: how many there are, and the largest length in symbols.
     repeated: the share of passages of 32 symbols that came before, in a sample.
     sampled: symbols in that sample.
+    marked: how many documents begin with a byte order mark.
     """
 
     counts: Integers
@@ -69,6 +69,7 @@ class TextFacts:
     longest_line: int
     repeated: float
     sampled: int
+    marked: int
 
     @property
     def rare(self) -> int:
@@ -110,7 +111,10 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
         watch(begin + len(block))
     if begun < len(part):  # the last line has no end
         lines, longest = lines + 1, max(longest, len(part) - begun)
-    return TextFacts(counts, odd_characters(counts, codec), lines, longest, *_repeated(part))
+    mark = codec.vocabulary.find("\ufeff") if isinstance(codec, Characters) else -1
+    marked = int((part.symbols[part.starts] == mark).sum()) if mark >= 0 else 0
+    odd = odd_characters(counts, codec)
+    return TextFacts(counts, odd, lines, longest, *_repeated(part), marked)
 
 
 def odd_characters(counts: Integers, codec: Codec) -> list[dict[str, Any]]:
@@ -179,23 +183,8 @@ def _hashes(symbols: Symbols) -> npt.NDArray[np.uint64]:
     return mixed
 
 
-def faults(
-    found: TextFacts,
-    kind: str,
-    marked: int = 0,
-    without_mark: str = "utf-8-sig",
-    in_shards: bool = False,
-) -> Iterator[Fault]:
-    """The faults of a text, the worst first.
-
-    Args:
-        found: what `text.facts` found.
-        kind: text or bytes.
-        marked: how many documents begin with a byte order mark.
-        without_mark: the encoding that leaves it out.
-        in_shards: they are read as they were prepared, whatever keys are given.
-    """
-    advised = "prepare the data again with" if in_shards else "give"
+def faults(found: TextFacts, kind: str, encoding: str = "utf-8") -> Iterator[Fault]:
+    """The faults of a text, or of bytes, read in an encoding, the worst first."""
     noun = "text" if kind == "text" else "content"
     occurring, symbols = int((found.counts > 0).sum()), int(found.counts.sum())
     if occurring == 1:
@@ -215,15 +204,16 @@ def faults(
     if returns := odd.pop(RETURN, None):
         yield Fault(
             f"{returns['count']:,} line ends have a CR, as on Windows or old Macs, which the model "
-            f"would learn as a character: {advised} data.newline=lf",
+            f"would learn as a character: read it with data.newline=lf",
             {"newline": "lf"},
         )
-    if marked:
+    if found.marked:
         odd.pop(_MARK)
+        without = encoding_with_mark(encoding)
         yield Fault(
-            f"{counted(marked, 'file')} with a byte order mark ({_MARK}) at the beginning, which "
-            f"the model would learn as a character: give data.encoding={without_mark}",
-            {"encoding": without_mark},
+            f"{counted(found.marked, 'file')} with a byte order mark ({_MARK}) at the beginning, "
+            f"which the model would learn as a character: read it with data.encoding={without}",
+            {"encoding": without},
         )
     if odd:
         first = next(iter(odd.values()))
@@ -242,7 +232,7 @@ def faults(
         most = max(1, occurring - found.rare)
         yield Fault(
             f"{found.rare:,} of {occurring:,} symbols occur fewer than {FEW} times, too few to "
-            f"learn: {advised} data.max_vocabulary={most} data.unknown=skip to leave them out"
+            f"learn: read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
         )
     if found.longest_line > _LONG_LINE:
         yield Fault(
@@ -256,20 +246,25 @@ def file_faults(files: Collection[Path], config: DataConfig) -> Iterator[Fault]:
     for file in itertools.islice([] if config.of_rows else files, _FILES):
         with contextlib.suppress(BadFileError):
             begins[file] = head(file)
-    texts = {file: begin.decode("utf-8-sig", "replace") for file, begin in begins.items()}
-    lines = _encoding(begins, config.encoding), _table(texts, config.path), _markup(texts)
-    yield from map(Fault, filter(None, lines))
-
-
-def _encoding(begins: Mapping[Path, bytes], encoding: str) -> str:
-    """Where another encoding is asked for, that files are UTF-8: any bytes are text in Latin-1."""
-    if codecs.lookup(encoding).name.startswith("utf"):
-        return ""
-    those = [file for file, begin in begins.items() if _is_utf8(begin)]
-    if not those:
-        return ""
-    told = f"{len(those)} of {len(begins)} files that were looked at, such as {those[0]}"
-    return f"{told}, are UTF-8, not {encoding}: give data.encoding=utf-8"
+    if not begins:
+        return
+    utf8 = [file for file, begin in begins.items() if _is_utf8(begin)]
+    if utf8 and not codecs.lookup(config.encoding).name.startswith("utf"):
+        yield Fault(
+            f"{len(utf8)} of {len(begins)} files that were looked at, such as {utf8[0]}, are "
+            f"UTF-8, not {config.encoding}: give data.encoding=utf-8"
+        )
+    if all(file.suffix in _TABLES for file in begins):
+        yield Fault(
+            "the data are tables: to learn the text of one column, give data.kind=hf "
+            "data.column=NAME"
+        )
+    texts = [begin.decode("utf-8-sig", "replace").lstrip().lower() for begin in begins.values()]
+    for name, marks in _MARKUP.items():
+        if all(text.startswith(marks) for text in texts):
+            yield Fault(
+                f"the data are {name}, whose markup is learnt, too: save them as plain text"
+            )
 
 
 def _is_utf8(begin: bytes) -> bool:
@@ -277,20 +272,3 @@ def _is_utf8(begin: bytes) -> bool:
     with contextlib.suppress(UnicodeDecodeError):
         return not codecs.getincrementaldecoder("utf-8")().decode(begin).isascii()
     return False
-
-
-def _table(files: Collection[Path], paths: list[str]) -> str:
-    """Where all files are tables by their names, how to learn from a column."""
-    if len(paths) != 1 or not files or not all(file.suffix in _TABLES for file in files):
-        return ""
-    keys = f"data.path={shlex.quote(paths[0])} data.column=NAME"
-    return f"the data are tables: to learn the text of one column, give data.kind=hf {keys}"
-
-
-def _markup(texts: Mapping[Path, str]) -> str:
-    """Where all files are RTF, or HTML, that their markup would be learnt."""
-    begins = [text.lstrip().lower() for text in texts.values()]
-    for name, marks in _MARKUP.items():
-        if begins and all(begin.startswith(marks) for begin in begins):
-            return f"the data are {name}, whose markup is learnt, too: save them as plain text"
-    return ""
