@@ -63,7 +63,7 @@ class Index:
     starts_sha256: of the file that says where documents start.
     starts: its name.
     block_bytes: how many bytes of a shard each sha256 in `Shard.blocks` is of.
-    findings: what was found in the files, of the shards in the cache.
+    findings: what was found in the files.
     skipped, unreadable_files, whole_documents, validation_start, test_start, snr, licence,
         citation: as in `Corpus`.
     """
@@ -125,7 +125,7 @@ class Index:
     def save(self, folder: Path) -> None:
         """Write index.json. Raises OutputError."""
         values = {"format": _FORMAT, "version": _VERSION, **dataclasses.asdict(self)}
-        content = json.dumps({**values, "sha256": _digest(values)})
+        content = json.dumps({**values, "sha256": digest(values)})
         with disk.atomic_write(folder / INDEX) as stream:
             stream.write(content.encode())
 
@@ -177,11 +177,11 @@ def read_index(folder: Path) -> tuple[Index, str]:
     version = values.get("version")
     if isinstance(version, int) and version > _VERSION:
         raise DataError(f"{path}: format {version} is newer than this seqkit: take a newer one")
-    digest = values.pop("sha256", None)
-    if digest != _digest({"format": _FORMAT, **values}):
+    sha256 = values.pop("sha256", None)
+    if sha256 != digest({"format": _FORMAT, **values}):
         raise DataError(f"{path}: altered: it is not as prepare wrote it: {REMEDY}")
     try:
-        return _checked(values), digest
+        return _checked(values), sha256
     except (ConfigError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: damaged ({error}): {REMEDY}") from error
 
@@ -213,8 +213,8 @@ def _checked(values: Mapping[str, Any]) -> Index:
     return index
 
 
-def _digest(values: Mapping[str, Any]) -> str:
-    """Of an index without its own sha256."""
+def digest(values: Any) -> str:
+    """What changes with JSON values; of an index without its own sha256."""
     content = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(content.encode()).hexdigest()
 
@@ -256,18 +256,14 @@ def read_checked(path: Path) -> dict[str, Any] | None:
     """What was written; None if the file is not there, or damaged."""
     try:
         content = json.loads(path.read_bytes())
-        value, digest = content["value"], content["sha256"]
+        value, written = content["value"], content["sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return value if isinstance(value, dict) and digest == _sha256(value) else None
+    return value if isinstance(value, dict) and written == digest(value) else None
 
 
 def write_checked(path: Path, value: Mapping[str, Any]) -> None:
     """Remember JSON values, as `json.loads` gives them. Raises OutputError."""
-    content = json.dumps({"sha256": _sha256(value), "value": value}).encode()
+    content = json.dumps({"sha256": digest(value), "value": value}).encode()
     with disk.atomic_write(path) as stream:
         stream.write(content)
-
-
-def _sha256(value: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

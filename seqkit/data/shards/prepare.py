@@ -24,6 +24,7 @@ from seqkit.data.shards.index import (
     UNFINISHED,
     Index,
     asked_for,
+    digest,
     is_own_name,
     is_shards,
     read_checked,
@@ -32,15 +33,14 @@ from seqkit.data.shards.index import (
 )
 from seqkit.data.shards.opened import read_starts
 from seqkit.data.shards.plan import Crew
-from seqkit.data.shards.source import settings_key
 from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
 
-_OF_WORK = re.compile(r"\d{6,}(-[0-9a-f]{8})?\.(json|sizes)")
-_FORMAT = 2  # of what is kept of shards that are not finished
+_OF_WORK = re.compile(r"\d{6,}(-[0-9a-f]{8})?\.json")
+_FORMAT = 3  # of what is kept of shards that are not finished
 
 
 def prepare(
@@ -78,25 +78,16 @@ def prepare(
             raise ConfigError(f"out={out} lies in data.path: give a folder outside of it")
     crew = Crew(processes, Meter(progress))
     with _claimed(out, overwrite=overwrite):
-        files = source.identity
-        asked = settings_key({"format": _FORMAT, "files": files, **asked_for(data)})
+        asked = digest({"format": _FORMAT, "files": source.identity, **asked_for(data)})
         begun = _begun(out, asked, overwrite=overwrite) or _begin(
             out, asked, fit(source, crew, catalogue)
         )
         index, codec = write_shards(
             source, Fit(**begun["fit"]), out, begun["suffix"], crew, catalogue
         )
-        left_out = len(source.search.errors)
-        notes = source.notes(Findings.from_json(index.findings), codec)
-        index = dataclasses.replace(
-            index,
-            skipped=index.skipped + (left_out if source.is_sound else 0),
-            unreadable_files=index.unreadable_files + left_out,
-            findings={},
-        )
         index.save(out)
         _remove_all_but(out, _files_of(index))
-    for note in notes:
+    for note in source.notes(Findings.from_json(index.findings), codec):
         notice(note)
     return index
 
@@ -179,11 +170,10 @@ def _begin(folder: Path, asked: str, found: Fit) -> dict[str, Any]:
 
 
 def _files_in_use(folder: Path) -> list[str]:
-    """The files of the shards that stand in a folder; all of them where the index is lost."""
+    """The files of the shards that stand in a folder; none where the index is lost."""
     with contextlib.suppress(DataError):
         return _files_of(read_index(folder)[0])
-    names = [entry.name for entry in folder.iterdir()]
-    return [*filter(is_own_name, names)] if is_shards(folder) else []
+    return []
 
 
 def _files_of(index: Index) -> list[str]:

@@ -2,20 +2,19 @@
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, remote
+from seqkit.data import remote
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search, is_folder
 from seqkit.data.files import BadFileError, encoding_with_mark, stamp
 from seqkit.data.findings import Findings
+from seqkit.data.shards.index import digest
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 
@@ -88,12 +87,12 @@ class Source:
         """Of all files. Raises BadFileError."""
         return sum(stamped[0] for stamped in self._stamps.values())
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """What changes with the files. Raises BadFileError."""
         stamps = {name: [str(self.files[name]), *now] for name, now in self._stamps.items()}
-        parts = [self.located.validation, self.located.test]
-        return hashlib.sha256(json.dumps([stamps, parts]).encode()).hexdigest()
+        errors = [str(error) for error in self.search.errors]
+        return digest([stamps, self.located.validation, self.located.test, errors])
 
     def check_unchanged(self) -> None:
         """Raise DataError if a file is another than at the first look."""
@@ -153,14 +152,3 @@ def _stamp(file: Path) -> list[int]:
         raise BadFileError.of(file, error) from error
     # The path of what came out of a stream tells its content: it may be read again.
     return [size] if remote.is_kept_stream(str(file), disk.cache_dir()) else [size, *times]
-
-
-def settings_key(values: Mapping[str, Any]) -> str:
-    """What changes with settings, as JSON values."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
-def key_of_codec(codec: Codec) -> dict[str, Any]:
-    """What the symbols of a codec depend on beside the files and how they are read."""
-    with codecs.failures(type(codec), "to_spec"):
-        return {"codec": codec.to_spec(), "code": codecs.fingerprint(type(codec))}

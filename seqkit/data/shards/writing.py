@@ -1,13 +1,12 @@
 """Shards are written, each in a task of its own; one that stands is not written again."""
 
 import contextlib
-import dataclasses
 import fcntl
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.symbols import Integers, symbol_dtype
+from seqkit.symbols import symbol_dtype
 
 
 @dataclass(frozen=True)
@@ -54,18 +53,24 @@ class _Job:
     codec: Codec
     most: int | None
 
+    def shard(self, number: int) -> Path:
+        """The file of a shard; what is written down of it lies beside it."""
+        return self.folder / f"{number:06}{self.suffix}.bin"
+
 
 @dataclass(frozen=True)
 class _Written:
-    """A shard that stands in its folder, None where nothing was left of its files.
+    """What is written down of a shard that stands, None where nothing was left of its files.
 
-    files: what it has something of, and of how many documents; a file has their sizes.
+    files: what it has something of, and of how many documents.
+    sizes: how many symbols it has of each document.
     findings: as JSON values.
     """
 
     shard: Shard | None
-    files: list[tuple[str, int]] = field(default_factory=list)
-    findings: dict[str, Any] = field(default_factory=dict)
+    files: list[tuple[str, int]]
+    sizes: list[int]
+    findings: dict[str, Any]
 
 
 def write_shards(
@@ -87,26 +92,30 @@ def write_shards(
     job = _Job(source.config, folder, suffix, codec, most)
     work = plan(source.documents, cut=cut_of(codec.kind, source.config), without=found.bad)
     with source.hints():
-        written = crew.each("encoding", _write, job, [*enumerate(work)], size_of(work))
+        crew.each("encoding", _write, job, [*enumerate(work)], size_of(work))
     source.check_unchanged()
-    findings = Findings(unreadable=dict(found.bad))
-    for one in written:
-        findings.merge(Findings.from_json(one.findings))
-    if not any(one.shard for one in written):
-        raise DataError(nothing_left(source, findings.unreadable | findings.left_out))
-    return _index(job, source, written, findings), codec
+    return _index(job, source, found, len(work)), codec
 
 
-def work_files(folder: Path, suffix: str) -> list[Path]:
-    """What lies beside shards as long as they are not finished."""
-    return [file for kind in ("json", "sizes") for file in folder.glob(f"??????*{suffix}.{kind}")]
-
-
-def _index(job: _Job, source: Source, written: Sequence[_Written], findings: Findings) -> Index:
-    """The index of what was written; the starts are written."""
-    located, codec = source.located, job.codec
-    name = f"starts{job.suffix}.int64"
-    counts, first, sha256 = _documents(job, name, written, of_rows=job.config.of_rows)
+def _index(job: _Job, source: Source, found: Fit, count: int) -> Index:
+    """The index of so many shards that are written; it writes where documents start."""
+    located, codec, left_out = source.located, job.codec, len(source.search.errors)
+    findings, shards = Findings(unreadable=dict(found.bad)), list[Shard]()
+    counts, first = Counter[str](), dict[str, int]()
+    starts, before, sha256 = f"starts{job.suffix}.int64", 0, hashlib.sha256()
+    with disk.atomic_write(job.folder / starts) as out:
+        for number in range(count):
+            written = _known(job, number)
+            assert written is not None
+            findings.merge(Findings.from_json(written.findings))
+            if written.shard is not None:
+                content = _starts(written, before, counts, first, of_rows=job.config.of_rows)
+                sha256.update(content)
+                out.write(content)
+                shards.append(written.shard)
+                before += written.shard.symbols
+        if not shards:
+            raise DataError(nothing_left(source, findings.unreadable | findings.left_out))
     parts = dict[int, int]()
     for file, begin in first.items():
         parts.setdefault(located.part_of(file), begin)
@@ -116,69 +125,56 @@ def _index(job: _Job, source: Source, written: Sequence[_Written], findings: Fin
         codec=codec.to_spec(),
         settings=_settings_of(job.config, codec),
         dtype=symbol_dtype(codec.size).name,
-        shards=[one.shard for one in written if one.shard is not None],
+        shards=shards,
         names=[*counts],
         documents=[*counts.values()],
-        starts_sha256=sha256,
-        skipped=findings.files_left_out if sound else findings.skipped,
-        unreadable_files=len(findings.unreadable),
+        starts_sha256=sha256.hexdigest(),
+        skipped=findings.files_left_out + left_out if sound else findings.skipped,
+        unreadable_files=len(findings.unreadable) + left_out,
         whole_documents=sound and sum(counts.values()) > 1,
         validation_start=parts.get(1),
         test_start=parts.get(2),
         snr=findings.snr,
         licence=located.licence,
         citation=located.citation,
-        starts=name,
+        starts=starts,
         block_bytes=symbol_files.BLOCK,
         findings=findings.as_json(),
     )
 
 
-def _documents(
-    job: _Job, name: str, written: Sequence[_Written], *, of_rows: bool
-) -> tuple[dict[str, int], dict[str, int], str]:
-    """Write where documents start, shard by shard.
+def _starts(
+    written: _Written, before: int, counts: Counter[str], first: dict[str, int], *, of_rows: bool
+) -> bytes:
+    """Where documents start in a shard, which so many symbols stand before.
 
-    Returns:
-        How many documents each file has; where its first one starts; and the sha256 of what was
-        written.
+    `counts` and `first` take in how many documents each file has, and where its first one starts.
     """
-    counts, first = Counter[str](), dict[str, int]()
-    most = sum(count for one in written for _, count in one.files)
-    before, digest = 0, hashlib.sha256()
-    with disk.atomic_write(job.folder / name, size=most * np.dtype(STARTS_DTYPE).itemsize) as out:
-        for one in written:
-            if one.shard is None:
-                continue
-            sizes = _sizes(job.folder / one.shard.file)
-            begins = before + np.cumsum(sizes) - sizes
-            whole = np.ones(len(begins), np.bool_)
-            place = 0
-            for file, count in one.files:
-                if file in counts and not of_rows:  # it goes on from the shard before
-                    whole[place] = False
-                counts[file] += int(whole[place : place + count].sum())
-                first.setdefault(file, int(begins[place]))
-                place += count
-            content = begins[whole].astype(STARTS_DTYPE).tobytes()
-            digest.update(content)
-            out.write(content)
-            before += one.shard.symbols
-    return counts, first, digest.hexdigest()
+    sizes = np.array(written.sizes, np.int64)
+    begins = before + np.cumsum(sizes) - sizes
+    whole = np.ones(len(begins), np.bool_)
+    place = 0
+    for file, count in written.files:
+        if file in counts and not of_rows:  # it goes on from the shard before
+            whole[place] = False
+        counts[file] += int(whole[place : place + count].sum())
+        first.setdefault(file, int(begins[place]))
+        place += count
+    return begins[whole].astype(STARTS_DTYPE).tobytes()
 
 
-def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> _Written:
-    """Write a shard, unless it is there.
+def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
+    """Write a shard, unless it is there, and beside it what is to be known of it.
 
     Raises:
         DataError: a file cannot be read.
         OutputError: the shard cannot be written.
     """
     number, work = numbered
-    path = job.folder / f"{number:06}{job.suffix}.bin"
-    if known := _known(path, symbol_dtype(job.codec.size).itemsize):
+    if _known(job, number):
         watch(sum(extent.size for extent in work))
-        return known
+        return
+    path = job.shard(number)
     files, sizes, findings = list[tuple[str, int]](), list[int](), Findings()
     told = disk.space_needed(job.most, "all shards take")
     with told, disk.atomic_write(path) as stream:
@@ -190,13 +186,11 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> _Written:
                 sizes += own
     shard = None
     if total := sum(sizes):
-        shard = Shard(path.name, total, *digests(path, symbol_files.BLOCK))
-        _save_sizes(path, sizes)
+        shard = vars(Shard(path.name, total, *digests(path, symbol_files.BLOCK)))
     else:
         disk.remove(path)
-    written = _Written(shard, files, findings.as_json())
-    write_checked(path.with_suffix(".json"), dataclasses.asdict(written))
-    return written
+    written = {"shard": shard, "files": files, "sizes": sizes, "findings": findings.as_json()}
+    write_checked(path.with_suffix(".json"), written)
 
 
 def _encode(
@@ -223,32 +217,17 @@ def _encode(
     return sizes, findings
 
 
-def _known(path: Path, itemsize: int) -> _Written | None:
-    """What was written before, if it is there."""
+def _known(job: _Job, number: int) -> _Written | None:
+    """What is written down of a shard, if it stands."""
+    path = job.shard(number)
     values = read_checked(path.with_suffix(".json"))
-    with contextlib.suppress(OSError, KeyError, TypeError, ValueError):
-        if values is None:
-            return None
-        files = [(name, count) for name, count in values["files"]]
-        shard = values["shard"] and Shard(**values["shard"])
-        if shard is None:
-            return _Written(None, files, values["findings"])
-        whole = path.stat().st_size == shard.symbols * itemsize
-        if whole and _sizes(path).sum() == shard.symbols:
-            return _Written(shard, files, values["findings"])
+    with contextlib.suppress(OSError, TypeError):
+        if values is not None:
+            shard = values["shard"] and Shard(**values["shard"])
+            itemsize = symbol_dtype(job.codec.size).itemsize
+            if shard is None or path.stat().st_size == shard.symbols * itemsize:
+                return _Written(**{**values, "shard": shard})
     return None
-
-
-def _save_sizes(shard: Path, sizes: Sequence[int]) -> None:
-    """Write beside a shard how many symbols of each document it has. Raises OutputError."""
-    content = np.array(sizes, STARTS_DTYPE).tobytes()
-    with disk.atomic_write(shard.with_suffix(".sizes"), size=len(content)) as stream:
-        stream.write(content)
-
-
-def _sizes(shard: Path) -> Integers:
-    """What `_save_sizes` wrote (n,). Raises OSError."""
-    return np.frombuffer(shard.with_suffix(".sizes").read_bytes(), STARTS_DTYPE).astype(np.int64)
 
 
 def _settings_of(data: DataConfig, codec: Codec) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def rewritten(folder: Path, **values: object) -> None:
     """Change the index, as somebody would who knows how it is signed."""
     told = json.loads((folder / "index.json").read_text()) | values
     told.pop("sha256")
-    told["sha256"] = format_of_index._digest(told)
+    told["sha256"] = format_of_index.digest(told)
     (folder / "index.json").write_text(json.dumps(told))
 
 

@@ -138,7 +138,7 @@ def test_a_preparation_goes_on_and_checks_what_stands(
         ):
             prepared(path=[str(letters)])
     assert sorted(file.name for file in folder.iterdir()) == [
-        *(f"00000{number}.{kind}" for number in range(5) for kind in ("bin", "json", "sizes")),
+        *(f"00000{number}.{kind}" for number in range(5) for kind in ("bin", "json")),
         "prepare.json",
     ]
     with pytest.raises(DataError, match="shards that are not finished: the command that prepares"):
@@ -148,14 +148,13 @@ def test_a_preparation_goes_on_and_checks_what_stands(
     assert search.left_out["holding shards"] == 1
     before = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.bin")}
     (folder / "000001.bin").write_bytes(b"altered")
-    (folder / "000003.sizes").write_bytes(b"altered")
+    (folder / "000003.json").write_bytes(b"altered")
     assert prepared(path=[str(letters)]) == whole
     after = {file.name: file.stat().st_mtime_ns for file in folder.glob("*.bin")}
     assert {name for name in before if before[name] != after[name]} == {
         *("000001.bin", "000003.bin")
     }
     assert not (folder / "prepare.json").exists()
-    assert not list(folder.glob("*.sizes"))
 
 
 @pytest.fixture

@@ -117,15 +117,3 @@ def test_shards_whose_index_is_lost_are_replaced_if_nothing_else_is_there(
         prepared(path=[str(tmp_path / "bad.txt")], overwrite=True)
     assert content(folder) == before
     check(folder, prepared(path=[str(letters)], overwrite=True))
-
-
-def test_no_shards_are_left_of_those_whose_index_is_lost(
-    letters: Path, folder: Path, prepared: Prepare, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "index.json").unlink()
-    (folder / "000099.bin").write_bytes(b"of more shards than the new ones are")
-    with monkeypatch.context() as full:
-        fill_disk(full, files=".000000-*.bin.*")
-        with pytest.raises(OutputError, match="no space left"):
-            prepared(path=[str(letters)], overwrite=True)
-    check(folder, prepared(path=[str(letters)], overwrite=True))
