@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from seqkit.config import DataConfig
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import read_whole
@@ -14,21 +15,18 @@ from seqkit.evaluation.baselines import names as names_of
 from seqkit.evaluation.baselines import noun as noun_of
 from seqkit.runs.record import Record
 
-Diagnosis = Literal[
-    "jumped", "overfitting", "by heart", "short", "falling", "apart", "unlearned", "level"
-]
+Diagnosis = Literal["jumped", "overfitting", "by heart", "short", "falling", "unlearned", "level"]
 """`jumped`: the loss leapt up and stayed there. `overfitting`: the validation loss has risen while
-the training loss fell. `by heart`: it is far above the training loss, and does not fall. `short`:
-there is too little to tell more. `falling`: the loss still fell at the end. Of those that levelled
-off, `apart` does better on its training part, `unlearned` no better than guessing, and `level`
-neither."""
+the training loss fell. `by heart`: it is above the training loss, and does not fall. `short`: there
+is too little to tell more. `falling`: the loss still fell at the end. Of those that levelled off
+`unlearned` does no better than guessing, and `level` does."""
 
 BEATEN = 0.98  # times the loss of guessing: a network that is below has learned
 _RISEN = 1.005  # times the best loss: more than a validation's noise
 _JUMPED = 1.15
 _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
-_BY_HEART = 0.8  # of the validation loss: a training loss below is that of what is known by heart
+_BY_HEART = 1.25  # validation over training, whatever the training loss still does
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
 
@@ -50,11 +48,8 @@ class Baseline:
 
 def noun(record: Record) -> str:
     """What a symbol of this run is."""
-    kind = record.text("data", "kind")
-    if not kind and record.settings:
-        kind = record.settings.data.kind
-    symbols_per_sample = record.settings.data.symbols_per_sample if record.settings else 1
-    return noun_of(kind, symbols_per_sample)
+    data = record.settings.data if record.settings else DataConfig()
+    return noun_of(record.text("data", "kind") or data.kind, data.symbols_per_sample)
 
 
 def baselines(record: Record) -> list[Baseline]:
@@ -78,11 +73,12 @@ def diagnosis(record: Record) -> Diagnosis:
     if found := trouble(record):
         return found
     train, validation = record.metrics.train["loss"], record.metrics.validation
-    losses, often = validation.values, record.passes is None or record.passes >= _PASSES
+    losses = validation.values
     last = float(losses[-1]) if len(losses) else math.inf
     fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
     both = len(train.values) > 0 and len(losses) > 0
-    if both and not fell and train.recent < _BY_HEART * last and record.passes and often:
+    apart = last / train.recent if both and _was_read_again(record) else 0.0
+    if apart > _BY_HEART and not fell:
         return "by heart"
     judged = validation if len(losses) > 2 else train
     warm = record.settings.optimizer.warmup_steps if record.settings else 0
@@ -90,12 +86,17 @@ def diagnosis(record: Record) -> Diagnosis:
         return "short"
     if fell or judged.recent < _FALLING * judged.around(0.75 * float(judged.steps[-1])):
         return "falling"
-    if both and often and last > _GAP * train.recent:
-        return "apart"
+    if apart > _GAP:
+        return "by heart"
     weakest = guess(record)
     if weakest and len(losses) and float(losses.min()) >= BEATEN * weakest.nats:
         return "unlearned"
     return "level"
+
+
+def _was_read_again(record: Record) -> bool:
+    """Whether the training part was met more than once, without which nothing is known by heart."""
+    return record.passes is None or record.passes >= _PASSES
 
 
 def trouble(record: Record) -> Literal["jumped", "overfitting"] | None:
@@ -110,9 +111,8 @@ def trouble(record: Record) -> Literal["jumped", "overfitting"] | None:
     before, now = train.around(float(validation.steps[place])), train.recent
     if now > _JUMPED * before and last > _JUMPED * best:
         return "jumped"
-    # Learnt by heart is only what does better than the rest, and was met more than once.
-    often = record.passes is None or record.passes >= _PASSES
-    return "overfitting" if now < before and now < last and often else None
+    # Learnt by heart is only what does better than the rest.
+    return "overfitting" if now < min(before, last) and _was_read_again(record) else None
 
 
 def heard(record: Record) -> Literal["silence", "noise"] | None:

@@ -5,13 +5,12 @@ The page of a run, `doctor run_dir=` and the training itself say what is decided
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from seqkit.config import Config
 from seqkit.evaluation.baselines import CONSTANT_BITS
-from seqkit.foundation.processes import ALONE, Place
+from seqkit.foundation.processes import Place
 from seqkit.foundation.wording import command_line, percent
 from seqkit.report.diagnosis import (
     BEATEN,
@@ -40,11 +39,10 @@ _ADVICE = {
     "jumped": "After step {step:,} the loss jumped up: try {slower}.",
     "overfitting": "It got worse after step {step:,}, which is kept as the best: it learns its "
     "training data by heart. Try train.patience=3, {less_by_heart}.",
-    "by heart": "It knows its training data by heart. Try {less_by_heart}.",
+    "by heart": "It knows more of its training data by heart than it understands. Try "
+    "{less_by_heart}.",
     "short": "It was too short to tell more: give it more steps or more time.",
     "falling": "The loss was still falling at the end: more steps or more time will help.",
-    "apart": "It has levelled off, and does much better on its training data than on what it has "
-    "not seen. Try {less_by_heart}.",
     "unlearned": "It has levelled off without learning: try {slower}, and look at the data with "
     "doctor.",
     "level": "It has levelled off: more steps bring little. Try a larger network, such as "
@@ -54,6 +52,10 @@ _NOTHING = (
     "The validation part is nearly the same {} throughout, as silence is: the loss on it tells "
     "nothing."
 )
+_ANOTHER_PART = (
+    "Give it another validation part, as in data.split=0.8,0.1,0.1, or leave out of the data what "
+    "is the same throughout; the samples say more of this run than its losses."
+)
 _ENDED = {
     "stopped": "It was stopped after step {}",
     "pruned": "The search ended it after step {}: other settings do better",
@@ -61,8 +63,7 @@ _ENDED = {
 }
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What is said first of a run, and a command to try, if there is one."""
 
     finding: str
@@ -117,37 +118,24 @@ def warning(record: Record) -> str:
 
 def judge(record: Record) -> Verdict:
     """The sentences for a run."""
-    settings, metrics = record.settings, record.metrics
-    if record.state == "diverged":
-        step = record.number("ended", "step") or metrics.step
-        finding = (
-            f"The training diverged at step {step:,.0f}: its numbers were not finite any more."
-        )
-    elif not len(metrics.train["loss"].steps) and not len(metrics.validation.steps):
-        finding = "Nothing is measured yet."
-    else:
-        finding = _finding(record)
+    finding, settings, total = _finding(record), record.settings, record.number("total_steps")
     if settings is None:
         return Verdict(finding, "Its settings cannot be read.")
-    if record.state == "diverged":
-        clip = "" if settings.train.clip_norm else ", and train.clip_norm=1"
-        return Verdict(finding, f"Try {_slower(settings)}{clip}.")
-    total = record.number("total_steps")
-    at = f"{metrics.step:,}" + (f" of {total:,.0f}" if total else "")
-    if record.state == "running":
-        seen = trouble(record)
-        going = f"It is still going, at step {at}: look again later."
-        return Verdict(finding, _advice(record, settings, seen) if seen else going)
-    if record.state != "finished":
-        ended = _ENDED[record.state].format(at)
-        command = _command(record, settings, f"run_dir={record.path}", "resume=auto")
-        return Verdict(finding, f"{ended}. This goes on with it:", command)
+    at = f"{record.metrics.step:,}" + (f" of {total:,.0f}" if total else "")
+    match record.state:
+        case "diverged":
+            clip = "" if settings.train.clip_norm else ", and train.clip_norm=1"
+            return Verdict(finding, f"Try {_slower(settings)}{clip}.")
+        case "running":
+            going = f"It is still going, at step {at}: look again later."
+            seen = trouble(record)
+            return Verdict(finding, _advice(record, settings, seen) if seen else going)
+        case "stopped" | "pruned" | "ended":
+            command = _command(record, settings, f"run_dir={record.path}", "resume=auto")
+            ended = _ENDED[record.state].format(at)
+            return Verdict(finding, f"{ended}. This goes on with it:", command)
     if _tells_nothing(record):
-        return Verdict(
-            finding,
-            "Give it another validation part, as in data.split=0.8,0.1,0.1, or leave out of the "
-            "data what is the same throughout; the samples say more of this run than its losses.",
-        )
+        return Verdict(finding, _ANOTHER_PART)
     if fault := heard(record):
         finding += f" {_HEARD[fault]}"
     shown = diagnosis(record)
@@ -164,6 +152,11 @@ def _tells_nothing(record: Record) -> bool:
 def _finding(record: Record) -> str:
     """Whether it learned, and where it stands."""
     one, train = noun(record), record.metrics.train["loss"]
+    if record.state == "diverged":
+        step = record.number("ended", "step") or record.metrics.step
+        return f"The training diverged at step {step:,.0f}: its numbers were not finite any more."
+    if not len(train.steps) and record.best is None:
+        return "Nothing is measured yet."
     so_far = " so far" if record.state == "running" else ""
     if record.best is None:
         said = "No validation yet" if so_far else "There was no validation, of what it has not seen"
@@ -219,8 +212,7 @@ def again(record: Record) -> str:
     if record.settings is None:
         return ""
     folder = record.path
-    named = folder if folder.name not in ("", "..") else folder.resolve()  # `.` is no name
-    words = f"--config-dir={folder}", "recipe=config", f"run_dir={named}_again"
+    words = f"--config-dir={folder}", "recipe=config", f"run_dir={folder}_again"
     return _command(record, record.settings, *words)
 
 
@@ -240,7 +232,7 @@ def _more(record: Record, settings: Config) -> str:
 def _command(record: Record, settings: Config, *words: str) -> str:
     """The command line with these words, for as many processes as the run had, and its plug-ins."""
     size, here = (int(record.number(key) or 1) for key in ("processes", "local_processes"))
-    place = Place(size=size, local_size=here) if 1 <= here <= size else ALONE
+    place = Place(size=size, local_size=here)
     plugins = [f"plugins={','.join(settings.plugins)}"] if settings.plugins else []
     return command_line(*words, *plugins, place=place)
 
