@@ -24,7 +24,8 @@ from seqkit.model.network import State
 from seqkit.symbols import Integers
 
 _ENOUGH = 8  # documents that keep all lanes of a call busy by themselves
-_PIECE = 4 * CHUNK  # symbols of a piece, at least
+PIECE = 4 * CHUNK
+"""Symbols of a piece, at least."""
 _NEAR = 1e-3  # between two h, and between two c in relation to their size
 
 
@@ -114,7 +115,7 @@ def pieces(documents: Integers, processes: int = 1) -> Integers:
     if len(documents) >= _ENOUGH * processes:
         return documents
     total = int((documents[:, 2] - documents[:, 0]).sum())
-    size = max(_PIECE, -(-total // (LANES * processes) // CHUNK) * CHUNK)
+    size = max(PIECE, -(-total // (LANES * processes) // CHUNK) * CHUNK)
     return protocols.cut(documents, size, warm=CHUNK)
 
 

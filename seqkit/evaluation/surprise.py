@@ -20,7 +20,10 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import Network, State
 from seqkit.symbols import Floats, Integers, symbol_dtype
 
-_STRETCH = 256 * CHUNK  # symbols
+_BLOCK = 1 << 20  # symbols read at a time
+_STRETCH = 256 * CHUNK  # symbols, but for what a piece goes beyond
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -101,42 +104,25 @@ def stretches(
         soon: whether the first stretch is to be short, since somebody waits for it.
     """
     network = model.network(dtype=torch.float32)
-    documents = protocols.streaming(part)
+    table = protocols.cut(protocols.streaming(part), streaming.PIECE, warm=CHUNK)
+    edges = np.flatnonzero(np.diff(table[:, 1] // _STRETCH)) + 1
     state: State | None = None
-    for begin, end in _places(part, CHUNK if soon else _STRETCH):
-        table = documents[(documents[:, 2] > begin) & (documents[:, 0] < end)]
-        table = table.clip(begin, end)
+    for rows in np.split(table, np.union1d(edges, 1) if soon and len(table) > 1 else edges):
+        (warm, begin, _), end = rows[0].tolist(), int(rows[-1, 2])
+        rows[0, 0] = begin  # the state there is known
         found = _blank(begin, end, wanted)
 
         def told(done: int, begin: int = begin) -> None:
             watch(begin + done)
 
         state = streaming.run(
-            *(model, part, streaming.pieces(table)),
+            *(model, part, rows),
             start=start,
             take=partial(_fill, found, network, wanted),
             watch=told,
-            begin_state=state if begin not in part.starts else None,
+            begin_state=state if warm < begin else None,
         )
         yield found
-
-
-def _places(part: Part, first_size: int) -> Iterator[tuple[int, int]]:
-    """Where stretches begin and end.
-
-    One that ends within a document does so a multiple of `CHUNK` after where it, or the document,
-    begins: the state there is known. The first has at most `first_size` symbols.
-    """
-    begin, size = 0, first_size
-    while begin < len(part):
-        end = min(begin + size, len(part))
-        document = int(np.searchsorted(part.starts, end)) - 1  # the last that begins before
-        following = [*part.starts[document + 1 : document + 2], len(part)][0]
-        if end < following:
-            first = max(begin, int(part.starts[document]))
-            end = first + (end - first) // CHUNK * CHUNK
-        yield begin, end
-        begin, size = end, _STRETCH
 
 
 def _blank(begin: int, end: int, wanted: Wanted) -> Stretch:
@@ -170,11 +156,6 @@ def _fill(found: Stretch, network: Network, wanted: Wanted, chunk: Chunk) -> Non
         found.activations[places] = values[counted].cpu().numpy()
 
 
-_BLOCK = 1 << 20  # symbols read at a time
-
-T = TypeVar("T")
-
-
 class Peak(NamedTuple, Generic[T]):
     """A place, its value, and what was kept of its neighbourhood."""
 
@@ -190,7 +171,8 @@ class Peaks(Generic[T]):
         """At most so many places, each at least `apart` from the others."""
         self._most = most
         self._apart = apart
-        self._found: list[Peak[T]] = []
+        self.highest: list[Peak[T]] = []
+        """The places that were found, the highest first."""
 
     def add(self, begin: int, values: Floats, keep: Callable[[int], T], spacing: int = 1) -> None:
         """Look at values (n,) of the places `begin`, `begin + spacing` …
@@ -201,21 +183,16 @@ class Peaks(Generic[T]):
         edges = range(0, len(values), step)
         rows = [edge + int(values[edge : edge + step].argmax()) for edge in edges]
         rows = sorted(rows, key=lambda row: -float(values[row]))[: 4 * self._most]
-        known = {peak.place: peak for peak in self._found}
+        known = {peak.place: peak for peak in self.highest}
         found = {place: peak.value for place, peak in known.items()}
         found |= {begin + spacing * row: float(values[row]) for row in rows}
         chosen: list[int] = []
         for place in sorted(found, key=lambda place: (-found[place], place)):
             if len(chosen) < self._most and all(abs(place - p) >= self._apart for p in chosen):
                 chosen.append(place)
-        self._found = [
+        self.highest = [
             known.get(place) or Peak(place, found[place], keep(place)) for place in chosen
         ]
-
-    @property
-    def highest(self) -> list[Peak[T]]:
-        """The places that were found, the highest first."""
-        return list(self._found)
 
 
 class Position(NamedTuple):

@@ -5,7 +5,6 @@ The curve is that of the surprise, or of one cell's activation.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -25,14 +24,6 @@ _EXCERPTS = 8  # on the page
 _FRAME, _HALF = 0.05, 0.5  # seconds: where surprise is averaged, and around it what is played
 
 
-class _Excerpt(NamedTuple):
-    """A surprising place: when it is, in words, the mean bits there, and the wave (n,) around."""
-
-    when: str
-    bits: float
-    wave: Wave
-
-
 class SurpriseOfSound:
     """Takes the stretches of a sound in order; keeps a curve and its surprising places."""
 
@@ -44,7 +35,7 @@ class SurpriseOfSound:
         self._begins = np.arange(count + 1) * len(part) // count  # of the picture's columns
         self._low, self._high = np.zeros((2, count), np.float32)
         self._sums = np.zeros(count)
-        self._peaks = Peaks[_Excerpt](_EXCERPTS, int(2 * _HALF * codec.symbol_rate) + 1)
+        self._peaks = Peaks[Wave](_EXCERPTS, int(2 * _HALF * codec.symbol_rate) + 1)
         self._nats = 0.0
 
     def add(self, stretch: Stretch) -> None:
@@ -62,41 +53,37 @@ class SurpriseOfSound:
         count = len(bits) // size
         means = bits[: count * size].reshape(count, size).mean(axis=1)
 
-        def keep(place: int) -> _Excerpt:
+        def around(place: int) -> Wave:
             middle, half = place - stretch.begin + size // 2, int(_HALF * rate)
-            around = wave[max(middle - half, 0) : middle + half]
-            value = float(means[(place - stretch.begin) // size])
-            return _Excerpt(self._when(place), value, around.copy())  # of a whole stretch
+            return wave[max(middle - half, 0) : middle + half].copy()  # of a whole stretch
 
-        self._peaks.add(stretch.begin, means, keep, spacing=size)
+        self._peaks.add(stretch.begin, means, around, spacing=size)
         self._nats += float(stretch.nats.sum(dtype=np.float64))
 
     def places(self, most: int) -> list[str]:
         """So many of the most surprising places in words, the most surprising first."""
-        found = [peak.kept for peak in self._peaks.highest[:most]]
-        return [f"{place.when}: {place.bits:.2f} bits a {self._noun}" for place in found]
+        return [
+            f"{self._when(peak.place)}: {peak.value:.2f} bits a {self._noun}"
+            for peak in self._peaks.highest[:most]
+        ]
 
     def page(self, names: Names) -> bytes:
         """The page, after the last stretch: one file that loads nothing."""
         rate, means = self._codec.symbol_rate, self._sums / np.diff(self._begins)
-        nats, seconds = self._nats / len(self._part), len(self._part) / rate
+        seconds = len(self._part) / rate
         times = self._earlier + np.arange(len(means)) * seconds / len(means)
         title = names.cell or f"Bits of surprise a {self._noun}"
         chart = charts.under_waveform(title, self._low, self._high, Curve(times, means))
-        excerpts = [peak.kept for peak in self._peaks.highest]
         values = {
-            "name": visible(names.data),
-            "model": visible(names.model),
-            "cell": names.cell,
-            "bits": f"{nats / math.log(2):.3f}",
+            **names.values(self._nats / len(self._part)),
             "noun": self._noun,
-            "nats": f"{nats:.3f}",
             "seconds": f"{seconds:.1f}",
             "rate": self._codec.sample_rate,
             "chart": Markup(chart.svg),
             "title": title,
             "places": [
-                (one.when, f"{one.bits:.2f}", html.player("", one.wave, rate)) for one in excerpts
+                (self._when(peak.place), f"{peak.value:.2f}", html.player("", peak.kept, rate))
+                for peak in self._peaks.highest
             ],
         }
         return html.render("surprise_of_sound.html", values)

@@ -15,7 +15,6 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation.surprise import Peak, Peaks, Stretch, position
 from seqkit.foundation.wording import visible
 from seqkit.report import html
-from seqkit.symbols import Symbols
 
 BEGINNING = 20_000
 """Symbols of a text that its page shows from the first on."""
@@ -36,13 +35,15 @@ class Names(NamedTuple):
     model: str
     cell: str
 
-
-class _Passage(NamedTuple):
-    """Symbols (n,) in a row and what a model made of them; `mark` is the index of one of them."""
-
-    symbols: Symbols
-    found: Stretch
-    mark: int = -1
+    def values(self, nats: float) -> dict[str, str]:
+        """What the template of either page is given of them, and of the mean nats a symbol."""
+        return {
+            "name": visible(self.data),
+            "model": visible(self.model),
+            "cell": self.cell,
+            "bits": f"{nats / math.log(2):.3f}",
+            "nats": f"{nats:.3f}",
+        }
 
 
 class _Shown(NamedTuple):
@@ -82,23 +83,23 @@ class SurpriseOfText:
         self._part, self._documents = part, documents
         self._texts = [text_of(content) for content in contents]
         self._newlines = np.array([text.count("\n") for text in self._texts], np.int64)
-        self._peaks = Peaks[_Passage](_PLACES, 2 * _AROUND)
+        self._peaks = Peaks[Stretch](_PLACES, 2 * _AROUND)
         self._nats = 0.0
-        self._begin: _Passage | None = None
+        self._begin: Stretch | None = None
 
     def add(self, stretch: Stretch) -> None:
         """Take the next stretch."""
         if self._begin is None:
-            self._begin = self._passage(stretch, 0, min(BEGINNING, stretch.end))
+            self._begin = stretch.cut(0, min(BEGINNING, stretch.end))
 
-        def keep(place: int) -> _Passage:
+        def around(place: int) -> Stretch:
             starts = self._part.starts
             document = int(starts[np.searchsorted(starts, place, side="right") - 1])
             begin = max(document, stretch.begin, place - _AROUND)
             end = min(place + _AROUND + 1, stretch.end)
-            return self._passage(stretch, begin, end)._replace(mark=place - begin)
+            return stretch.cut(begin, end)
 
-        self._peaks.add(stretch.begin, stretch.nats, keep)
+        self._peaks.add(stretch.begin, stretch.nats, around)
         self._nats += float(stretch.nats.sum(dtype=np.float64))
 
     def places(self, most: int) -> list[str]:
@@ -108,14 +109,9 @@ class SurpriseOfText:
     def page(self, names: Names) -> bytes:
         """The page, after the last stretch: one file that loads nothing."""
         assert self._begin is not None
-        nats = self._nats / len(self._part)
         values = {
-            "name": visible(names.data),
-            "model": visible(names.model),
-            "cell": names.cell,
+            **names.values(self._nats / len(self._part)),
             "symbols": len(self._part),
-            "bits": f"{nats / math.log(2):.3f}",
-            "nats": f"{nats:.3f}",
             "hottest": _HOTTEST,
             "steps": _STEPS,
             "begin": [*self._shown(self._begin)],
@@ -123,15 +119,12 @@ class SurpriseOfText:
                 (
                     visible(self._where(peak.place)),
                     f"{peak.value / math.log(2):.1f}",
-                    [*self._shown(peak.kept)],
+                    [*self._shown(peak.kept, peak.place)],
                 )
                 for peak in self._peaks.highest
             ],
         }
         return html.render("surprise_of_text.html", values)
-
-    def _passage(self, stretch: Stretch, begin: int, end: int) -> _Passage:
-        return _Passage(np.array(self._part.symbols[begin:end]), stretch.cut(begin, end))
 
     def _where(self, place: int) -> str:
         document, line, column = position(self._part, self._newlines, place)
@@ -140,21 +133,23 @@ class SurpriseOfText:
             return there
         return f"{name_of(self._documents, document)}, {there}"
 
-    def _in_words(self, peak: Peak[_Passage]) -> str:
-        passage = peak.kept
-        shown = [visible(self._texts[symbol]) for symbol in passage.symbols.tolist()]
-        begin = max(passage.mark - _NEAR, 0)
-        before, after = shown[begin : passage.mark], shown[passage.mark + 1 :][:_NEAR]
-        text = f"{''.join(before)}[{shown[passage.mark]}]{''.join(after)}".replace("\n", "\u21b5")
+    def _in_words(self, peak: Peak[Stretch]) -> str:
+        begin, end = (
+            max(peak.kept.begin, peak.place - _NEAR),
+            min(peak.kept.end, peak.place + _NEAR + 1),
+        )
+        shown = [visible(self._texts[symbol]) for symbol in self._part.symbols[begin:end].tolist()]
+        shown[peak.place - begin] = f"[{shown[peak.place - begin]}]"
+        text = "".join(shown).replace("\n", "\u21b5")
         return f"{visible(self._where(peak.place))}: {peak.value / math.log(2):.1f} bits: {text}"
 
-    def _shown(self, passage: _Passage) -> Iterator[_Shown]:
-        for index, symbol in enumerate(passage.symbols.tolist()):
-            marked = " mark" if index == passage.mark else ""
+    def _shown(self, found: Stretch, mark: int = -1) -> Iterator[_Shown]:
+        """The symbols of a stretch, that at the place `mark` with a mark."""
+        for index, symbol in enumerate(self._part.symbols[found.begin : found.end].tolist()):
+            marked = " mark" if found.begin + index == mark else ""
             text = visible(self._texts[symbol])
             end = "\u21b5\n" if text == "\n" else text
-            told = self._told(symbol, passage.found, index)
-            yield _Shown(end, _colour(passage.found, index) + marked, told)
+            yield _Shown(end, _colour(found, index) + marked, self._told(symbol, found, index))
 
     def _told(self, symbol: int, found: Stretch, index: int) -> str:
         """The surprise of a symbol, and what was expected in its place."""
