@@ -50,7 +50,8 @@ def test_text_is_shown_to_its_last_byte(tmp_path: Path) -> None:
     size = 2 * (tmp_path / "a.txt").stat().st_size
     watched = Watched()
     data = DataConfig(kind="text", path=[str(tmp_path)])
-    corpus = load_corpus(data, catalogue=Catalogue(), notice=print, progress=watched.progress)
+    for _ in range(2):
+        corpus = load_corpus(data, catalogue=Catalogue(), notice=print, progress=watched.progress)
     checked = ("checking the cache", len(corpus.whole), len(corpus.whole))
     assert watched.bars == [*((title, size, size) for title in TEXT_PASSES), checked]
 
@@ -62,6 +63,5 @@ def test_sound_is_shown_to_its_last_byte(name: str, tmp_path: Path) -> None:
     size = (tmp_path / name).stat().st_size
     watched = Watched()
     data = DataConfig(path=[str(tmp_path / name)], gain="peak")
-    corpus = load_corpus(data, catalogue=Catalogue(), notice=print, progress=watched.progress)
-    checked = ("checking the cache", len(corpus.whole), len(corpus.whole))
-    assert watched.bars == [*((title, size, size) for title in SOUND_PASSES), checked]
+    load_corpus(data, catalogue=Catalogue(), notice=print, progress=watched.progress)
+    assert watched.bars == [(title, size, size) for title in SOUND_PASSES]
