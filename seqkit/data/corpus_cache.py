@@ -79,7 +79,7 @@ def load(
     return dataclasses.replace(
         corpus,
         name=located.name,
-        bytes=found.bytes,
+        bytes=source.bytes,
         licence=located.licence,
         citation=located.citation,
         stand_in=located.path if located.stands_in else None,
@@ -119,9 +119,8 @@ def _fitted(
         codecs.from_spec(found.codec, catalogue)  # one of a plug-in may have changed
         os.utime(memory)
         return found
-    sha256, size = sha256_of(source, crew), source.bytes
-    derived = fit(source, crew, catalogue, codec, grow)
-    found = dataclasses.replace(derived, sha256=sha256, bytes=size)
+    sha256 = sha256_of(source, crew)
+    found = dataclasses.replace(fit(source, crew, catalogue, codec, grow), sha256=sha256)
     write_checked(memory, dataclasses.asdict(found))
     return found
 

@@ -31,14 +31,13 @@ class Fit:
     codec: its spec.
     bad: the files that are left out because they cannot be read, and why.
     symbols: how many there are at least, None where that is not known.
-    sha256, bytes: of the raw data, where they were asked for.
+    sha256: of the raw data, where it was asked for.
     """
 
     codec: dict[str, Any]
     bad: dict[str, str]
     symbols: int | None = None
     sha256: str = ""
-    bytes: int = 0
 
 
 @dataclass

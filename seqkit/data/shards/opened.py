@@ -80,8 +80,8 @@ def load(
         raise DataError(f"{folder / INDEX}: damaged: {index.dtype} is not for {own.size} symbols")
     if codec is not None and codec.to_spec() != own.to_spec():
         raise ConfigError(
-            f"{folder}: the shards were made with {_described(own, codec)} than the checkpoint's: "
-            "give the files that they were made of as data.path"
+            f"{folder}: the shards were made with another vocabulary than the checkpoint's, or "
+            "another codec: give the files that they were made of as data.path"
         )
     return corpus_of(index, folder, own, sha256, REMEDY, in_shards=True)
 
@@ -147,10 +147,3 @@ def _notes(index: Index, codec: Codec) -> Iterator[str]:
         told.append(f"{counted(index.skipped, 'character')} left out")
     if len(told) > 1 or len(index.names) > 1:
         yield f"prepared from {index.name}: {', '.join(told)}"
-
-
-def _described(own: Codec, other: Codec) -> str:
-    """In what one codec differs from another, in a few words."""
-    if own.name != other.name:
-        return f"another codec ({own.name})"
-    return "another vocabulary" if own.kind == "text" else "another quantiser"

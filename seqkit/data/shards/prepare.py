@@ -11,8 +11,6 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from seqkit.config import DataConfig
 from seqkit.data.datasets import Folders
 from seqkit.data.files import Meter
@@ -31,7 +29,6 @@ from seqkit.data.shards.index import (
     read_index,
     write_checked,
 )
-from seqkit.data.shards.opened import read_starts
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk, temporary_files
@@ -127,21 +124,10 @@ def _check(folder: Path, *, overwrite: bool) -> None:
         if not half and not (begun and own):
             raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
     if finished and not overwrite:
-        raise OutputError(_what_is_there(folder))
-
-
-def _what_is_there(folder: Path) -> str:
-    """Whether shards that are there look whole, and what to do; they are not read for it."""
-    try:
-        index, _ = read_index(folder)
-        index.stored(folder, np.iinfo(index.dtype).max)
-        read_starts(folder, index)
-    except DataError as error:
-        return f"{folder} holds shards that are damaged: {error}"
-    return (
-        f"{folder} holds shards: train with data.path={folder}; to prepare others give another "
-        "out, or overwrite=true"
-    )
+        raise OutputError(
+            f"{folder} holds shards: train with data.path={folder}; to prepare others give another "
+            "out, or overwrite=true"
+        )
 
 
 def _begun(folder: Path, asked: str, *, overwrite: bool) -> dict[str, Any] | None:
