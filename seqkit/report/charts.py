@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
@@ -58,13 +59,6 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-class Chart(NamedTuple):
-    """A picture of curves and what it is called."""
-
-    title: str
-    svg: str
-
-
 class Thinned(NamedTuple):
     """At most so many points (n,): the mean of the values around each, the lowest, the highest."""
 
@@ -90,7 +84,7 @@ def thinned(curve: Curve, most: int = _POINTS) -> Thinned:
     )
 
 
-def losses(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Chart:
+def losses(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Markup:
     """The loss of training and validation, and baselines as lines: nats a symbol, by name."""
     import matplotlib
 
@@ -107,10 +101,10 @@ def losses(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Chart
         room = max(highest - lowest, 1e-3) * (_HEADROOM - 1)
         axes.set_ylim(lowest - room, highest + 2 * room)
         _name_lines(axes, below)
-        return Chart("Loss, nats a symbol", _svg("loss", axes.figure))
+        return _svg("loss", axes.figure)
 
 
-def quantity(name: str, title: str, curve: Curve, *, logarithmic: bool = False) -> Chart:
+def quantity(name: str, curve: Curve, *, logarithmic: bool = False) -> Markup:
     """Another curve of the training; `name` is a word of its own on the page."""
     import matplotlib
     from matplotlib.ticker import LogLocator
@@ -127,10 +121,10 @@ def quantity(name: str, title: str, curve: Curve, *, logarithmic: bool = False) 
         if logarithmic or curve.values.max() >= 1000:
             axes.yaxis.set_major_formatter(lambda value, _: rounded(value))
         _draw(axes, curve)
-        return Chart(title, _svg(name, axes.figure))
+        return _svg(name, axes.figure)
 
 
-def under_waveform(title: str, low: Floats, high: Floats, curve: Curve) -> Chart:
+def under_waveform(low: Floats, high: Floats, curve: Curve) -> Markup:
     """A quantity by time under a wave's lowest and highest samples (N,) at the curve's seconds."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -146,7 +140,7 @@ def under_waveform(title: str, low: Floats, high: Floats, curve: Curve) -> Chart
         below.margins(x=0)
         below.set_xlabel("seconds")
         figure.subplots_adjust(left=0.06, right=0.99, bottom=0.14, top=0.98)
-        return Chart(title, _svg("sound", figure))
+        return _svg("sound", figure)
 
 
 def _axes() -> "Axes":
@@ -184,7 +178,7 @@ def _name_lines(axes: "Axes", lines: Mapping[str, float]) -> None:
         )
 
 
-def _svg(name: str, figure: Any) -> str:
+def _svg(name: str, figure: Any) -> Markup:
     """The element `svg` of a figure; its ids begin with `name`."""
     content = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -196,7 +190,7 @@ def _svg(name: str, figure: Any) -> str:
     svg = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{name}-", svg)
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
-    return svg
+    return Markup(svg)
 
 
 def check_name(file: Path) -> None:

@@ -12,7 +12,6 @@ from seqkit.foundation import disk
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.wording import counted, decimals, duration, visible, visible_line
 from seqkit.report import charts, html, verdict
-from seqkit.report.charts import Chart
 from seqkit.report.diagnosis import baselines, noun
 from seqkit.report.html import Titled
 from seqkit.runs.events import PRUNED, Diverged, Event, Finished, Started, Stopped
@@ -63,7 +62,7 @@ def render(record: Record) -> bytes:
         "problems": [_short(problem) for problem in record.problems],
         "noun": noun(record),
         "standing": _standing(record),
-        "charts": [(chart.title, Markup(chart.svg)) for chart in _charts(record)],
+        "charts": _charts(record),
         "texts": [html.text(*sample) for sample in html.spread(texts, _MOST)],
         "text_count": len(texts),
         "sounds": html.sounds(html.spread(sounds, _MOST)),
@@ -94,13 +93,14 @@ def _standing(record: Record) -> list[tuple[str, str, str]]:
     ]
 
 
-def _charts(record: Record) -> list[Chart]:
-    """The loss, if there is one, and what else has the points of a curve."""
+def _charts(record: Record) -> list[tuple[str, Markup]]:
+    """Titles and pictures: the loss, if there is one, and what else has the points of a curve."""
     metrics, train = record.metrics, record.metrics.train
     made = []
     if len(train["loss"].steps) or len(metrics.validation.steps):
         lines = {baseline.brief: baseline.nats for baseline in baselines(record)}
-        made.append(charts.losses(train["loss"], metrics.validation, lines))
+        loss = charts.losses(train["loss"], metrics.validation, lines)
+        made.append(("Loss, nats a symbol", loss))
     for name, title in (
         ("learning_rate", "Learning rate"),
         ("gradient_norm", "Norm of the gradient, before clipping"),
@@ -108,7 +108,7 @@ def _charts(record: Record) -> list[Chart]:
     ):
         if len(train[name].steps) >= _CURVE:
             logarithmic = name == "gradient_norm"
-            made.append(charts.quantity(name, title, train[name], logarithmic=logarithmic))
+            made.append((title, charts.quantity(name, train[name], logarithmic=logarithmic)))
     return made
 
 

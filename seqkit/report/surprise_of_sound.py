@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from markupsafe import Markup
 
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
@@ -73,13 +72,13 @@ class SurpriseOfSound:
         seconds = len(self._part) / rate
         times = self._earlier + np.arange(len(means)) * seconds / len(means)
         title = names.cell or f"Bits of surprise a {self._noun}"
-        chart = charts.under_waveform(title, self._low, self._high, Curve(times, means))
+        chart = charts.under_waveform(self._low, self._high, Curve(times, means))
         values = {
             **names.values(self._nats / len(self._part)),
             "noun": self._noun,
             "seconds": f"{seconds:.1f}",
             "rate": self._codec.sample_rate,
-            "chart": Markup(chart.svg),
+            "chart": chart,
             "title": title,
             "places": [
                 (self._when(peak.place), f"{peak.value:.2f}", html.player("", peak.kept, rate))

@@ -16,7 +16,7 @@ _WIDEST = 0.64  # of a digit, as a share of the size of the letters
 @pytest.mark.parametrize("logarithmic", [True, False])
 def test_no_label_is_cut_off(values: tuple[float, float], logarithmic: bool) -> None:
     curve = Curve(np.arange(1.0, 101.0), np.geomspace(*values, 100))
-    svg = charts.quantity("norm", "Norm", curve, logarithmic=logarithmic).svg
+    svg = charts.quantity("norm", curve, logarithmic=logarithmic)
     found = re.findall(r'<text style="([^"]*)" x="([\d.]+)"[^>]*>([^<]*)</text>', svg)
     ends = [(text, style, float(x)) for style, x, text in found if "text-anchor: end" in style]
     assert ends
