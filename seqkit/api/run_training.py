@@ -21,7 +21,6 @@ from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.wording import counted
 from seqkit.generation.request import request_of
 from seqkit.report.page import Report
-from seqkit.report.verdict import Warnings
 from seqkit.runs import resume
 from seqkit.runs.checkpoint_file import peek
 from seqkit.runs.events import (
@@ -85,7 +84,6 @@ def _run(
         followers.add(_writers(training, saver, followers.tell, notice))
         followers.add(observers)
         followers.add([Report(folder, lambda: about_run(training), notice)])
-        followers.add([Warnings(folder.path, notice)])
     else:
         followers.add([_Contribution(training)])
     followers.tell(_started(training))

@@ -44,8 +44,11 @@ def write(path: Path, state: State | None = None) -> Path:
         OutputError: the page cannot be written.
     """
     require_run(path)
-    page = render(read(path, state))
-    file = RunFiles(path).report
+    return _save(read(path, state))
+
+
+def _save(record: Record) -> Path:
+    page, file = render(record), RunFiles(record.path).report
     with disk.atomic_write(file) as stream:
         stream.write(page)
     return file
@@ -162,7 +165,8 @@ def _facts(record: Record) -> dict[str, str]:
 class Report:
     """about.json when a run begins or ends early, report.html after validations and at the end.
 
-    A page at a validation that would cost more than its share of the time is left out.
+    A page at a validation that would cost more than its share of the time is left out. Where the
+    run stands badly, that is told once, when a page is written.
     """
 
     def __init__(
@@ -172,7 +176,7 @@ class Report:
         notice: Callable[[str], None],
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`about` is what about.json says of the run; `notice` hears where the page is."""
+        """`about` is what about.json says of the run; `notice` hears where run and page are."""
         self._folder = folder
         self._make_about = about
         self._about: dict[str, Any] = {}
@@ -181,6 +185,7 @@ class Report:
         self._written = clock()  # when the last page was, or the training began
         self._page = _FIRST  # seconds that the last page took
         self._due = False
+        self._told = False
 
     def __call__(self, event: Event) -> None:
         """Write what is due; what fails is told, and ends no training."""
@@ -215,6 +220,11 @@ class Report:
     def _write(self, state: State) -> None:
         begun = self._clock()
         self._folder.check_own()
-        write(self._folder.path, state)
+        record = read(self._folder.path, state)
+        ends_early = state not in ("running", "finished")
+        if not self._told and not ends_early and (said := verdict.warning(record)):
+            self._told = True
+            self._notice(said)
+        _save(record)
         self._written = self._clock()
         self._page = self._written - begun

@@ -4,7 +4,6 @@ The page of a run, `doctor run_dir=` and the training itself say what is decided
 """
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,10 +22,8 @@ from seqkit.report.diagnosis import (
     trouble,
 )
 from seqkit.runs import record as records
-from seqkit.runs.events import Event, Finished
 from seqkit.runs.layout import require_run
-from seqkit.runs.record import Record, State
-from seqkit.training.events import Validated
+from seqkit.runs.record import Record
 
 _MOST_DROPOUT = 0.5
 _HEARD = {
@@ -99,16 +96,18 @@ def of_folder(path: Path) -> dict[str, Any]:
 
 def warning(record: Record) -> str:
     """What a training has to be told while it runs, and at its end; empty while all is well."""
-    if record.best is None or record.settings is None:
+    if (
+        record.best is None
+        or record.settings is None
+        or record.state not in ("running", "finished")
+    ):
         return ""
     one, loss, shown = noun(record), record.best[1], trouble(record)
     if _tells_nothing(record):
         return _NOTHING.format(one)
-    if record.state == "running":
-        return _advice(record, record.settings, shown) if shown else ""
     better = next((known for known in baselines(record) if loss > known.nats), None)
-    if better is None:
-        return ""
+    if better is None or record.state == "running":
+        return _advice(record, record.settings, shown) if shown else ""
     return (
         f"on the validation part the model is worse than {better.name}, which needs no training: "
         f"{_bits(loss)} bits a {one}, and {_bits(better.nats)}. "
@@ -235,30 +234,3 @@ def _command(record: Record, settings: Config, *words: str) -> str:
     place = Place(size=size, local_size=here)
     plugins = [f"plugins={','.join(settings.plugins)}"] if settings.plugins else []
     return command_line(*words, *plugins, place=place)
-
-
-class Warnings:
-    """An observer of a training, which comes after those that write its metrics and about.json."""
-
-    def __init__(self, path: Path, notice: Callable[[str], None]) -> None:
-        """Of the run in a folder; `notice` is told where it stands, if it stands badly."""
-        self._path = path
-        self._notice = notice
-        self._judged = 0  # the step after which the run was last judged
-        self._told = False
-
-    def __call__(self, event: Event) -> None:
-        """Follow the losses."""
-        match event:
-            case Validated() if not event.improved and event.step >= 2 * self._judged:
-                self._judged = event.step  # all curves are read for it
-                self._judge("running")
-            case Finished():
-                self._judge("finished")
-
-    def _judge(self, state: State) -> None:
-        if self._told:
-            return
-        if said := warning(records.read(self._path, state)):
-            self._told = True
-            self._notice(said)

@@ -20,7 +20,7 @@ from seqkit.runs.layout import RunFiles
 from seqkit.training.events import Stepped, Validated
 from tests.browser import Page, browser, needs_browser
 from tests.conftest import fill_disk
-from tests.report.conftest import Leave, keep
+from tests.report.conftest import Leave, keep, lines
 
 TAGS = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>"
 HOSTILE = f"{TAGS}\u202eevil\x1b[31m\0 "
@@ -167,6 +167,17 @@ def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: Ru
     report(finished(folder))
     assert ": finished</title>" in page.read_text()
     assert notices == [f"report: {page}"]
+
+
+def test_what_gets_worse_is_told_with_a_page_and_not_again(folder: RunFolder) -> None:
+    folder.files.metrics.write_text(lines([2.0, 1.0], [1.8, 1.7, 2.2]))
+    keep(folder.path, Config(recipe="shakespeare"))
+    told, now = list[str](), iter(range(0, 10**6, 1000))
+    report = Report(folder, dict, told.append, clock=lambda: float(next(now)))
+    for event in (started(folder), *validated(10), *validated(20), finished(folder)):
+        report(event)
+    assert told[0].startswith("It got worse after step 666")
+    assert told[1:] == [f"report: {folder.files.report}"]
 
 
 @pytest.mark.parametrize("how", ["stopped", "diverged"])

@@ -1,17 +1,13 @@
 """The first sentences of a page are true of the curves."""
 
-import dataclasses
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from seqkit.config import Config
-from seqkit.report.verdict import Warnings, judge, warning
-from seqkit.runs.events import Finished
+from seqkit.report.verdict import judge, warning
 from seqkit.runs.record import State, read
-from seqkit.training.events import Validated
 from tests.report.conftest import Leave, keep
 
 DOWN = list(np.linspace(3.0, 1.5, 100))
@@ -135,16 +131,3 @@ def test_a_training_is_told_where_it_stands_badly(
     told = warning(read(leave(*losses, baselines=bits), state))
     assert said in told
     assert bool(said) == bool(told)
-
-
-def test_what_gets_worse_is_told_at_once_and_not_again(leave: Leave) -> None:
-    worse = Validated(1000, 1.0, 2.2, 2.2 / 0.6931, improved=False, best_loss=1.7)
-    run, told = leave([2.0, 1.0], [1.8, 1.7, 2.2], finished=False), list[str]()
-    follow = Warnings(run, told.append)
-    follow(dataclasses.replace(worse, improved=True))
-    assert not told
-    follow(worse)
-    follow(dataclasses.replace(worse, step=3000))
-    follow(Finished(3000, 1.0, 1.7, Path("run")))
-    (said,) = told
-    assert said.startswith("It got worse after step 666")
