@@ -28,7 +28,6 @@ from seqkit.data.shards.source import Source
 from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError, OutputError
-from seqkit.foundation.plugins import Catalogue
 
 _FORMAT = 10  # of the cached files; a change of the format changes their key
 _REMEDY = "start again: the data are encoded anew"
@@ -39,7 +38,6 @@ def load(
     source: Source,
     *,
     cache: Path,
-    catalogue: Catalogue,
     crew: Crew,
     codec: Codec | None = None,
     grow: bool = False,
@@ -49,7 +47,6 @@ def load(
     Args:
         source: the files, and the keys by which they are read.
         cache: the folder for encoded data.
-        catalogue: where codecs are looked for.
         crew: who encodes them.
         codec: encode with this one; by default one as configured, which fits them.
         grow: give that codec symbols for what is new in a text.
@@ -58,8 +55,8 @@ def load(
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
     """
-    found = _fitted(source, cache, catalogue, crew, codec, grow)
-    own = codecs.from_spec(found.codec, catalogue)
+    found = _fitted(source, cache, crew, codec, grow)
+    own = codecs.from_spec(found.codec, source.catalogue)
     key = digest({"files": source.identity, **_settings(source.config, own)})
     folder = cache / "corpora" / key[:32]
     notes, whole = list[str](), _whole(folder, own, found, crew)
@@ -71,7 +68,7 @@ def load(
                 if (folder / INDEX).exists():
                     notes = [f"the cached copy of {source.located} was damaged: it was made again"]
                     disk.remove(folder / INDEX)
-                whole = _encoded(source, found, folder, crew, catalogue)
+                whole = _encoded(source, found, folder, crew)
         evict(cache)
     index, corpus = whole
     located, findings = source.located, Findings.from_json(index.findings)
@@ -101,7 +98,6 @@ def evict(cache: Path) -> None:
 def _fitted(
     source: Source,
     cache: Path,
-    catalogue: Catalogue,
     crew: Crew,
     codec: Codec | None,
     grow: bool,
@@ -112,24 +108,22 @@ def _fitted(
     if codec is not None:
         asked["given"] = _key_of(codec)
     elif source.config.codec != "auto":
-        asked["code"] = codecs.fingerprint(codecs.find(source.config.codec, catalogue))
+        asked["code"] = codecs.fingerprint(codecs.find(source.config.codec, source.catalogue))
     memory = cache / "corpora" / f"{digest(asked)[:32]}.json"
     with contextlib.suppress(TypeError, ValueError, OSError):
         found = Fit(**(read_checked(memory) or {}))
-        codecs.from_spec(found.codec, catalogue)  # one of a plug-in may have changed
+        codecs.from_spec(found.codec, source.catalogue)  # one of a plug-in may have changed
         os.utime(memory)
         return found
     sha256 = sha256_of(source, crew)
-    found = dataclasses.replace(fit(source, crew, catalogue, codec, grow), sha256=sha256)
+    found = dataclasses.replace(fit(source, crew, codec, grow), sha256=sha256)
     write_checked(memory, dataclasses.asdict(found))
     return found
 
 
-def _encoded(
-    source: Source, found: Fit, folder: Path, crew: Crew, catalogue: Catalogue
-) -> tuple[Index, Corpus]:
+def _encoded(source: Source, found: Fit, folder: Path, crew: Crew) -> tuple[Index, Corpus]:
     """Write the shards of files to a folder: their index, and the corpus."""
-    index, codec = write_shards(source, found, folder, "", crew, catalogue)
+    index, codec = write_shards(source, found, folder, "", crew)
     index.save(folder)
     for file in folder.glob("??????.json"):
         disk.remove(file)

@@ -64,7 +64,6 @@ def load_corpus(
     corpus = corpus_cache.load(
         source,
         cache=cache,
-        catalogue=catalogue,
         crew=Crew(1, Meter(progress)),
         codec=codec,
         grow=grow,
@@ -79,7 +78,7 @@ def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: F
     kind = _kind(data, codec, catalogue)
     located = _locate(data, catalogue, folders)
     check_encoding(data.encoding)
-    return Source.of(data, located, kind)
+    return Source.of(data, located, kind, catalogue)
 
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:

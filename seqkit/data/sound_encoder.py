@@ -12,6 +12,7 @@ from seqkit.config import DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser
 from seqkit.data.findings import Findings
+from seqkit.data.shards.plan import Extent
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import Reader
 from seqkit.foundation.disk import OutputFile
@@ -63,12 +64,7 @@ def measure(file: Path, rate: int, config: DataConfig, count: Count) -> Loudness
 
 
 def encode_sound(
-    name: str,
-    file: Path,
-    codec: Quantiser,
-    config: DataConfig,
-    stream: OutputFile,
-    count: Count,
+    extent: Extent, codec: Quantiser, config: DataConfig, stream: OutputFile, count: Count
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a recording; those of one without sound are to be cut off again.
 
@@ -79,7 +75,7 @@ def encode_sound(
     Raises:
         BadFileError: it cannot be read; some of it may be written.
     """
-    opened, rate, channels = Reader(file), codec.sample_rate, codec.channels
+    opened, rate, channels = Reader(extent.file), codec.sample_rate, codec.channels
     findings = Findings(converted=_conversions(opened, rate, channels, config))
     size, peak = 0, 0.0
     for frames in _frames(opened, rate, channels, config, count):
@@ -99,7 +95,7 @@ def encode_sound(
     elif peak < _SILENT:
         why = "silent"
     if why:
-        return [], Findings(left_out={name: why}, converted=findings.converted)
+        return [], Findings(left_out={extent.name: why}, converted=findings.converted)
     return [size], findings
 
 

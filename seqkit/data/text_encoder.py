@@ -18,6 +18,7 @@ from seqkit.data import codecs, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import SOUND_HINT, BadFileError, blocks, encoding_with_mark, head
 from seqkit.data.findings import Findings
+from seqkit.data.shards.plan import Extent
 from seqkit.data.sound import reader
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
@@ -36,21 +37,17 @@ def check_encoding(encoding: str) -> None:
         raise ConfigError(f"data.encoding={encoding}: {error}") from error
 
 
-def text_blocks(
-    file: Path, config: DataConfig, count: Count, begin: int = 0, end: int | None = None
-) -> Iterator[str]:
+def _text_blocks(extent: Extent, config: DataConfig, count: Count) -> Iterator[str]:
     """The text of a file, some megabytes at a time, as `_read` gives it.
-
-    Byte `begin` and byte `end` must not lie within a character.
 
     Raises:
         BadFileError: it cannot be read, or is not in this encoding.
     """
-    encoding, read = config.encoding, begin
+    file, encoding, read = extent.file, config.encoding, extent.begin
     decoder, to_lf = encodings.getincrementaldecoder(encoding)(), config.newline == "lf"
     ends = io.IncrementalNewlineDecoder(decoder, translate=True) if to_lf else decoder
     try:
-        for block in blocks(file, count, begin, end):
+        for block in blocks(file, count, extent.begin, extent.end):
             read += len(block)
             yield ends.decode(block)
         yield ends.decode(b"", final=True)
@@ -99,19 +96,15 @@ def line_of(document: str) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
-def row_batches(
-    file: Path, config: DataConfig, count: Count, begin: int = 0, end: int | None = None
-) -> Iterator[list[str]]:
+def row_batches(extent: Extent, config: DataConfig, count: Count) -> Iterator[list[str]]:
     """The rows of a file, some megabytes at a time, as `_read` gives them.
-
-    Byte `begin` and byte `end` lie between two lines.
 
     Raises:
         BadFileError: the file cannot be read, or is damaged.
     """
     left = b""
     try:
-        for block in blocks(file, count, begin, end):
+        for block in blocks(extent.file, count, extent.begin, extent.end):
             whole, ended, left = (left + block).rpartition(b"\n")
             if not ended:
                 continue
@@ -122,17 +115,11 @@ def row_batches(
         if left:
             raise ValueError("the last line has no end")
     except ValueError as error:
-        raise BadFileError(file, "damaged", "remove it, and it is fetched again") from error
+        told = "remove it, and it is fetched again"
+        raise BadFileError(extent.file, "damaged", told) from error
 
 
-def pieces_of(
-    file: Path,
-    kind: str,
-    config: DataConfig,
-    count: Count,
-    begin: int = 0,
-    end: int | None = None,
-) -> Iterator[str | bytes]:
+def pieces_of(extent: Extent, kind: str, config: DataConfig, count: Count) -> Iterator[str | bytes]:
     """The content of a file, or of some bytes of it, for a codec of text or bytes.
 
     `count` is told how many bytes were read, each time.
@@ -140,17 +127,11 @@ def pieces_of(
     Raises:
         BadFileError: it cannot be read.
     """
-    return (piece for _, piece in _read(file, kind, config, count, begin, end))
+    return (piece for _, piece in _read(extent, kind, config, count))
 
 
 def encode_text(
-    file: Path,
-    codec: TextCodec,
-    config: DataConfig,
-    stream: OutputFile,
-    count: Count,
-    begin: int = 0,
-    end: int | None = None,
+    extent: Extent, codec: TextCodec, config: DataConfig, stream: OutputFile, count: Count
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a file, or of some bytes of it.
 
@@ -162,10 +143,10 @@ def encode_text(
         BadFileError: it cannot be read; some of it may be written.
         DataError: a character is outside the vocabulary.
     """
-    shown = f"{file}, after byte {begin}" if begin else str(file)
+    shown = f"{extent.file}, after byte {extent.begin}" if extent.begin else str(extent.file)
     sizes, findings = list[int](), Findings()
     offset = 0
-    for documents, text in _read(file, codec.kind, config, count, begin, end):
+    for documents, text in _read(extent, codec.kind, config, count):
         if documents is None:
             symbols = _encode(shown, text, offset, codec, config)
             sizes = [sum(sizes) + symbols.size]
@@ -182,21 +163,20 @@ def encode_text(
 
 
 def _read(
-    file: Path, kind: str, config: DataConfig, count: Count, begin: int, end: int | None
+    extent: Extent, kind: str, config: DataConfig, count: Count
 ) -> Iterator[tuple[list[str] | None, str | bytes]]:
     """Each piece, and before it the documents that make it; None where the file is one.
 
-    It is read from byte `begin` to before byte `end`. `count` is told how many bytes were read,
-    each time. With newline=lf all line ends are LF.
+    `count` is told how many bytes were read, each time. With newline=lf all line ends are LF.
     """
     if config.of_rows:
-        for documents in row_batches(file, config, count, begin, end):
+        for documents in row_batches(extent, config, count):
             yield documents, "".join(documents)
         return
     pieces: Iterator[str] | Iterator[bytes] = (
-        blocks(file, count, begin, end)
+        blocks(extent.file, count, extent.begin, extent.end)
         if kind == "bytes"
-        else text_blocks(file, config, count, begin, end)
+        else _text_blocks(extent, config, count)
     )
     for piece in pieces:
         yield None, piece

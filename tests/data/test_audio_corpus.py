@@ -33,10 +33,8 @@ def load(
 ) -> Corpus:
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name, test=test)
-    source = Source.of(config, located, "audio")
-    return corpus_cache.load(
-        source, cache=cache, catalogue=Catalogue(), crew=Crew(1, Meter()), codec=given
-    )
+    source = Source.of(config, located, "audio", Catalogue())
+    return corpus_cache.load(source, cache=cache, crew=Crew(1, Meter()), codec=given)
 
 
 @pytest.fixture

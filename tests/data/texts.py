@@ -28,7 +28,5 @@ def load_located(
 ) -> Corpus:
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
     check_encoding(config.encoding)
-    source = Source.of(config, located, codec.kind if codec else config.kind)
-    return corpus_cache.load(
-        source, cache=cache, catalogue=Catalogue(), crew=Crew(1, Meter()), codec=codec, grow=grow
-    )
+    source = Source.of(config, located, codec.kind if codec else config.kind, Catalogue())
+    return corpus_cache.load(source, cache=cache, crew=Crew(1, Meter()), codec=codec, grow=grow)

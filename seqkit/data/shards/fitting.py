@@ -2,7 +2,8 @@
 
 import contextlib
 import hashlib
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from seqkit.data.sound.reader import Reader
 from seqkit.data.sound_encoder import SHORTEST, Loudness, measure
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import Integers
 
 
@@ -58,9 +58,7 @@ def sha256_of(source: Source, crew: Crew) -> str:
     return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def fit(
-    source: Source, crew: Crew, catalogue: Catalogue, codec: Codec | None = None, grow: bool = False
-) -> Fit:
+def fit(source: Source, crew: Crew, codec: Codec | None = None, grow: bool = False) -> Fit:
     """The codec of the files: the given one, grown if that is asked for, or one as configured.
 
     Raises:
@@ -69,10 +67,10 @@ def fit(
     with source.hints():
         if source.is_sound:
             assert codec is None or isinstance(codec, Quantiser)
-            found = Fit(codecs.spec_of(codec or _quantiser(source, crew, catalogue)), {})
+            found = Fit(codecs.spec_of(codec or _quantiser(source, crew)), {})
         else:
             assert codec is None or isinstance(codec, TextCodec)
-            found = _of_text(source, crew, catalogue, codec, grow)
+            found = _of_text(source, crew, codec, grow)
     source.check_unchanged()
     return found
 
@@ -85,11 +83,9 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
     return f"{source.located}: nothing is left to learn from{why and ': '}{why}"
 
 
-def _of_text(
-    source: Source, crew: Crew, catalogue: Catalogue, codec: TextCodec | None, grow: bool
-) -> Fit:
+def _of_text(source: Source, crew: Crew, codec: TextCodec | None, grow: bool) -> Fit:
     config, files = source.config, source.documents
-    kind = type(codec) if codec else _text_codec_kind(config, files.values(), catalogue)
+    kind = type(codec) if codec else _text_codec_kind(source)
     characters = codec is None and kind is Characters
     counts, bad = np.zeros(0, np.int64), dict[str, str]()
     if characters or config.on_bad_file == "skip":
@@ -100,14 +96,16 @@ def _of_text(
     if characters:
         own = Characters.from_counts(counts, config.max_vocabulary)
         return Fit(codecs.spec_of(own), bad, int(counts[code_points(own.vocabulary)].sum()))
-    size = sum(file.stat().st_size for file in good.values())
+    work = plan(good, cut=None)
+    size = size_of(work)
     least = size if kind is Bytes and not config.of_rows else None
     if codec is not None and not grow:
         return Fit(codecs.spec_of(codec), bad, least)
     what = "fit" if codec is None else "grown"
     with codecs.failures(kind, what), crew.meter.shown("finding the characters", size):
-        every = (pieces_of(f, kind.kind, config, crew.meter.add) for f in good.values())
-        pieces = (piece for one in every for piece in one)
+        extents = itertools.chain.from_iterable(work)
+        each = (pieces_of(extent, kind.kind, config, crew.meter.add) for extent in extents)
+        pieces = itertools.chain.from_iterable(each)
         try:
             if codec is None:
                 return Fit(codecs.spec_of(kind.fit(pieces, config.max_vocabulary)), bad, least)
@@ -119,17 +117,16 @@ def _of_text(
         return Fit(codecs.spec_of(grown), bad, least)
 
 
-def _text_codec_kind(
-    config: DataConfig, files: Iterable[Path], catalogue: Catalogue
-) -> type[TextCodec]:
-    """The class of codecs for some files, as `config` asks for it, or by their content."""
+def _text_codec_kind(source: Source) -> type[TextCodec]:
+    """The class of codecs for the files, as the keys ask for it, or by their content."""
+    config = source.config
     if config.codec != "auto":
-        kind = codecs.find(config.codec, catalogue)
+        kind = codecs.find(config.codec, source.catalogue)
         assert issubclass(kind, TextCodec)
         return kind
     raw = config.kind == "bytes"
     if config.kind == "auto":
-        raw = not any(_begins_as_text(file, config.encoding) for file in files)
+        raw = not any(_begins_as_text(file, config.encoding) for file in source.files.values())
     return Bytes if raw else Characters
 
 
@@ -161,7 +158,7 @@ def _survey_some(shared: tuple[DataConfig, str], work: Work, watch: Watch) -> _S
     config, kind = shared
     found, whole = _Surveyed(), np.zeros(0, np.int64)
     for extent in work:
-        pieces = pieces_of(extent.file, kind, config, watch, extent.begin, extent.end)
+        pieces = pieces_of(extent, kind, config, watch)
         try:
             counts = counts_of(piece for piece in pieces if isinstance(piece, str))
         except BadFileError as error:
@@ -179,14 +176,14 @@ def _survey_some(shared: tuple[DataConfig, str], work: Work, watch: Watch) -> _S
     return found
 
 
-def _quantiser(source: Source, crew: Crew, catalogue: Catalogue) -> Quantiser:
+def _quantiser(source: Source, crew: Crew) -> Quantiser:
     """The quantiser that the keys ask for; the gain takes a pass over all files.
 
     Raises:
         DataError: a file cannot be read, none holds sound, or their rate is too high.
     """
     config = source.config
-    kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, catalogue)
+    kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, source.catalogue)
     assert issubclass(kind, Quantiser)
     rate = config.sample_rate or _common_rate(source)
     if rate > HIGHEST_RATE:

@@ -76,12 +76,8 @@ def prepare(
     crew = Crew(processes, Meter(progress))
     with _claimed(out, overwrite=overwrite):
         asked = digest({"format": _FORMAT, "files": source.identity, **asked_for(data)})
-        begun = _begun(out, asked, overwrite=overwrite) or _begin(
-            out, asked, fit(source, crew, catalogue)
-        )
-        index, codec = write_shards(
-            source, Fit(**begun["fit"]), out, begun["suffix"], crew, catalogue
-        )
+        begun = _begun(out, asked, overwrite=overwrite) or _begin(out, asked, fit(source, crew))
+        index, codec = write_shards(source, Fit(**begun["fit"]), out, begun["suffix"], crew)
         index.save(out)
         _remove_all_but(out, _files_of(index))
     for note in source.notes(Findings.from_json(index.findings), codec):

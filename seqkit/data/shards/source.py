@@ -17,6 +17,7 @@ from seqkit.data.findings import Findings
 from seqkit.data.shards.index import digest
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
+from seqkit.foundation.plugins import Catalogue
 
 _TABLES = {".csv", ".json", ".jsonl"}
 
@@ -33,15 +34,17 @@ class Source:
     located: where they are, and the data set's own parts.
     files: by name, in the order in which their hashes are listed.
     search: how they were found.
+    catalogue: where their codec is looked for.
     """
 
     config: DataConfig
     located: Located
     files: Mapping[str, Path]
     search: Search
+    catalogue: Catalogue
 
     @classmethod
-    def of(cls, config: DataConfig, located: Located, kind: str) -> "Source":
+    def of(cls, config: DataConfig, located: Located, kind: str, catalogue: Catalogue) -> "Source":
         """Those at some paths, as a kind or `auto` takes them.
 
         Raises:
@@ -57,7 +60,7 @@ class Source:
                     f"{located}: no file matches {pattern}, which {located.name} names as its own "
                     f"{('validation', 'test')[part - 1]} part"
                 )
-        return cls(config, located, files, search)
+        return cls(config, located, files, search, catalogue)
 
     @property
     def is_sound(self) -> bool:

@@ -35,7 +35,6 @@ from seqkit.data.text_encoder import encode_text
 from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError, OutputError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.symbols import symbol_dtype
 
 
@@ -74,7 +73,7 @@ class _Written:
 
 
 def write_shards(
-    source: Source, found: Fit, folder: Path, suffix: str, crew: Crew, catalogue: Catalogue
+    source: Source, found: Fit, folder: Path, suffix: str, crew: Crew
 ) -> tuple[Index, Codec]:
     """Write the shards that are not in a folder yet: their index, which is not written, and codec.
 
@@ -83,7 +82,7 @@ def write_shards(
         OutputError: the disk is full, or cannot be written to.
         DeviceError: a process was killed.
     """
-    codec = codecs.from_spec(found.codec, catalogue)
+    codec = codecs.from_spec(found.codec, source.catalogue)
     itemsize = symbol_dtype(codec.size).itemsize
     most = None if isinstance(codec, Quantiser) else source.bytes * itemsize
     if found.symbols is not None:
@@ -197,20 +196,17 @@ def _encode(
     job: _Job, extent: Extent, stream: OutputFile, watch: Watch
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a file, or of some bytes of it; none of one that is left out."""
-    name, file, codec, config = extent.name, extent.file, job.codec, job.config
-    begin = stream.tell()
+    codec, config, begin = job.codec, job.config, stream.tell()
     try:
         if isinstance(codec, Quantiser):
-            sizes, findings = encode_sound(name, file, codec, config, stream, watch)
+            sizes, findings = encode_sound(extent, codec, config, stream, watch)
         else:
-            sizes, findings = encode_text(
-                file, codec, config, stream, watch, extent.begin, extent.end
-            )
+            sizes, findings = encode_text(extent, codec, config, stream, watch)
     except BadFileError as error:
         # Of a part of a file the others are written: it was readable a moment ago.
         if config.on_bad_file != "skip" or extent.is_part:
             raise
-        sizes, findings = [], Findings(unreadable={name: error.reason})
+        sizes, findings = [], Findings(unreadable={extent.name: error.reason})
     if not sizes:
         stream.seek(begin)
         stream.truncate()
