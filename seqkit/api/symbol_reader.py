@@ -69,7 +69,7 @@ class SymbolReader:
         """Logits (N + 1, V) of what follows the first n symbols (N,), and the state after all."""
 
         def row(chunk: Chunk) -> Tensor:
-            return chunk.logits[:, 0, : self._codec.size].float()
+            return chunk.trace.logits[:, 0, : self._codec.size].float()
 
         rows, after = self._rows(symbols, self.begin(state), row)
         # One more input gives the row of what follows, whichever symbol does.
@@ -99,7 +99,7 @@ class SymbolReader:
         state, start = self.on_device(begin)
         for chunk in scoring.row(self._network, symbols, start=start, state=state):
             rows.append(row(chunk).cpu().numpy())
-            h, c = (values[:, 0].cpu().numpy() for values in chunk.state)
+            h, c = (values[:, 0].cpu().numpy() for values in chunk.trace.after)
             after = ModelState(h, c, int(symbols[chunk.places[-1, 0]]))
         return rows, after
 

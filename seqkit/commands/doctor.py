@@ -64,8 +64,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
     with device.memory_errors(lambda: "Try device=cpu."):
-        examined = examine(config, corpus, console.progress)
-        faults = examined.faults
+        facts, faults = examine(config, corpus, console.progress)
         if count := corpus.unreadable_files:
             what = counted(count, "file or folder", "files or folders")
             advised = "a training would end there; data.on_bad_file=skip leaves that out"
@@ -74,11 +73,10 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             keys = {key: value for fault in faults for key, value in fault.keys.items()}
             config.data = dataclasses.replace(config.data, **keys)
         config.data.path = given  # the command line to copy has the URL
-        recommended = advice.advise(
-            config, examined, corpus, chosen, partial(config_of_recipe, catalogue)
-        )
+        training, composed = facts["split"]["training"], partial(config_of_recipe, catalogue)
+        recommended = advice.advise(config, training, corpus, chosen, composed)
     return {
-        **examined.facts,
+        **facts,
         "faults": [*map(str, faults)],
         "device": device.describe(chosen),
         "recommendation": recommended,

@@ -22,7 +22,6 @@ from seqkit.data.load import find
 from seqkit.data.shards import opened
 from seqkit.data.shards.index import read_index
 from seqkit.data.sound.reader import Reader
-from seqkit.doctor.examine import Examined
 from seqkit.foundation import disk
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.plugins import Catalogue
@@ -93,7 +92,7 @@ def _recipe_for_shards(folder: Path) -> str:
 
 def advise(
     config: Config,
-    examined: Examined,
+    symbols: int,
     corpus: Corpus,
     chosen: torch.device,
     composed: Callable[[str], Config],
@@ -102,20 +101,20 @@ def advise(
 
     Args:
         config: with which the data were read.
-        examined: what was found in the data.
+        symbols: of the training part.
         corpus: the data.
         chosen: the device to train on.
         composed: gives the config of a recipe as it is.
     """
-    if examined.constant:
+    if corpus.whole.is_constant:
         return None
     codec = corpus.codec
     if chosen.type == "cuda":
-        large = codec.kind == "text" and examined.symbols > _LARGE_TEXT
+        large = codec.kind == "text" and symbols > _LARGE_TEXT
         base, keys = composed("text_large" if large else _FOR_GPU[codec.kind]), dict[str, Any]()
     else:
         base = composed(config.recipe or "")
-        keys = _on_cpu(config, base, examined.symbols, codec.size)
+        keys = _on_cpu(config, base, symbols, codec.size)
     recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
     words = [f"{key}={_written(value)}" for key, value in keys.items()]
     own = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}

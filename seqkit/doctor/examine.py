@@ -3,8 +3,7 @@
 import contextlib
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +24,10 @@ _MOST = 1 << 28  # symbols of shards that are counted, from the first
 _NEARLY_EMPTY = 64  # bytes
 
 
-@dataclass(frozen=True)
-class Examined:
-    """What is known of some data.
-
-    facts: see docs/doctor.md.
-    faults: what is wrong with the data, the worst first.
-    symbols: of the training part.
-    constant: the data are the same symbol again and again.
-    """
-
-    facts: Mapping[str, Any]
-    faults: list[Fault]
-    symbols: int
-    constant: bool
-
-
-def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
-    """Look at the data of a config.
+def examine(
+    config: Config, corpus: Corpus, progress: Progress
+) -> tuple[dict[str, Any], list[Fault]]:
+    """The facts of a config's data, see docs/doctor.md, and what is wrong, the worst first.
 
     Raises:
         DataError: a training with this config would fail, with the least that it needs.
@@ -86,8 +71,7 @@ def examine(config: Config, corpus: Corpus, progress: Progress) -> Examined:
             "sample": sample,
         },
     }
-    faults += _file_faults(len(paths), duplicates, small)
-    return Examined(facts, faults, len(training), constant=training.is_constant)
+    return facts, [*faults, *_file_faults(len(paths), duplicates, small)]
 
 
 def _of_text(

@@ -123,17 +123,16 @@ def traits_of_sound(wave: Wave, sample_rate: int) -> dict[str, Floats]:
     size = max(2, round(_FRAME * sample_rate))
     count = len(wave) // size
     frames = wave[: count * size].reshape(count, size).astype(np.float64)
-    loudness = np.sqrt(np.square(frames).mean(axis=1)) if count else np.zeros(0)
-    silent = loudness <= _SILENT * max(float(loudness.max(initial=0.0)), 1e-9)
-    voiced = np.array([_is_periodic(frame, sample_rate) for frame in frames], bool) & ~silent
-    spread = {"voiced": voiced, "silent": silent}
-    found = {
-        name: np.pad(np.repeat(flags, size), (0, len(wave) - count * size), "edge")
-        if count
-        else np.zeros(len(wave))
-        for name, flags in spread.items()
-    }
-    return _varying({name: values.astype(np.float32) for name, values in found.items()})
+    loudness = np.sqrt(np.square(frames).mean(axis=1))
+    silent = loudness <= _SILENT * float(loudness.max())
+    voiced = np.array([_is_periodic(frame, sample_rate) for frame in frames]) & ~silent
+    rest = (0, len(wave) - count * size)
+    return _varying(
+        {
+            name: np.pad(np.repeat(flags, size), rest, "edge").astype(np.float32)
+            for name, flags in (("voiced", voiced), ("silent", silent))
+        }
+    )
 
 
 def _is_periodic(frame: npt.NDArray[np.float64], sample_rate: int) -> bool:

@@ -74,13 +74,10 @@ class Tally:
         self._symbols = ends - self._begins
         self._documents = np.searchsorted(part.starts, self._begins, side="right") - 1
         self._nats = np.zeros(len(self._begins))
-        self.counted = 0
-        """Symbols that were counted so far, those of blocks that were taken back included."""
 
     def add(self, places: Integers, nats: Floats) -> None:
         """Count the nats (n,) of the symbols at these places (n,) of the part."""
         np.add.at(self._nats, self._blocks(places), nats.astype(np.float64))
-        self.counted += len(places)
 
     def take_back(self, begin: int, end: int) -> None:
         """Count nothing of the symbols from `begin` to `end`, where blocks begin and end."""

@@ -102,7 +102,7 @@ class Chunk:
     segments (B,): their rows in the table.
     places, counted, nats (T, B): of each symbol the place in the part, whether it counts, and its
         nats, 0 where it does not.
-    targets (T, B), trace: what the nats were made of.
+    targets (T, B), trace: what the nats were made of, and the state after the last step.
     """
 
     segments: Integers
@@ -111,16 +111,6 @@ class Chunk:
     nats: Tensor
     targets: Tensor
     trace: Trace
-
-    @property
-    def logits(self) -> Tensor:
-        """(T, B, V)."""
-        return self.trace.logits
-
-    @property
-    def state(self) -> State:
-        """After the last step, (L, B, H)."""
-        return self.trace.after
 
     def counted_nats(self) -> tuple[Integers, Floats]:
         """Places (n,) and nats (n,) of the symbols that count."""

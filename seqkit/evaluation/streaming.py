@@ -102,7 +102,7 @@ def run(
         for chunk in chunks(segments=again, begin_states={0: final[row - 1]}):
             if ranks.leads:
                 take(chunk)
-            final[row] = _on_host(*chunk.state)
+            final[row] = _on_host(*chunk.trace.after)
     return final.get(len(table) - 1)
 
 
@@ -123,7 +123,7 @@ def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
     """The state (L, 1, H) of each row of the table that has just come to its place in `places`."""
     reached = chunk.places[-1] + 1 == places[chunk.segments]
     return {
-        int(chunk.segments[lane]): _on_host(*(own[:, lane : lane + 1] for own in chunk.state))
+        int(chunk.segments[lane]): _on_host(*(own[:, lane : lane + 1] for own in chunk.trace.after))
         for lane in np.flatnonzero(reached).tolist()
     }
 

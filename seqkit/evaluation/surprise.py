@@ -75,13 +75,8 @@ class Stretch:
     def cut(self, begin: int, end: int) -> "Stretch":
         """What is told of the places from `begin` to `end`, copied."""
         rows = slice(begin - self.begin, end - self.begin)
-        return Stretch(
-            begin,
-            self.nats[rows].copy(),
-            self.likeliest[rows].copy(),
-            self.chances[rows].copy(),
-            self.activations[rows].copy(),
-        )
+        expected = self.likeliest[rows].copy(), self.chances[rows].copy()
+        return Stretch(begin, self.nats[rows].copy(), *expected, self.activations[rows].copy())
 
 
 def stretches(
@@ -145,7 +140,7 @@ def _fill(found: Stretch, network: Network, wanted: Wanted, chunk: Chunk) -> Non
     found.nats[places] = nats
     counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
     if most := found.likeliest.shape[1]:
-        logits = chunk.logits[counted]
+        logits = chunk.trace.logits[counted]
         expected = logits[:, : wanted.size].topk(most)
         chances = (expected.values - logits.logsumexp(-1)[:, None]).exp()
         found.likeliest[places] = expected.indices.cpu().numpy()
@@ -182,17 +177,14 @@ class Peaks(Generic[T]):
         step = max(1, self._apart // spacing)
         edges = range(0, len(values), step)
         rows = [edge + int(values[edge : edge + step].argmax()) for edge in edges]
-        rows = sorted(rows, key=lambda row: -float(values[row]))[: 4 * self._most]
-        known = {peak.place: peak for peak in self.highest}
-        found = {place: peak.value for place, peak in known.items()}
-        found |= {begin + spacing * row: float(values[row]) for row in rows}
-        chosen: list[int] = []
-        for place in sorted(found, key=lambda place: (-found[place], place)):
-            if len(chosen) < self._most and all(abs(place - p) >= self._apart for p in chosen):
-                chosen.append(place)
-        self.highest = [
-            known.get(place) or Peak(place, found[place], keep(place)) for place in chosen
-        ]
+        found, self.highest = self.highest, []
+        for row in sorted(rows, key=lambda row: -float(values[row]))[: 4 * self._most]:
+            place = begin + spacing * row
+            found.append(Peak(place, float(values[row]), keep(place)))
+        for peak in sorted(found, key=lambda peak: (-peak.value, peak.place)):
+            if all(abs(peak.place - other.place) >= self._apart for other in self.highest):
+                self.highest.append(peak)
+        del self.highest[self._most :]
 
 
 class Position(NamedTuple):

@@ -84,5 +84,5 @@ def feed_prompt(
     state, first_symbol = begin
     followed = np.append(prompt, 0)  # by any symbol: all before it are fed
     [last] = deque(scoring.row(model, followed, start=first_symbol, state=state), maxlen=1)
-    spread = State(*(values.repeat(1, streams, 1) for values in last.state))
-    return last.logits[-1, :, :size].float().repeat(streams, 1).cpu().numpy(), spread
+    spread = State(*(values.repeat(1, streams, 1) for values in last.trace.after))
+    return last.trace.logits[-1, :, :size].float().repeat(streams, 1).cpu().numpy(), spread

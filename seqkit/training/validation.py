@@ -171,7 +171,7 @@ def _sums(chunk: scoring.Chunk, temperatures: list[float]) -> list[float]:
     """The nats of a chunk's symbols that count, at each temperature."""
     if temperatures == [1.0]:
         return [float(chunk.nats.double().sum())]
-    logits = chunk.logits.float()
+    logits = chunk.trace.logits.float()
     sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in temperatures]
     return [float(value) for value in torch.stack(sums).tolist()]
 

@@ -12,7 +12,6 @@ from seqkit.compose import compose
 from seqkit.config import Config, DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.doctor.advice import advise, suggested_recipe
-from seqkit.doctor.examine import Examined
 from seqkit.foundation.plugins import Catalogue
 
 
@@ -25,8 +24,7 @@ def test_a_recipe_for_gpus_is_given_what_it_does_otherwise(key: str, text_file: 
     given = ["recipe=shakespeare", f"data.path={text_file}", "data.unknown=skip", key]
     config = compose(given, []).config
     corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
-    examined = Examined({}, [], len(corpus.whole), constant=False)
-    found = advise(config, examined, corpus, torch.device("cuda"), config_of)
+    found = advise(config, len(corpus.whole), corpus, torch.device("cuda"), config_of)
     assert found is not None
     words = shlex.split(found["command"])[3:]
     assert words[0] == f"recipe={found['recipe']}" != "recipe=shakespeare"
@@ -37,8 +35,7 @@ def test_on_a_cpu_the_network_is_as_large_as_the_data_and_the_time_allow(text_fi
     def units(symbols: int, *words: str) -> int:
         config = compose(["recipe=shakespeare", f"data.path={text_file}", *words], []).config
         corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
-        examined = Examined({}, [], symbols, constant=False)
-        found = advise(config, examined, corpus, torch.device("cpu"), config_of)
+        found = advise(config, symbols, corpus, torch.device("cpu"), config_of)
         assert found is not None
         composed = compose(shlex.split(found["command"])[3:], []).config
         assert composed.train.max_minutes == (config.train.max_minutes or 5)

@@ -41,7 +41,6 @@ def test_sound_is_voiced_or_silent() -> None:
         inner = slice(second * rate + 200, (second + 1) * rate - 200)
         assert abs(found["voiced"][inner].mean() - voiced) < 0.1
         assert found["silent"][inner].mean() == silent
-    assert cell_search.traits_of_sound(wave[:3], rate) == {}
 
 
 def test_a_cell_that_remembers_a_bracket_is_found() -> None:
