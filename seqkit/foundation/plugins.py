@@ -6,6 +6,7 @@ the mappings DATASETS and CODECS and the folder RECIPES (docs/plugins.md). seqki
 by the same code. Nothing is registered: a `Catalogue` is a value that is handed down.
 """
 
+import functools
 import importlib
 import importlib.util
 import sys
@@ -60,7 +61,6 @@ class Catalogue:
         check_list("plugins", modules, str)
         self.modules = tuple(dict.fromkeys(modules))
         self._given = {name: _import(name) for name in self.modules}
-        self._found: dict[Kind, list[Entry]] = {}
         for kind in _KINDS if self.modules else ():
             for entry in self.entries(kind):
                 if entry.source.startswith("plugins="):
@@ -94,12 +94,19 @@ class Catalogue:
 
     def entries(self, kind: Kind) -> list[Entry]:
         """Every name of a kind with its source; a name may come twice."""
-        if kind not in self._found:
-            found = [*_own(kind), *_installed(kind)]
-            for name, module in self._given.items():
-                found += _of_module(kind, module, f"plugins={name}")
-            self._found[kind] = found
-        return self._found[kind]
+        return self._entries[kind]
+
+    @functools.cached_property
+    def _entries(self) -> dict[Kind, list[Entry]]:
+        installed = entry_points()  # all at once: it reads what every installed package says
+        found = {
+            kind: [*_own(kind), *_installed(kind, installed.select(group=f"seqkit.{kind}"))]
+            for kind in _KINDS
+        }
+        for name, module in self._given.items():
+            for kind in _KINDS:
+                found[kind] += _of_module(kind, module, f"plugins={name}")
+        return found
 
 
 def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -165,8 +172,8 @@ def _own(kind: Kind) -> Iterator[Entry]:
         yield Entry(name, "seqkit", EntryPoint(name, value, "seqkit"))
 
 
-def _installed(kind: Kind) -> Iterator[Entry]:
-    for point in entry_points(group=f"seqkit.{kind}"):
+def _installed(kind: Kind, points: Iterable[EntryPoint]) -> Iterator[Entry]:
+    for point in points:
         source = f"the package {point.dist.name if point.dist else point.value}"
         if kind == "recipes":
             for folder in _folders(point.value):
