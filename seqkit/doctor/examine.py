@@ -106,9 +106,7 @@ def _of_sound(
         "snr_db": corpus.snr,
         **(found.record() if paths else {}),
     }
-    faults = [*sound.faults(levels, seconds, codec.gain, found.clipped_share)]
-    faults += sound.file_faults(found, codec)
-    return {"sound": facts}, [*faults, *sound.quantiser_faults(levels, codec, corpus.snr)]
+    return {"sound": facts}, [*sound.faults(levels, codec, seconds, found, corpus.snr)]
 
 
 def _alike_and_small(

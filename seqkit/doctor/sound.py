@@ -165,16 +165,19 @@ def faults_of(corpus: Corpus) -> list[Fault]:
     codec = corpus.codec
     if codec.kind != "audio":
         return []
-    levels = heard(corpus, codec)
-    return [*faults(levels, len(corpus.whole) / codec.symbol_rate, codec.gain)]
+    return [*faults(heard(corpus, codec), codec, len(corpus.whole) / codec.symbol_rate)]
 
 
 def faults(
-    levels: Levels, seconds: float, gain: float = 1.0, clipped: float = 0.0
+    levels: Levels,
+    codec: Quantiser,
+    seconds: float,
+    files: SoundFacts | None = None,
+    snr: float | None = None,
 ) -> Iterator[Fault]:
     """The faults of so many seconds of sound, the worst first.
 
-    `gain` is what the quantiser multiplies it by, `clipped` the share of samples at full scale.
+    With `files` those of its files, too; `snr` is that of the codec, in decibels, if it is known.
     """
     if levels.swing == 0:
         yield Fault(
@@ -186,10 +189,10 @@ def faults(
             f"the sound is short, {seconds:.1f} s: {LEAST_SOUND:g} s is the least that makes "
             "anything like it, and a minute is better"
         )
-    if levels.swing * gain < _QUIET:
+    if (loudest := levels.swing * codec.gain) < _QUIET:
         yield Fault(
-            f"the sound is quiet, {decibels(levels.swing * gain):.0f} dB of full scale, where the "
-            "quantiser has few levels: give data.gain=peak",
+            f"the sound is quiet, {decibels(loudest):.0f} dB of full scale, where the quantiser has "
+            "few levels: give data.gain=peak",
             {"gain": "peak"},
         )
     if levels.silence > _SILENCE:
@@ -202,15 +205,26 @@ def faults(
             f"the sound has a constant offset (DC) of {levels.offset:.3g}, beside a swing of "
             f"{levels.swing:.3g}: a high-pass filter at 20 Hz takes it out"
         )
-    if clipped > _CLIPPED:
+    if files:
+        yield from _file_faults(files, codec)
+    if (codec.name, codec.levels) != ("mu_law", _LEVELS) or not snr or not levels.power:
+        return
+    # The noise of linear levels is a twelfth of their step's square.
+    linear = 10 * float(np.log10(levels.power * 12 * (_LEVELS / 2 * codec.gain) ** 2))
+    if linear > snr + _CLOSER:
         yield Fault(
-            f"{clipped:.1%} of the samples are clipped: record it again at a lower level, or the "
-            "model learns the distortion, too"
+            f"256 linear levels lie closer to this sound ({linear:.1f} dB) than those of mu-law "
+            f"({snr:.1f} dB): give data.codec=linear",
+            {"codec": "linear"},
         )
 
 
-def file_faults(found: SoundFacts, codec: Quantiser) -> Iterator[Fault]:
-    """What is wrong with the files, beside how they sound when they are mixed."""
+def _file_faults(found: SoundFacts, codec: Quantiser) -> Iterator[Fault]:
+    if found.clipped_share > _CLIPPED:
+        yield Fault(
+            f"{found.clipped_share:.1%} of the samples are clipped: record it again at a lower "
+            "level, or the model learns the distortion, too"
+        )
     if count := found.empty_channels:
         yield Fault(
             f"{count} {'channel holds' if count == 1 else 'channels hold'} no sound, which makes "
@@ -224,19 +238,3 @@ def file_faults(found: SoundFacts, codec: Quantiser) -> Iterator[Fault]:
     if len(found.rates) > 1:
         rates = ", ".join(f"{rate} Hz ({count})" for rate, count in found.rates.most_common())
         yield Fault(f"the files have different rates, {rates}: all become {codec.sample_rate} Hz")
-
-
-def quantiser_faults(levels: Levels, codec: Quantiser, snr: float | None) -> Iterator[Fault]:
-    """Where the noise of 256 linear levels, a twelfth of their step's square, would be less.
-
-    `snr` is that of the codec, in decibels.
-    """
-    if (codec.name, codec.levels) != ("mu_law", _LEVELS) or not snr or not levels.power:
-        return
-    linear = 10 * float(np.log10(levels.power * 12 * (_LEVELS / 2 * codec.gain) ** 2))
-    if linear > snr + _CLOSER:
-        yield Fault(
-            f"256 linear levels lie closer to this sound ({linear:.1f} dB) than those of mu-law "
-            f"({snr:.1f} dB): give data.codec=linear",
-            {"codec": "linear"},
-        )

@@ -84,16 +84,13 @@ def traits_of_text(texts: Sequence[str], symbols: Symbols, starts: Integers) -> 
 
     `texts` says what each symbol stands for.
     """
-    after: dict[str, list[float]] = {
-        "quotes": [], "brackets": [], "place in the line": [], "indentation": []
-    }  # fmt: skip
+    rows = list[tuple[float, ...]]()
     begins = set(starts.tolist())
     quoted, depth, column, indent, leading = False, 0, 0, 0, True
     for place, symbol in enumerate(symbols.tolist()):
         if place in begins:
             quoted, depth, column, indent, leading = False, 0, 0, 0, True
-        for values, now in zip(after.values(), (quoted, depth, column, indent), strict=True):
-            values.append(now)
+        rows.append((quoted, depth, column, indent))
         for character in texts[symbol]:
             if character == "\n":
                 quoted = quoted and column > 0  # an empty line ends every quotation
@@ -111,7 +108,8 @@ def traits_of_text(texts: Sequence[str], symbols: Symbols, starts: Integers) -> 
                 depth += 1
             elif character in _BRACKETS_CLOSED:
                 depth = max(depth - 1, 0)
-    found = {name: np.array(values, np.float32) for name, values in after.items()}
+    names = "quotes", "brackets", "place in the line", "indentation"
+    found = dict(zip(names, np.array(rows, np.float32).T, strict=True))
     ends = [place for place, symbol in enumerate(symbols.tolist()) if "\n" in texts[symbol]]
     edges = np.unique([*starts.tolist(), *(end + 1 for end in ends), len(symbols)])
     found["length of the line"] = np.repeat(np.diff(edges), np.diff(edges)).astype(np.float32)

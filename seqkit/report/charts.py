@@ -42,15 +42,9 @@ _STYLE: dict[Any, Any] = {
     "axes.labelcolor": _INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "axes.titlecolor": _INK,
     "figure.facecolor": "none",
-    "font.family": ["sans-serif"],
-    "font.size": 10.0,
     "grid.color": _GRID,
     "grid.linewidth": 0.6,
-    "lines.linewidth": 1.5,
-    "path.simplify": True,
-    "savefig.facecolor": "none",
     "svg.fonttype": "none",  # the page's own font
     "svg.hashsalt": "seqkit",  # the same curves are the same bytes
     "text.color": _INK,

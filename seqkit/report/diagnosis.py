@@ -1,9 +1,7 @@
 """What the curves and the last sample of a run show: all who give advice on a run go by it."""
 
 import math
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -37,8 +35,7 @@ _FLATTER = 3.0  # times as flat as that of the data
 _WINDOW = 512  # samples
 
 
-@dataclass(frozen=True)
-class Baseline:
+class Baseline(NamedTuple):
     """What needs no training: nats a symbol."""
 
     name: str
@@ -121,23 +118,16 @@ def heard(record: Record) -> Literal["silence", "noise"] | None:
     None of text, and where nothing can be read.
     """
     last = record.final or (record.samples[-1][1] if record.samples else None)
-    wave, own = _read(last), _read(record.data)
-    if wave is None or own is None:
+    if last is None or last.suffix != ".wav" or record.data is None:
+        return None
+    try:
+        wave, own = (read_whole(file, _HEARD)[0] for file in (last, record.data))
+    except BadFileError:
         return None
     if np.ptp(wave) / 2 < _SILENT <= np.ptp(own) / 2:
         return "silence"
     flatness = _flatness(wave)
     return "noise" if flatness > _FLAT and flatness > _FLATTER * _flatness(own) else None
-
-
-def _read(file: Path | None) -> Wave | None:
-    """The beginning of a WAV; None if there is none, or it cannot be read."""
-    if file is None or file.suffix != ".wav":
-        return None
-    try:
-        return read_whole(file, _HEARD)[0]
-    except BadFileError:
-        return None
 
 
 def _flatness(wave: Wave) -> float:

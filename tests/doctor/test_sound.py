@@ -7,10 +7,11 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
+from seqkit.data.codecs import MuLaw
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
 from seqkit.doctor import sound
-from seqkit.doctor.sound import levels_of
+from seqkit.doctor.sound import SoundFacts, levels_of
 from seqkit.foundation.plugins import Catalogue
 
 RATE = 8000
@@ -58,9 +59,9 @@ def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path)
 
 
 def test_a_gain_mends_what_is_quiet_and_clipping_is_told() -> None:
-    levels = levels_of(0.02 * NOISE, RATE)
-    assert not [*sound.faults(levels, 12, gain=100)]
-    (told,) = sound.faults(levels, 12, gain=100, clipped=0.02)
+    levels, codec = levels_of(0.02 * NOISE, RATE), MuLaw(256, RATE, 100.0)
+    assert not [*sound.faults(levels, codec, 12)]
+    (told,) = sound.faults(levels, codec, 12, SoundFacts(samples=100, clipped=2))
     assert "2.0% of the samples are clipped" in str(told)
 
 
