@@ -38,9 +38,6 @@ _UNITS_BY_SYMBOLS = {100_000: 128, 1_000_000: 256}
 """Units of a layer at most, for fewer minutes or symbols than these."""
 _MUCH = 300_000  # symbols a minute, which are read fewer than eight times and want no dropout
 _DROPOUT = "dropout", "output_dropout", "weight_drop"
-_MANY_SYMBOLS = 512  # beyond it a symbol is shown by an embedding
-_VALIDATIONS = 5  # that a short training should come to at least: steps from one to the next
-_STEPS_A_MINUTE = 250
 
 
 def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> str:
@@ -114,7 +111,7 @@ def advise(
         base, keys = composed("text_large" if large else _FOR_GPU[codec.kind]), dict[str, Any]()
     else:
         base = composed(config.recipe or "")
-        keys = _on_cpu(config, base, symbols, codec.size)
+        keys = _on_cpu(config, base, symbols)
     recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
     words = [f"{key}={_written(value)}" for key, value in keys.items()]
     own = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
@@ -129,7 +126,7 @@ def advise(
     }
 
 
-def _on_cpu(config: Config, base: Config, symbols: int, vocabulary: int) -> dict[str, Any]:
+def _on_cpu(config: Config, base: Config, symbols: int) -> dict[str, Any]:
     """The keys that a recipe is given so that its training fits the time and the data."""
     minutes = config.train.max_minutes or base.train.max_minutes or _MINUTES
     keys: dict[str, Any] = {"train.max_minutes": minutes}
@@ -139,10 +136,6 @@ def _on_cpu(config: Config, base: Config, symbols: int, vocabulary: int) -> dict
         keys["model.hidden_size"] = min([base.model.hidden_size, *most])
         if symbols >= _MUCH * minutes:
             keys |= {f"model.{name}": 0.0 for name in _DROPOUT}
-        if vocabulary > _MANY_SYMBOLS and base.model.input == "one_hot":
-            keys |= {"model.input": "embedding", "model.embedding_size": 128}
-        between = max(1, int(minutes * _STEPS_A_MINUTE / _VALIDATIONS))
-        keys["train.validate_every"] = min(base.train.validate_every, between)
     own = values_of(base)
     return {key: value for key, value in keys.items() if value != own[key]}
 

@@ -24,7 +24,6 @@ _SILENCE = 0.5
 _OFFSET = 0.05  # of the swing
 _CLIPPED = 0.001
 _CLOSER = 3.0  # decibels, from which another quantiser is worth a word
-_NAMED = 3  # files
 _BLOCK = 1 << 16  # samples read at a time
 _FRAMES = 50  # a second; each is silent or not
 _LOWEST = -120.0  # decibels; what is quieter counts as this
@@ -191,8 +190,8 @@ def faults(
         )
     if (loudest := levels.swing * codec.gain) < _QUIET:
         yield Fault(
-            f"the sound is quiet, {decibels(loudest):.0f} dB of full scale, where the quantiser has "
-            "few levels: give data.gain=peak",
+            f"the sound is quiet, {decibels(loudest):.0f} dB of full scale, where the quantiser "
+            "has few levels: give data.gain=peak",
             {"gain": "peak"},
         )
     if levels.silence > _SILENCE:
@@ -233,7 +232,7 @@ def _file_faults(found: SoundFacts, codec: Quantiser) -> Iterator[Fault]:
     if found.silent:
         yield Fault(
             f"{len(found.silent)} of {counted(len(found.seconds), 'file')} left out, since nothing "
-            f"is heard in them, such as {', '.join(map(str, found.silent[:_NAMED]))}"
+            f"is heard in them, such as {found.silent[0]}"
         )
     if len(found.rates) > 1:
         rates = ", ".join(f"{rate} Hz ({count})" for rate, count in found.rates.most_common())

@@ -42,8 +42,6 @@ _LONG_LINE = 10_000  # symbols
 _COPIES = 0.2  # of the passages
 RETURN, _MARK = "U+000D", "U+FEFF"
 """The code points of CR and of the byte order mark, which have faults of their own."""
-_C1 = "U+0080", "U+009F"
-"""The first and the last of the control characters that nobody types."""
 _RARE = 0.5  # of the vocabulary
 _FILES = 20  # whose beginnings are looked at
 _TABLES = (".csv", ".json", ".jsonl")
@@ -218,13 +216,10 @@ def faults(found: TextFacts, kind: str, encoding: str = "utf-8") -> Iterator[Fau
     if odd:
         first = next(iter(odd.values()))
         name = " ".join(filter(None, (first["code_point"], first["name"])))
-        advice = "take them out if they mean nothing"
-        if _C1[0] <= first["code_point"] <= _C1[1]:
-            advice = "the text is probably in another encoding than data.encoding"
         yield Fault(
             f"{counted(len(odd), 'odd character')}, "
             f"{sum(entry['count'] for entry in odd.values()):,} in all, such as "
-            f"{name} ({first['kind']}, {first['count']:,}): {advice}"
+            f"{name} ({first['kind']}, {first['count']:,}): take them out if they mean nothing"
         )
     if kind != "text":
         return

@@ -26,14 +26,7 @@ _MOST = 60
 """Samples on a page. A WAV of one second at the highest rate has 96 kB: 60 in base64 have 8 MB."""
 _SHARE = 0.01  # of the training's time, for pages while it goes on
 _FIRST = 0.5  # seconds that the first page is expected to take
-_STATES = {
-    "running": "running",
-    "finished": "finished",
-    "stopped": "stopped",
-    "pruned": "ended by the search",
-    "diverged": "diverged",
-    "ended": "not finished",
-}
+_STATES = {"pruned": "ended by the search", "ended": "not finished"}
 
 
 def write(path: Path, state: State | None = None) -> Path:
@@ -59,7 +52,7 @@ def render(record: Record) -> bytes:
     texts, sounds = _titled(record, ".txt"), _sounds(record)
     values = {
         "name": visible_line(str(record.path)),
-        "state": _STATES[record.state],
+        "state": _STATES.get(record.state, record.state),
         "written": time.strftime("%Y-%m-%d %H:%M"),
         "verdict": verdict.judge(record),
         "problems": [_short(problem) for problem in record.problems],
