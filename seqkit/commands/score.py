@@ -111,10 +111,7 @@ def _score(
     # Lines that run through a terminal leave no room for a bar.
     progress = unseen if write and Product().terminal else console.progress
     with progress("score", len(part), unit="symbols") as bar:
-        scores = stretches(
-            model, part, start=codec.start, wanted=wanted, watch=bar.update, soon=write is not None
-        )
-        for stretch in scores:
+        for stretch in stretches(model, part, start=codec.start, wanted=wanted, watch=bar.update):
             scoring.require_numbers(stretch.nats)
             scored.add(stretch)
             if write:

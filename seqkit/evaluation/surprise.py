@@ -22,6 +22,7 @@ from seqkit.symbols import Floats, Integers, symbol_dtype
 
 _BLOCK = 1 << 20  # symbols read at a time
 _STRETCH = 256 * CHUNK  # symbols, but for what a piece goes beyond
+_FIRST = 8 * CHUNK  # of the first stretch, which somebody waits for
 
 T = TypeVar("T")
 
@@ -86,7 +87,6 @@ def stretches(
     start: int,
     wanted: Wanted,
     watch: Callable[[int], None] = lambda done: None,
-    soon: bool = False,
 ) -> Iterator[Stretch]:
     """What a part's symbols are to a model that streams it, from the first to the last.
 
@@ -96,13 +96,12 @@ def stretches(
         start: the codec's start symbol, the input before each document.
         wanted: what is told.
         watch: called after every chunk with the symbols scored so far.
-        soon: whether the first stretch is to be short, since somebody waits for it.
     """
     network = model.network(dtype=torch.float32)
     table = protocols.cut(protocols.streaming(part), streaming.PIECE, warm=CHUNK)
-    edges = np.flatnonzero(np.diff(table[:, 1] // _STRETCH)) + 1
+    edges = np.flatnonzero(np.diff((table[:, 1] - _FIRST) // _STRETCH)) + 1
     state: State | None = None
-    for rows in np.split(table, np.union1d(edges, 1) if soon and len(table) > 1 else edges):
+    for rows in np.split(table, edges):
         (warm, begin, _), end = rows[0].tolist(), int(rows[-1, 2])
         rows[0, 0] = begin  # the state there is known
         found = _blank(begin, end, wanted)

@@ -31,9 +31,8 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surprise, "_STRETCH", STRETCH)
 
 
-@pytest.mark.thorough(keep=4)
+@pytest.mark.thorough(keep=2)
 @pytest.mark.usefixtures("small_stretches")
-@pytest.mark.parametrize("soon", [True, False])
 @pytest.mark.parametrize(
     "lengths",
     [
@@ -45,17 +44,15 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=str,
 )
-def test_stretches_add_up_to_the_stream(lengths: tuple[int, ...], soon: bool) -> None:
+def test_stretches_add_up_to_the_stream(lengths: tuple[int, ...]) -> None:
     model, part, watched = network(), part_of(*lengths), list[int]()
     expected = np.zeros(len(part), np.float32)
     segments = protocols.streaming(part)
     for chunk in scoring.chunks(model, part, start=START, segments=segments):
         places, nats = chunk.counted_nats()
         expected[places] = nats
-    found = [
-        *stretches(model, part, start=START, wanted=Wanted(V), watch=watched.append, soon=soon)
-    ]
-    assert not soon or len(found[0].nats) <= PIECE
+    found = [*stretches(model, part, start=START, wanted=Wanted(V), watch=watched.append)]
+    assert len(found[0].nats) <= surprise._FIRST
     assert [one.begin for one in found] == [0, *(one.end for one in found[:-1])]
     assert max(len(one.nats) for one in found) < STRETCH + PIECE
     assert np.abs(np.concatenate([one.nats for one in found]) - expected).max() < 1e-4
