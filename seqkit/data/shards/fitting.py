@@ -3,8 +3,9 @@
 import contextlib
 import hashlib
 import itertools
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,6 @@ class Fit:
     bad: dict[str, str]
     symbols: int | None = None
     sha256: str = ""
-
-
-@dataclass
-class _Surveyed:
-    """What a task found: how often code points occur in each file, and which cannot be read."""
-
-    counts: list[tuple[str, Integers, Integers]] = field(default_factory=list)
-    bad: dict[str, str] = field(default_factory=dict)
 
 
 def sha256_of(source: Source, crew: Crew) -> str:
@@ -142,21 +135,22 @@ def _survey(source: Source, crew: Crew, kind: str) -> tuple[Integers, dict[str, 
     work = plan(source.documents, cut=cut_of(kind, source.config))
     shared = (source.config, kind)
     found = crew.each("finding the characters", _survey_some, shared, work, size_of(work))
-    bad = {name: why for one in found for name, why in one.bad.items()}
-    counts = np.zeros(1, np.int64)
-    for one in found:
-        for name, points, times in one.counts:
+    bad = {name: why for _, bad in found for name, why in bad.items()}
+    counts = np.zeros(sys.maxunicode + 1, np.int64)
+    for each, _ in found:
+        for name, points, times in each:
             if name not in bad:
-                longer = max(len(counts), int(points.max(initial=0)) + 1)
-                counts = np.pad(counts, (0, longer - len(counts)))
                 counts[points] += times
     return counts, bad
 
 
-def _survey_some(shared: tuple[DataConfig, str], work: Work, watch: Watch) -> _Surveyed:
-    """Read some files whole, and count their characters. Raises DataError."""
+def _survey_some(
+    shared: tuple[DataConfig, str], work: Work, watch: Watch
+) -> tuple[list[tuple[str, Integers, Integers]], dict[str, str]]:
+    """How often code points occur in some files, and which cannot be read. Raises DataError."""
     config, kind = shared
-    found, whole = _Surveyed(), np.zeros(0, np.int64)
+    found, bad = list[tuple[str, Integers, Integers]](), dict[str, str]()
+    whole = np.zeros(sys.maxunicode + 1, np.int64)
     for extent in work:
         pieces = pieces_of(extent, kind, config, watch)
         try:
@@ -164,16 +158,15 @@ def _survey_some(shared: tuple[DataConfig, str], work: Work, watch: Watch) -> _S
         except BadFileError as error:
             if config.on_bad_file != "skip":
                 raise
-            found.bad[extent.name] = error.reason
+            bad[extent.name] = error.reason
             continue
         if extent.is_part:  # another part of it may be bad
             present = np.flatnonzero(counts)
-            found.counts.append((extent.name, present, counts[present]))
+            found.append((extent.name, present, counts[present]))
         else:
-            whole = whole + counts if whole.size else counts
+            whole += counts
     present = np.flatnonzero(whole)
-    found.counts.append(("", present, whole[present]))
-    return found
+    return [*found, ("", present, whole[present])], bad
 
 
 def _quantiser(source: Source, crew: Crew) -> Quantiser:

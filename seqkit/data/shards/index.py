@@ -145,11 +145,6 @@ def is_shards(folder: Path) -> bool:
     return False
 
 
-def is_own_name(name: str) -> bool:
-    """Whether a file of finished shards is called so."""
-    return name == INDEX or bool(_SHARD.fullmatch(name) or _STARTS.fullmatch(name))
-
-
 def are_unfinished(folder: Path) -> bool:
     """Whether a folder holds shards of a first preparation that was stopped."""
     with contextlib.suppress(OSError):  # whoever reads the folder finds out why

@@ -23,7 +23,6 @@ from seqkit.data.shards.index import (
     Index,
     asked_for,
     digest,
-    is_own_name,
     is_shards,
     read_checked,
     read_index,
@@ -36,7 +35,9 @@ from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
 
-_OF_WORK = re.compile(r"\d{6,}(-[0-9a-f]{8})?\.json")
+_OWN = re.compile(
+    r"\d{6,}(-[0-9a-f]{8})?\.(bin|json)|starts(-[0-9a-f]{8})?\.int64|(index|prepare)\.json"
+)
 _FORMAT = 3  # of what is kept of shards that are not finished
 
 
@@ -116,8 +117,7 @@ def _check(folder: Path, *, overwrite: bool) -> None:
     begun = finished or read_checked(folder / UNFINISHED) is not None
     for name in names:
         half = Path(name).match(temporary_files.PATTERN)
-        own = is_own_name(name) or name == UNFINISHED or _OF_WORK.fullmatch(name)
-        if not half and not (begun and own):
+        if not half and not (begun and _OWN.fullmatch(name)):
             raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
     if finished and not overwrite:
         raise OutputError(
@@ -141,21 +141,15 @@ def _begun(folder: Path, asked: str, *, overwrite: bool) -> dict[str, Any] | Non
 
 def _begin(folder: Path, asked: str, found: Fit) -> dict[str, Any]:
     """Write down what is prepared, and remove what was done of something else."""
-    kept, suffix = _files_in_use(folder), ""
-    if any(re.fullmatch(r"\d+\.bin|starts\.int64", name) for name in kept):
-        suffix = f"-{asked[:8]}"
+    kept = list[str]()
+    with contextlib.suppress(DataError):
+        kept = _files_of(read_index(folder)[0])
+    suffix = f"-{asked[:8]}" if kept and "-" not in kept[0] else ""
     disk.remove(folder / UNFINISHED)
     _remove_all_but(folder, kept)
     begun = {"asked": asked, "suffix": suffix, "fit": dataclasses.asdict(found)}
     write_checked(folder / UNFINISHED, begun)
     return begun
-
-
-def _files_in_use(folder: Path) -> list[str]:
-    """The files of the shards that stand in a folder; none where the index is lost."""
-    with contextlib.suppress(DataError):
-        return _files_of(read_index(folder)[0])
-    return []
 
 
 def _files_of(index: Index) -> list[str]:
@@ -167,6 +161,6 @@ def _remove_all_but(folder: Path, kept: Collection[str]) -> None:
     """Remove all other files that a preparation writes; what is written down of it comes last."""
     names = {entry.name for entry in folder.iterdir()} - {*kept, UNFINISHED}
     for name in names:
-        if is_own_name(name) or _OF_WORK.fullmatch(name):
+        if _OWN.fullmatch(name):
             disk.remove(folder / name)
     disk.remove(folder / UNFINISHED)
