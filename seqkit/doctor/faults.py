@@ -11,8 +11,6 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.foundation.errors import DataError
 
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
-LEAST_SOUND = 10.0
-"""Seconds of sound from which a model makes anything like it."""
 
 
 @dataclass(frozen=True)

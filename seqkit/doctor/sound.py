@@ -14,12 +14,13 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.reader import Reader
-from seqkit.doctor.faults import LEAST_SOUND, Fault
+from seqkit.doctor.faults import Fault
 from seqkit.foundation.wording import counted, duration
 
 _FULL_SCALE = 32767 / 32768  # as far as 16 bits reach
 _LEVELS = 256
 _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
+_LEAST = 10.0  # seconds from which a model makes anything like it
 _SILENCE = 0.5
 _OFFSET = 0.05  # of the swing
 _CLIPPED = 0.001
@@ -183,9 +184,9 @@ def faults(
             f"the sound is a constant, {levels.offset:.3g}: there is nothing to learn from it"
         )
         return
-    if seconds < LEAST_SOUND:
+    if seconds < _LEAST:
         yield Fault(
-            f"the sound is short, {seconds:.1f} s: {LEAST_SOUND:g} s is the least that makes "
+            f"the sound is short, {seconds:.1f} s: {_LEAST:g} s is the least that makes "
             "anything like it, and a minute is better"
         )
     if (loudest := levels.swing * codec.gain) < _QUIET:

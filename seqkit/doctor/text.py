@@ -24,8 +24,7 @@ _SAMPLE = 1 << 24  # symbols among which repetitions are sought, from the first
 _BLOCK = 1 << 15  # symbols counted at a time; larger ones fragment the process's memory
 _REPEATED = 32  # symbols of a passage that is there twice
 _KEPT = 64  # one passage of so many is compared, chosen by what it is
-FEW = 10
-"""Times that a symbol has to occur at least to be learnt."""
+_FEW = 10  # times that a symbol has to occur at least to be learnt
 _SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
 _FACTOR = 0x9E3779B97F4A7C15  # odd, with bits all over (Knuth's golden ratio)
 _ODD_KINDS = {
@@ -71,8 +70,8 @@ class TextFacts:
 
     @property
     def rare(self) -> int:
-        """How many symbols occur, but fewer than `FEW` times."""
-        return int(((self.counts > 0) & (self.counts < FEW)).sum())
+        """How many symbols occur, but fewer than 10 times."""
+        return int(((self.counts > 0) & (self.counts < _FEW)).sum())
 
     def record(self, codec: Codec) -> dict[str, Any]:
         """As `doctor` gives it."""
@@ -226,7 +225,7 @@ def faults(found: TextFacts, kind: str, encoding: str = "utf-8") -> Iterator[Fau
     if found.rare > _RARE * occurring:
         most = max(1, occurring - found.rare)
         yield Fault(
-            f"{found.rare:,} of {occurring:,} symbols occur fewer than {FEW} times, too few to "
+            f"{found.rare:,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
             f"learn: read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
         )
     if found.longest_line > _LONG_LINE:

@@ -104,7 +104,14 @@ def stretches(
     for rows in np.split(table, edges):
         (warm, begin, _), end = rows[0].tolist(), int(rows[-1, 2])
         rows[0, 0] = begin  # the state there is known
-        found = _blank(begin, end, wanted)
+        size, most = end - begin, min(wanted.likeliest, wanted.size)
+        found = Stretch(
+            begin,
+            np.zeros(size, np.float32),
+            np.zeros((size, most), symbol_dtype(wanted.size)),
+            np.zeros((size, most), np.float32),
+            np.zeros(size if wanted.cell else 0, np.float32),
+        )
 
         def told(done: int, begin: int = begin) -> None:
             watch(begin + done)
@@ -117,18 +124,6 @@ def stretches(
             begin_state=state if warm < begin else None,
         )
         yield found
-
-
-def _blank(begin: int, end: int, wanted: Wanted) -> Stretch:
-    """A stretch of which nothing is known yet."""
-    size, most = end - begin, min(wanted.likeliest, wanted.size)
-    return Stretch(
-        begin,
-        np.zeros(size, np.float32),
-        np.zeros((size, most), symbol_dtype(wanted.size)),
-        np.zeros((size, most), np.float32),
-        np.zeros(size if wanted.cell else 0, np.float32),
-    )
 
 
 @torch.inference_mode()
@@ -201,10 +196,8 @@ def position(part: Part, newlines: npt.NDArray[np.int64], place: int) -> Positio
     """
     own = int(np.searchsorted(part.starts, place, side="right"))
     begin, line, column = int(part.starts[own - 1]), 1, 1
-    rows: list[tuple[Row, int, int]] = [(part.symbols, begin, place)]
-    if own == 1:
-        rows.insert(0, (part.before, 0, len(part.before)))
-    for row, first, end in rows:
+    before: tuple[Row, int, int] = part.before, 0, len(part.before) if own == 1 else 0
+    for row, first, end in (before, (part.symbols, begin, place)):
         for at in range(first, end, _BLOCK):
             counts = newlines[row[at : min(at + _BLOCK, end)]]
             ends = np.flatnonzero(counts)
