@@ -181,17 +181,10 @@ class Peaks(Generic[T]):
         del self.highest[self._most :]
 
 
-class Position(NamedTuple):
-    """All from 1, as they are in the corpus and its document; the column counts symbols."""
+def position(part: Part, newlines: npt.NDArray[np.int64], place: int) -> tuple[int, int, int]:
+    """Document, line and column of a place in a part, which may begin in the middle of a document.
 
-    document: int
-    line: int
-    column: int
-
-
-def position(part: Part, newlines: npt.NDArray[np.int64], place: int) -> Position:
-    """Of a place in a part, which may begin in the middle of a document.
-
+    All are from 1, as they are in the corpus and its document; the column counts symbols.
     `newlines` (V,) counts the line ends that each symbol stands for.
     """
     own = int(np.searchsorted(part.starts, place, side="right"))
@@ -203,4 +196,4 @@ def position(part: Part, newlines: npt.NDArray[np.int64], place: int) -> Positio
             ends = np.flatnonzero(counts)
             line += int(counts.sum())
             column = len(counts) - int(ends[-1]) if len(ends) else column + len(counts)
-    return Position(part.documents_before + own, line, column)
+    return part.documents_before + own, line, column

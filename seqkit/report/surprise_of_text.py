@@ -46,14 +46,6 @@ class Names(NamedTuple):
         }
 
 
-class _Shown(NamedTuple):
-    """A symbol on the page: its text, its CSS classes and what is told about it."""
-
-    text: str
-    classes: str
-    told: str
-
-
 def contents_of(codec: TextCodec) -> list[str | bytes]:
     """What each symbol of a codec stands for."""
     with codecs.failures(type(codec), "decode"):
@@ -143,13 +135,13 @@ class SurpriseOfText:
         text = "".join(shown).replace("\n", "\u21b5")
         return f"{visible(self._where(peak.place))}: {peak.value / math.log(2):.1f} bits: {text}"
 
-    def _shown(self, found: Stretch, mark: int = -1) -> Iterator[_Shown]:
-        """The symbols of a stretch, that at the place `mark` with a mark."""
+    def _shown(self, found: Stretch, mark: int = -1) -> Iterator[tuple[str, str, str]]:
+        """The text, the CSS classes and what is told of each symbol; that at `mark` is marked."""
         for index, symbol in enumerate(self._part.symbols[found.begin : found.end].tolist()):
             marked = " mark" if found.begin + index == mark else ""
             text = visible(self._texts[symbol])
             end = "\u21b5\n" if text == "\n" else text
-            yield _Shown(end, _colour(found, index) + marked, self._told(symbol, found, index))
+            yield end, _colour(found, index) + marked, self._told(symbol, found, index)
 
     def _told(self, symbol: int, found: Stretch, index: int) -> str:
         """The surprise of a symbol, and what was expected in its place."""

@@ -10,7 +10,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import protocols, scoring, surprise
 from seqkit.evaluation.scoring import CHUNK
 from seqkit.evaluation.streaming import PIECE
-from seqkit.evaluation.surprise import Cell, Peaks, Position, Wanted, position, stretches
+from seqkit.evaluation.surprise import Cell, Peaks, Wanted, position, stretches
 from seqkit.model.char_rnn import CharRNN
 
 V, START, STRETCH = 5, 2, 6 * CHUNK
@@ -122,7 +122,7 @@ def test_positions_are_those_of_an_editor(block: int, monkeypatch: pytest.Monkey
         for offset in range(len(text)):
             before = text[:offset]
             column = offset - (before.rfind("\n") + 1) + 1
-            expected.append(Position(document, before.count("\n") + 1, column))
+            expected.append((document, before.count("\n") + 1, column))
     assert [position(WHOLE, NEWLINES, place) for place in range(len(WHOLE))] == expected
 
 
