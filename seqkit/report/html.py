@@ -25,14 +25,6 @@ Titled = tuple[str, Path]
 """What stands over a sample, and its file."""
 
 
-class Text(NamedTuple):
-    """A sample of text; `more` bytes of it are left out."""
-
-    title: str
-    text: str
-    more: int = 0
-
-
 class Sound(NamedTuple):
     """A sample of sound: WAV and PNG as data URLs, and the outline of the waveform as an SVG path.
 
@@ -74,15 +66,15 @@ def spread(samples: Sequence[Titled], most: int) -> list[Titled]:
     return [samples[place] for place in places]
 
 
-def text(title: str, file: Path) -> Text:
-    """A sample of text, as far as it is shown."""
+def text(title: str, file: Path) -> tuple[str, str, int]:
+    """The title of a sample of text, it as far as it is shown, and how many more bytes it has."""
     try:
         with file.open("rb") as stream:
             content = stream.read(_LONGEST_TEXT)
         more = file.stat().st_size - len(content)
     except OSError as error:
-        return Text(title, f"({disk.describe(error)})")
-    return Text(title, visible(content.decode("utf-8", "replace").replace("\r\n", "\n")), more)
+        return title, f"({disk.describe(error)})", 0
+    return title, visible(content.decode("utf-8", "replace").replace("\r\n", "\n")), more
 
 
 def sounds(samples: Sequence[Titled]) -> list[Sound]:
