@@ -108,8 +108,6 @@ def _main(arguments: list[str]) -> int:
         if asks:
             stdout.write(help_texts.keys(command))
             return 0
-    if len(bare) > 1 or (bare and bare[0] != command):
-        help_texts.refuse_bare_paths(command, words)
     if given.multirun:
         if given.cfg:
             raise ConfigError("--cfg prints one config: leave --multirun out")

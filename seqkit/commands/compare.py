@@ -48,10 +48,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if config.json:
         left_out = [*map(str, others)]
         result = {"runs": [*chain(*rows)], "differing": differing, "left_out": left_out}
-        outputs.print_lines([json_text(result)])
+        stdout.write(json_text(result))
     else:
         tables = [_table(own, differing, headed=len(rows) > 1) for own in rows]
-        outputs.print_lines(["\n\n".join(tables)])
+        stdout.write("\n\n".join(tables))
     if picture:
         with console.progress("drawing"):
             charts.compare(picture, groups, overwrite=config.overwrite)

@@ -1,21 +1,18 @@
 """What `--help` prints, and what is said of words that are no command or lack a key."""
 
 import os
-import shlex
+import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import seqkit
 from seqkit.commands import COMMANDS, reads
 from seqkit.config import options
-from seqkit.foundation import plugins, stdout
-from seqkit.foundation.checkpoint_files import is_run
-from seqkit.foundation.console import terminal_columns
+from seqkit.foundation import plugins
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import default_of, nearest
-from seqkit.runs import layout
 
 _HELP = """\
 seqkit {version}: sequence models of text and sound, symbol by symbol.
@@ -77,48 +74,18 @@ def keys(command: str) -> str:
 
 
 def refuse_unknown(word: str) -> None:
-    """Raise ConfigError where a word is no command: it names the nearest ones."""
+    """Raise ConfigError where a word is no command: it names the nearest one."""
     if word not in COMMANDS:
-        refuse_bare_paths("train", [word])
+        if os.path.lexists(word):
+            raise ConfigError(f"{word} is no command: did you mean data.path={word}?")
         names = list(COMMANDS)
         there = f"There are: {', '.join(names)}"
         raise ConfigError(f"unknown command {word}{nearest(word, names)} {there}")
 
 
-def refuse_bare_paths(command: str, words: Sequence[str]) -> None:
-    """Raise ConfigError where files or folders are given without their keys, which are named."""
-    paths = [word for word in words if "=" not in word and os.path.lexists(word)]
-    keys = [_key_of(command, Path(path)) for path in paths]
-    meant = [f"{key}={path}" for key, path in zip(keys, paths, strict=True) if key]
-    if meant:
-        raise ConfigError(f"{' and '.join(paths)} without a key: did you mean {shlex.join(meant)}?")
-
-
-def _key_of(command: str, path: Path) -> str:
-    """The key of a command that a path was probably meant for; empty if it takes none."""
-    from seqkit.data import file_search  # which imports PyTorch
-
-    prompt = "prompt_audio" if file_search.is_named_as_sound(path.name) else "prompt_file"
-    of_data, of_runs = ("data.path", prompt), ("checkpoint", "run_dir", "runs")
-    is_model = path.suffix == ".safetensors" or is_run(path) or layout.runs_below(path)
-    order = (*of_runs, *of_data) if is_model else (*of_data, *of_runs)
-    return next((key for key in order if reads(command, key)), "")
-
-
 def _table(rows: Mapping[str, str], width: int) -> str:
     """Names, in so many columns, and what they mean; on a terminal, within its columns."""
-    lines = [f"  {name:{width}}{text}" for name, text in rows.items()]
-    columns = terminal_columns(stdout.stream())
-    if columns is None:
-        return "\n".join(lines)
-    indent = " " * min(width + 2, columns // 2)
-    return "\n".join(
-        textwrap.fill(
-            line,
-            columns,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in lines
-    )
+    columns = shutil.get_terminal_size((10_000, 0)).columns
+    indent = " " * (width + 2)
+    fitted = textwrap.TextWrapper(columns, subsequent_indent=indent, break_on_hyphens=False)
+    return "\n".join(fitted.fill(f"  {name:{width}}{text}") for name, text in rows.items())

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from seqkit.api.model import load_checkpoint
-from seqkit.commands import outputs
 from seqkit.config import Config
+from seqkit.foundation import stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
 
@@ -24,7 +24,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "config": saved.config,
     }
     text = json.dumps(summary) if config.json else "\n".join(_lines(summary))
-    outputs.print_lines([text])
+    stdout.write(text)
 
 
 def _shorten(spec: dict[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:
         with disk.atomic_write(out, overwrite) as stream:
             stream.write((text + "\n").encode())
     else:
-        print_lines([text])
+        stdout.write(text)
 
 
 @contextlib.contextmanager
@@ -92,17 +92,10 @@ def result_stream(out: Path | None, *, overwrite: bool) -> Iterator[Callable[[by
         product.flush()
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Write lines to stdout, the names of files byte for byte."""
-    product = Product()
-    product.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
-    product.flush()
-
-
 def print_names(files: Iterable[Path]) -> None:
     """Print the names of files that were made and told, if there is a stdout."""
     if stdout.stream() is not None:
-        print_lines(map(str, files))
+        stdout.write("\n".join(map(str, files)))
 
 
 def numbered(out: Path, streams: int) -> list[Path]:

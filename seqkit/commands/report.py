@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from seqkit.commands import outputs
 from seqkit.config import Config
+from seqkit.foundation import stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
@@ -17,4 +17,4 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         raise ConfigError("no run: give run_dir=FOLDER")
     with console.progress("writing the page"):
         file = page.write(Path(config.run_dir))
-    outputs.print_lines([str(file)])
+    stdout.write(str(file))

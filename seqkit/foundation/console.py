@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, TextIO
+from typing import Protocol
 
 from seqkit.foundation.wording import columns_of, duration, visible, visible_line
 
@@ -208,7 +208,9 @@ class Console:
         """
         if self._shown is None or self._stream is None:
             return ""
-        columns = terminal_columns(self._stream) or _COLUMNS
+        columns = _COLUMNS
+        with contextlib.suppress(OSError, ValueError):  # closed by now
+            columns = os.get_terminal_size(self._stream.fileno()).columns or _COLUMNS
         return f"\r{self._shown.fitted(columns - 1)}\x1b[J\r"
 
     def _write(self, text: str) -> None:
@@ -219,10 +221,3 @@ class Console:
             self._stream.flush()
         except (OSError, ValueError):  # nobody reads it any more
             self._stream = None
-
-
-def terminal_columns(stream: TextIO | None) -> int | None:
-    """How many columns a stream's terminal has; None where it is none, or does not say."""
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        return os.get_terminal_size(stream.fileno()).columns or None  # type: ignore[union-attr]
-    return None

@@ -29,34 +29,6 @@ def stream() -> TextIO | None:
     return sys.__stdout__
 
 
-@contextlib.contextmanager
-def failures() -> Iterator[None]:
-    """What is written to stdout in the block may fail: nothing more is written after that.
-
-    Raises:
-        BrokenPipeError: whoever read it has enough.
-        OutputError: it cannot be written.
-    """
-    try:
-        yield
-    except BrokenPipeError:
-        discard()
-        raise
-    except OSError as error:
-        discard()
-        raise OutputError(f"cannot write stdout: {disk.describe(error)}") from error
-
-
-def discard() -> None:
-    """Send nowhere what is still to come, and what Python flushes at its exit."""
-    with contextlib.suppress(OSError, OutputError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        try:
-            os.dup2(nowhere, existing().fileno())
-        finally:
-            os.close(nowhere)
-
-
 def existing() -> TextIO:
     """`stream`. Raises OutputError where there is none: before any work is done in vain."""
     found = stream()
@@ -66,11 +38,10 @@ def existing() -> TextIO:
 
 
 def write(text: str) -> None:
-    """Write a text and a newline, visible on a terminal. Raises as `existing` and `failures`."""
-    out = existing()
-    with failures():
-        out.write(f"{visible(text) if out.isatty() else text}\n")
-        out.flush()
+    """Write a text and a newline, the names of files byte for byte. Raises as `Product` does."""
+    product = Product()
+    product.write(f"{text}\n".encode("utf-8", "surrogateescape"))
+    product.flush()
 
 
 class Product:
@@ -95,7 +66,7 @@ class Product:
         """
         if self.terminal:
             text = visible(self._decoder.decode(text) if isinstance(text, bytes) else text)
-        with failures():
+        with self._failures():
             self._stream.write(to_bytes(text))
         if self.terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
             self.flush()
@@ -108,9 +79,21 @@ class Product:
 
     def flush(self) -> None:
         """Hand over what was written. Raises as `write`."""
-        with failures():
+        with self._failures():
             self._stream.flush()
         self._flushed = time.monotonic()
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())  # for what Python flushes at its exit
+            os.close(nowhere)
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise OutputError(f"cannot write stdout: {disk.describe(error)}") from error
 
 
 def to_bytes(text: str | bytes) -> bytes:
