@@ -4,14 +4,20 @@ Every mask is a function of the seed and the step's number, so that a run that i
 same ones, and is made on the device, so that a CUDA graph can replay it.
 """
 
+import functools
+import math
+from pathlib import Path
+
 import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig, TrainConfig
-from seqkit.foundation.randomness import dropout_keys
-from seqkit.kernels.masks import masks
+from seqkit.foundation.errors import DeviceError
+from seqkit.foundation.randomness import dropout_keys, dropout_masks, dropout_threshold
+from seqkit.kernels.nvrtc import NUMBERS, Kernel, Value, dtype_number
 from seqkit.model.cells import GATES
 
+_THREADS = 256
 _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs
 
 
@@ -86,3 +92,33 @@ class DropoutMasks:
 
     def _key(self, place: int) -> Tensor:
         return self._keys[self._model.num_layers + place][None]
+
+
+def masks(
+    keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype, first: int = 0
+) -> Tensor:
+    """`randomness.dropout_masks`, to the bit; on a GPU in one launch, not PyTorch's sixteen."""
+    kernel = _kernel(keys.device, dtype) if keys.is_cuda else None
+    if kernel is None:
+        return dropout_masks(keys, shape, rate, dtype, first)
+    made = torch.empty((len(keys), *shape), dtype=dtype, device=keys.device)
+    count, begin = math.prod(shape), first * math.prod(shape[1:])
+    arguments: dict[str, Value] = {"masks": made, "keys": keys, "layers": len(keys)}
+    arguments |= {"begin": begin, "count": count}
+    arguments |= {"threshold": dropout_threshold(rate), "factor": 1 / (1 - rate)}
+    threads = len(keys) * ((begin + count + 1) // 2 - begin // 2)
+    kernel.launch(arguments, blocks=-(-threads // _THREADS), threads=_THREADS)
+    return made
+
+
+@functools.cache
+def _kernel(device: torch.device, dtype: torch.dtype) -> Kernel | None:
+    """None with a PyTorch that has no NVRTC."""
+    source = Path(__file__).with_suffix(".cu")
+    constants = {"DTYPE": dtype_number(dtype)}
+    try:
+        return Kernel(
+            "dropout_masks", sources=[NUMBERS, source], constants=constants, device=device
+        )
+    except DeviceError:
+        return None
