@@ -134,7 +134,8 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
         key, sign, value = argument.partition("=")
         if not sign:
             raise ConfigError(
-                f"{argument!r} is not key=value: --help after the command lists its keys"
+                f"{argument!r} is not key=value, as in data.path=FILE or checkpoint=RUN: --help "
+                "after the command lists its keys"
             )
         if key in FREE_TEXT:
             free.append((key, value))
