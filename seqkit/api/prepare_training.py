@@ -223,7 +223,9 @@ def _set_up(
             notice(f"going on though {differs}")
     model_config = build_network.model_config(config.model, corpus, origin)
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
+    medium = medium_of(corpus.codec, config.data.newline)
     prompt = _check_sampling(config, corpus, model_config, chosen, notice)
+    sampled = medium.length(config.length, config.seconds)
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
     training = training_data.of_sound(training, corpus, config, notice, progress)
@@ -252,6 +254,7 @@ def _set_up(
             seed=config.fixed_seed,
             execution=execution,
             clock=ranks.clock if config.train.max_minutes else time.monotonic,
+            closing_sample=sampled / min(sampled, medium.glimpse),
             ranks=ranks,
         )
         if saved is not None:
@@ -265,7 +268,7 @@ def _set_up(
         folder=folder,
         corpus=corpus,
         validation=validation,
-        medium=medium_of(corpus.codec, config.data.newline),
+        medium=medium,
         prompt=prompt,
         trainer=trainer,
         execution=execution,

@@ -67,14 +67,25 @@ class Clock:
     """The time that a training spends, and of `minutes`, if there are any, what is left.
 
     As much is kept free for the last validation, with its checkpoint and sample, as the longest
-    one so far has taken.
+    one so far has taken, and for the closing sample what the last one on the way took for each
+    symbol, a tenth of the time at most.
     """
 
-    def __init__(self, minutes: float, now: Callable[[], float] = time.monotonic) -> None:
-        """`minutes`: 0 for no end; `now`: seconds that never go back."""
+    def __init__(
+        self,
+        minutes: float,
+        now: Callable[[], float] = time.monotonic,
+        closing_sample: float = 0.0,
+    ) -> None:
+        """Args:
+        minutes: 0 for no end.
+        now: seconds that never go back.
+        closing_sample: its length, where that of a sample on the way is 1.
+        """
         self.spent = Spent()
         self._seconds = 60 * minutes
         self._now = now
+        self._closing_sample = closing_sample
         self._ticked: float | None = None  # before the start nothing counts
         self._step: float | None = None  # seconds of the last step; the first one is no measure
         self._saved = 0.0  # seconds spent when the state was last asked for
@@ -98,7 +109,7 @@ class Clock:
         """Which share of the time for steps is over, from 0 to 1; 0 without an end."""
         if not self._seconds:
             return 0.0
-        return min(1.0, self.spent.seconds / max(self._seconds - self.spent.closing, 1e-9))
+        return min(1.0, self.spent.seconds / max(self._seconds - self._kept_free, 1e-9))
 
     @property
     def save_due(self) -> bool:
@@ -169,4 +180,10 @@ class Clock:
     @property
     def _left(self) -> float:
         """Seconds until the last validation has to begin."""
-        return self._seconds - self.spent.closing - self.spent.seconds
+        return self._seconds - self._kept_free - self.spent.seconds
+
+    @property
+    def _kept_free(self) -> float:
+        """Seconds for the last validation and the closing sample."""
+        sample = min(self.spent.sample * self._closing_sample, _SHARE * self._seconds)
+        return self.spent.closing + sample

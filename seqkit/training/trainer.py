@@ -45,6 +45,7 @@ class Trainer:
         seed: int,
         execution: Execution,
         clock: Callable[[], float] = time.monotonic,
+        closing_sample: float = 0.0,
         ranks: Ranks = ALONE,
     ) -> None:
         """Args:
@@ -55,6 +56,7 @@ class Trainer:
         seed: of the dropout masks.
         execution: how the network runs.
         clock: seconds, for train.max_minutes.
+        closing_sample: its length, where that of a sample on the way is 1; it has to have room.
         ranks: the processes that train together; all of them have to call the same methods.
         """
         self.model = model
@@ -69,7 +71,7 @@ class Trainer:
         limits = [train.max_steps] if train.max_steps is not None else []
         limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
         self._limit = min(limits, default=None)  # None: only time ends the training
-        self._time = Clock(train.max_minutes, clock)
+        self._time = Clock(train.max_minutes, clock, closing_sample)
         self._rate = 0.0  # of the last update
         self._step = TrainingStep(
             model=model,

@@ -197,6 +197,15 @@ def test_samples_on_the_way_take_a_tenth_of_the_budget() -> None:
     assert count(SampleDue, max_minutes=0.0, max_steps=200) == 20  # where there is no budget
 
 
+@pytest.mark.parametrize(("longer", "room"), [(8.0, 4.0), (50.0, 0.1 * MINUTE)])
+def test_the_closing_sample_has_room(longer: float, room: float) -> None:
+    machine = Machine(validation=0.5)  # that long for the sample after it
+    training = machine.training(validate_every=10, closing_sample=longer)
+    took = machine.run(training, lambda passed: 0.2)
+    assert took == pytest.approx(MINUTE - room, abs=0.5)
+    check_rates(machine.rates)
+
+
 def test_a_training_is_saved_every_two_minutes() -> None:
     machine = Machine()
     training = machine.training(max_minutes=0.0, max_steps=150)

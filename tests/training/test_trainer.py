@@ -41,6 +41,7 @@ def trainer(
     model: dict[str, object] | None = None,
     shifted: bool = False,
     ranks: Ranks = ALONE,
+    closing_sample: float = 0.0,
     **train: object,
 ) -> Trainer:
     settings = TrainConfig(
@@ -71,6 +72,7 @@ def trainer(
         seed=7,
         execution=execution,
         clock=clock,
+        closing_sample=closing_sample,
         ranks=ranks,
     )
 
