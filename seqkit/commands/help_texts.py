@@ -1,7 +1,8 @@
 """What `--help` prints, and what is said of words that are no command or lack a key."""
 
+import contextlib
 import os
-import shutil
+import sys
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import default_of, nearest
 
+_UNBROKEN = 10_000  # columns: programs read each entry in a line of its own
 _HELP = """\
 seqkit {version}: sequence models of text and sound, symbol by symbol.
 
@@ -85,7 +87,9 @@ def refuse_unknown(word: str) -> None:
 
 def _table(rows: Mapping[str, str], width: int) -> str:
     """Names, in so many columns, and what they mean; on a terminal, within its columns."""
-    columns = shutil.get_terminal_size((10_000, 0)).columns
+    columns = _UNBROKEN
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # no stdout, or no terminal
+        columns = os.get_terminal_size(sys.__stdout__.fileno()).columns or _UNBROKEN  # type: ignore[union-attr]
     indent = " " * (width + 2)
     fitted = textwrap.TextWrapper(columns, subsequent_indent=indent, break_on_hyphens=False)
     return "\n".join(fitted.fill(f"  {name:{width}}{text}") for name, text in rows.items())
