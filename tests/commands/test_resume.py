@@ -209,13 +209,13 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
         return dict(json.loads((folder / "summary.json").read_text()))
 
     first = summary("train.max_minutes=0.02", "train.validate_every=20")
-    assert first["elapsed_seconds"] >= 0.9 * 1.2
+    assert first["elapsed_seconds"] >= 0.8 * 1.2  # a tenth is kept for the closing sample
     again = run(*words, "train.max_minutes=0.02", "train.validate_every=20")
     assert "is used up" not in again.err
     assert "a larger train.max_minutes extends it" in again.err
     more = summary("train.max_minutes=0.04")
     assert more["steps"] > first["steps"]
-    assert more["elapsed_seconds"] >= 0.9 * 2.4
+    assert more["elapsed_seconds"] >= 0.8 * 2.4
     rates = [
         json.loads(line)["learning_rate"]
         for line in (folder / "metrics.jsonl").read_text().splitlines()
