@@ -26,6 +26,12 @@ from seqkit.symbols import Symbols, symbol_dtype
 
 Count = Callable[[int], None]
 
+_CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character of UTF-8
+_NO_CHANCE = 6  # of them, where none breaks the rules of UTF-8; GBK keeps to them most often
+_MEND = (
+    "what is before it is UTF-8: mend the file, as with iconv -c -f utf-8 -t utf-8, which leaves "
+    "such bytes out, or read any file with data.kind=bytes"
+)
 _ENCODINGS = "cp1252 (Western European), cp1251 (Russian), gb18030 (Chinese) …"
 
 
@@ -55,7 +61,10 @@ def _text_blocks(extent: Extent, config: DataConfig, count: Count) -> Iterator[s
         # error.object is what the decoder had kept and the newest block: it ends where we read to.
         offset = read - len(error.object) + error.start
         reason = f"byte {offset} (0x{error.object[error.start]:02x}) is not {encoding}"
-        raise BadFileError(file, reason, _advice(file)) from error
+        before = error.object[: error.start]
+        continuing = len(before) - len(before.translate(None, _CONTINUING))
+        is_utf8 = encodings.lookup(encoding).name.startswith("utf-8") and continuing >= _NO_CHANCE
+        raise BadFileError(file, reason, _MEND if is_utf8 else _advice(file)) from error
     except UnicodeError as error:
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
 
@@ -85,10 +94,7 @@ def _advice(file: Path) -> str:
         return f"it looks like text in {wide.upper()}: give data.encoding={wide}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
-    return (
-        f"give its encoding, data.encoding={_ENCODINGS}; leave out what breaks UTF-8 with iconv -c "
-        "-f utf-8 -t utf-8; or read any file with data.kind=bytes"
-    )
+    return f"give its encoding, data.encoding={_ENCODINGS}, or read any file with data.kind=bytes"
 
 
 def line_of(document: str) -> bytes:
