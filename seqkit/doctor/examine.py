@@ -1,6 +1,7 @@
 """The examination of some data before a training: all that `doctor` tells of it, as JSON values."""
 
 import contextlib
+import dataclasses
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -83,7 +84,10 @@ def _of_text(
         part = Part(row.cut(0, _MOST), part.starts[part.starts < _MOST])
     with progress("counting", len(part), unit="symbols") as bar:
         found = text.facts(part, codec, bar.update)
-    faults = [*text.faults(found, codec.kind, config.data.encoding)]
+    if config.data.of_rows:  # a mark in a row is not a file's
+        found = dataclasses.replace(found, marked=0)
+    told = text.faults(found, codec.kind, config.data.encoding, in_shards=corpus.whole.in_shards)
+    faults = [*told]
     if codec.kind == "text":
         faults += text.file_faults(paths, config.data)
     return {"text": found.record(codec)}, faults

@@ -180,9 +180,12 @@ def _hashes(symbols: Symbols) -> npt.NDArray[np.uint64]:
     return mixed
 
 
-def faults(found: TextFacts, kind: str, encoding: str = "utf-8") -> Iterator[Fault]:
+def faults(
+    found: TextFacts, kind: str, encoding: str = "utf-8", *, in_shards: bool = False
+) -> Iterator[Fault]:
     """The faults of a text, or of bytes, read in an encoding, the worst first."""
     noun = "text" if kind == "text" else "content"
+    read = "prepare the data again with" if in_shards else "read it with"
     occurring, symbols = int((found.counts > 0).sum()), int(found.counts.sum())
     if occurring == 1:
         yield Fault(CONSTANT)
@@ -201,16 +204,16 @@ def faults(found: TextFacts, kind: str, encoding: str = "utf-8") -> Iterator[Fau
     if returns := odd.pop(RETURN, None):
         yield Fault(
             f"{returns['count']:,} line ends have a CR, as on Windows or old Macs, which the model "
-            f"would learn as a character: read it with data.newline=lf",
-            {"newline": "lf"},
+            f"would learn as a character: {read} data.newline=lf",
+            {} if in_shards else {"newline": "lf"},
         )
     if found.marked:
         odd.pop(_MARK)
         without = encoding_with_mark(encoding)
         yield Fault(
             f"{counted(found.marked, 'file')} with a byte order mark ({_MARK}) at the beginning, "
-            f"which the model would learn as a character: read it with data.encoding={without}",
-            {"encoding": without},
+            f"which the model would learn as a character: {read} data.encoding={without}",
+            {} if in_shards else {"encoding": without},
         )
     if odd:
         first = next(iter(odd.values()))
@@ -226,7 +229,7 @@ def faults(found: TextFacts, kind: str, encoding: str = "utf-8") -> Iterator[Fau
         most = max(1, occurring - found.rare)
         yield Fault(
             f"{found.rare:,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
-            f"learn: read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
+            f"learn: {read} data.max_vocabulary={most} data.unknown=skip to leave them out"
         )
     if found.longest_line > _LONG_LINE:
         yield Fault(

@@ -1,0 +1,32 @@
+"""Data are looked at a part at a time."""
+
+from pathlib import Path
+
+from seqkit.config import Config, DataConfig
+from seqkit.data.load import load_corpus
+from seqkit.data.shards.prepare import prepare
+from seqkit.doctor import examine
+from seqkit.foundation.console import unseen
+from seqkit.foundation.plugins import Catalogue
+
+
+def test_what_was_prepared_is_to_be_prepared_again(tmp_path: Path) -> None:
+    text = "".join(f"{chr(0x4E00 + number)} some words\r\n" for number in range(400))
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    out = tmp_path / "shards"
+    prepare(
+        DataConfig(path=[str(tmp_path / "a.txt")]),
+        out,
+        catalogue=Catalogue(),
+        notice=lambda text: None,
+        processes=1,
+    )
+    for path, advised in (
+        (tmp_path / "a.txt", "read it with"),
+        (out, "prepare the data again with"),
+    ):
+        config = Config(data=DataConfig(path=[str(path)]))
+        corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
+        faults = [*map(str, examine.examine(config, corpus, unseen)[1])]
+        for keys in ("data.newline=lf", "data.max_vocabulary=10 data.unknown=skip"):
+            assert any(f": {advised} {keys}" in told for told in faults)
