@@ -50,7 +50,11 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         result = {"runs": [*chain(*rows)], "differing": differing, "left_out": left_out}
         stdout.write(json_text(result))
     else:
-        tables = [_table(own, differing, headed=len(rows) > 1) for own in rows]
+        headed = len(rows) > 1
+        tables = [
+            _table(own, _differing(group), headed=headed)
+            for own, group in zip(rows, groups, strict=True)
+        ]
         stdout.write("\n\n".join(tables))
     if picture:
         with console.progress("drawing"):
@@ -108,7 +112,10 @@ def _loss(record: Record) -> float | None:
 
 
 def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: bool) -> str:
-    """A line for each run of a group, and if need be the data that they were measured on."""
+    """A line for each run of a group, and if need be the data that they were measured on.
+
+    `differing` are the keys in which the runs of this group differ.
+    """
     last = [name.rpartition(".")[2] for name in differing]  # where that leaves no doubt
     short = [
         one if last.count(one) == 1 else name for name, one in zip(differing, last, strict=True)
@@ -123,7 +130,7 @@ def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: 
             _shown(row["seconds"], duration),
             _shown(row["parameters"], "{:,}".format),
             row["outcome"],
-            *(visible_line(_shown(value)) for value in row["settings"].values()),
+            *(visible_line(_shown(row["settings"][name])) for name in differing),
         )
         for row in rows
     ]
