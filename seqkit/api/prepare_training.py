@@ -151,6 +151,8 @@ def opened(
                 yield None
                 return
             resume.allowed(config, saved, changed)
+            if said := resume.clock_left(config, saved):
+                notice(said)
         chosen = device.choose_device(device.own(config.device, ranks.place))
         agreement.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):

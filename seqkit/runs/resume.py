@@ -175,6 +175,18 @@ def finished(config: Config, step: int | None) -> str:
     return f"this run is finished, at step {step}; a larger {ends} extends it"
 
 
+def clock_left(config: Config, saved: Checkpoint) -> str | None:
+    """What is said of a run that was to end by the clock, and goes on by steps; None of others."""
+    train = saved.config.get("train")
+    minutes = train.get("max_minutes") if isinstance(train, dict) else None
+    if not minutes or config.train.max_minutes:
+        return None
+    return (
+        f"the run was to end after train.max_minutes={minutes:g}, which does not hold here: give "
+        "the key again to end by the clock"
+    )
+
+
 def time_is_up(config: Config, elapsed: float) -> str | None:
     """What is said of a run that has no time left after so many seconds; None if it has."""
     minutes = config.train.max_minutes

@@ -222,9 +222,12 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
         if '"train"' in line
     ]
     assert rates[-1] < 0.1 * max(rates)
-    assert summary("train.max_steps=99999", "train.max_minutes=0.06")["steps"] > more["steps"]
+    last = summary("train.max_steps=99999", "train.max_minutes=0.06")["steps"]
+    assert last > more["steps"]
     limited = run(*words, "train.max_steps=5", "train.max_minutes=0.08")
     assert "this run is finished" in limited.err
+    by_steps = run(*words, f"train.max_steps={last + 5}")
+    assert "was to end after train.max_minutes=0.06, which does not hold here" in by_steps.err
 
 
 def test_other_weights_to_start_from_are_not_passed_over(
