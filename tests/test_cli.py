@@ -173,7 +173,7 @@ def test_a_sweep_needs_no_stdout(text_file: Path, tmp_path: Path) -> None:
 
 def test_a_file_in_place_of_a_command_is_met_with_a_hint(run: Run, text_file: Path) -> None:
     refused = run(text_file)
-    assert (refused.code, f"did you mean data.path={text_file}?" in refused.err) == (2, True)
+    assert (refused.code, "give it by its key, as in data.path=FILE" in refused.err) == (2, True)
 
 
 def test_an_empty_path_of_data_is_refused(run: Run, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from seqkit.config import options
 from seqkit.foundation import plugins
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.settings import default_of, nearest
+from seqkit.foundation.settings import KEYED, default_of, nearest
 
 _UNBROKEN = 10_000  # columns: programs read each entry in a line of its own
 _HELP = """\
@@ -79,7 +79,7 @@ def refuse_unknown(word: str) -> None:
     """Raise ConfigError where a word is no command: it names the nearest one."""
     if word not in COMMANDS:
         if os.path.lexists(word):
-            raise ConfigError(f"{word} is no command: did you mean data.path={word}?")
+            raise ConfigError(f"{word} is no command: {KEYED}")
         names = list(COMMANDS)
         there = f"There are: {', '.join(names)}"
         raise ConfigError(f"unknown command {word}{nearest(word, names)} {there}")
@@ -90,6 +90,10 @@ def _table(rows: Mapping[str, str], width: int) -> str:
     columns = _UNBROKEN
     with contextlib.suppress(AttributeError, OSError, ValueError):  # no stdout, or no terminal
         columns = os.get_terminal_size(sys.__stdout__.fileno()).columns or _UNBROKEN  # type: ignore[union-attr]
-    indent = " " * (width + 2)
-    fitted = textwrap.TextWrapper(columns, subsequent_indent=indent, break_on_hyphens=False)
+    fitted = textwrap.TextWrapper(
+        columns,
+        subsequent_indent=" " * min(width + 2, columns // 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     return "\n".join(fitted.fill(f"  {name:{width}}{text}") for name, text in rows.items())

@@ -22,7 +22,7 @@ from seqkit.config import Config
 from seqkit.foundation import config_file
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue, take_modules, user_recipe_folders
-from seqkit.foundation.settings import nearest
+from seqkit.foundation.settings import KEYED, nearest
 
 FREE_TEXT = (
     *("checkpoint", "data.column", "data.path", "data.pattern", "init_from", "out"),
@@ -134,8 +134,7 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
         key, sign, value = argument.partition("=")
         if not sign:
             raise ConfigError(
-                f"{argument!r} is not key=value, as in data.path=FILE or checkpoint=RUN: --help "
-                "after the command lists its keys"
+                f"{argument!r} is not key=value: {KEYED}; --help after the command lists its keys"
             )
         if key in FREE_TEXT:
             free.append((key, value))

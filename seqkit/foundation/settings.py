@@ -14,6 +14,8 @@ from seqkit.foundation.errors import ConfigError
 
 _LARGEST = 2**31 - 1  # of integers that have no bound of their own
 
+KEYED = "give it by its key, as in data.path=FILE, checkpoint=RUN or run_dir=RUN"
+"""What to do about a path on a command line that has no key."""
 _LONGEST = 80  # characters of a wrong value in a message
 
 
