@@ -21,7 +21,7 @@ from seqkit.model.network import Network, State
 from seqkit.symbols import Floats, Integers, symbol_dtype
 
 _BLOCK = 1 << 20  # symbols read at a time
-_STRETCH = 256 * CHUNK  # symbols, but for what a piece goes beyond
+_STRETCH = 256 * CHUNK  # symbols; up to one piece more
 _FIRST = 8 * CHUNK  # of the first stretch, which somebody waits for
 
 T = TypeVar("T")

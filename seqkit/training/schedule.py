@@ -67,8 +67,8 @@ class Clock:
     """The time that a training spends, and of `minutes`, if there are any, what is left.
 
     As much is kept free for the last validation, with its checkpoint and sample, as the longest
-    one so far has taken, and for the closing sample what the last one on the way took for each
-    symbol, a tenth of the time at most.
+    one so far has taken. For the closing sample it is what that takes at the pace of the last
+    sample on the way, but at most a tenth of the time.
     """
 
     def __init__(

@@ -56,7 +56,7 @@ class Trainer:
         seed: of the dropout masks.
         execution: how the network runs.
         clock: seconds, for train.max_minutes.
-        closing_sample: its length, where that of a sample on the way is 1; it has to have room.
+        closing_sample: how many times as long as a sample on the way it is; time is kept for it.
         ranks: the processes that train together; all of them have to call the same methods.
         """
         self.model = model

@@ -121,8 +121,8 @@ def _check(folder: Path, *, overwrite: bool) -> None:
             raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
     if finished and not overwrite:
         raise OutputError(
-            f"{folder} holds shards: train with data.path={folder}; to prepare others give another "
-            "out, or overwrite=true"
+            f"{folder} holds shards: train with data.path={folder}; to prepare others, or these "
+            "anew, give another out, or overwrite=true"
         )
 
 

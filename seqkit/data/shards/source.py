@@ -143,8 +143,9 @@ class Source:
 
 
 def _stamp(file: Path) -> list[int]:
-    """The size of a file, and its times: in the hours that a preparation takes, a bucket that is
-    mounted anew may give it another inode.
+    """The size of a file, and when its content and its owner or permissions last changed.
+
+    Its inode is left out: a bucket that is mounted anew may give it another one.
 
     Raises:
         BadFileError: it is not there any more.

@@ -100,7 +100,9 @@ def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]
     wanted = f"sample.precision={precision}"
     if name == "auto":
         other = "device=cpu" if kind == "GPU" else "device=cuda"
-        raise ConfigError(f"{wanted}: no engine for a {kind} computes in it; {other}")
+        raise ConfigError(
+            f"{wanted}: no engine for a {kind} computes in it: leave the key out, or use {other}"
+        )
     computes = " or ".join(PRECISIONS[name])
     raise ConfigError(f"{wanted}: sample.engine={name} computes in {computes}")
 

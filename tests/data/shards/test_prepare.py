@@ -194,9 +194,7 @@ def test_a_folder_with_something_else_is_refused(
     with pytest.raises(OutputError, match="preparing other files, or with other settings"):
         prepared(path=[str(letters)], newline="lf")
     prepared(path=[str(letters)], newline="lf", overwrite=True)
-    whole = (
-        "holds shards: train with data.path=.*shards; to prepare others give another out, or over"
-    )
+    whole = "holds shards: train with data.path=.*shards; to prepare others, or these anew, give "
     with pytest.raises(OutputError, match=whole):
         prepared(path=[str(letters)])
     (folder / "mine.txt").write_text("of the user")
