@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from seqkit.foundation.errors import DataError, OutputError
 
 _FORMAT = 10  # of the cached files; a change of the format changes their key
 _REMEDY = "start again: the data are encoded anew"
+_FOLDERS = ("corpora", "hashes", "codecs")  # the last two of earlier versions
 _UNUSED = 30 * 24 * 3600.0  # seconds, after which a corpus goes
 
 
@@ -86,7 +88,7 @@ def load(
 
 def evict(cache: Path) -> None:
     """Remove corpora that were not used for long, and what is known of them."""
-    for path in (cache / "corpora").glob("*"):
+    for path in chain.from_iterable((cache / name).glob("*") for name in _FOLDERS):
         with contextlib.suppress(OSError, OutputError):
             if time.time() - path.stat().st_mtime > _UNUSED:
                 if path.is_dir():

@@ -120,6 +120,8 @@ def traits_of_sound(wave: Wave, sample_rate: int) -> dict[str, Floats]:
     """Whether a wave (N,) is voiced, and whether it is silent, frame by frame: 0 or 1."""
     size = max(2, round(_FRAME * sample_rate))
     count = len(wave) // size
+    if not count:
+        return {}
     frames = wave[: count * size].reshape(count, size).astype(np.float64)
     loudness = np.sqrt(np.square(frames).mean(axis=1))
     silent = loudness <= _SILENT * float(loudness.max())

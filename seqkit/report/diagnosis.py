@@ -24,6 +24,7 @@ _RISEN = 1.005  # times the best loss: more than a validation's noise
 _JUMPED = 1.15
 _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
+_TINY = 1e-9  # nats
 _BY_HEART = 1.25  # validation over training, whatever the training loss still does
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
@@ -74,7 +75,7 @@ def diagnosis(record: Record) -> Diagnosis:
     last = float(losses[-1]) if len(losses) else math.inf
     fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
     both = len(train.values) > 0 and len(losses) > 0
-    apart = last / train.recent if both and _was_read_again(record) else 0.0
+    apart = last / max(train.recent, _TINY) if both and _was_read_again(record) else 0.0
     if apart > _BY_HEART and not fell:
         return "by heart"
     judged = validation if len(losses) > 2 else train

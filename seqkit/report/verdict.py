@@ -210,7 +210,7 @@ def again(record: Record) -> str:
     """The command that makes a run again; empty where its settings cannot be read."""
     if record.settings is None:
         return ""
-    folder = record.path
+    folder = record.path if record.path.name not in ("", "..") else record.path.resolve()
     words = f"--config-dir={folder}", "recipe=config", f"run_dir={folder}_again"
     return _command(record, record.settings, *words)
 
