@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from seqkit.api.comparison import judge_of
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.run_files import about_run, sample, summary
-from seqkit.api.spectral_comparison import judge_of
 from seqkit.foundation import device
 from seqkit.foundation.errors import (
     NOT_BEGUN,

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from seqkit.api import agreement, checkpoint_data, spectral_comparison
+from seqkit.api import agreement, checkpoint_data, comparison
 from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
@@ -135,15 +135,13 @@ def _likeness(
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     read = console.notice, console.progress
     corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, *read)
-    recording = spectral_comparison.recording_of(corpus)  # refused before anything is made
+    recording = comparison.recording_of(corpus)  # refused before anything is made
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved)
     length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."
     with device.memory_errors(lambda: advice), console.progress("generate", length) as bar:
-        found = spectral_comparison.of_model(
-            saved, request, recording, chosen, console.notice, bar.update
-        )
+        found = comparison.of_model(saved, request, recording, chosen, console.notice, bar.update)
     found["seconds"] = length / saved.codec.symbol_rate
     found |= {"seed": request.sampling.seed, "temperature": request.sampling.temperature}
     return found | {"protocol": config.protocol}, corpus, {}
@@ -197,8 +195,9 @@ def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
 
 def _table(result: dict[str, Any]) -> str:
     """A line for each field that there is."""
+    told = {name: value for name, value in result.items() if value is not None}
     return "\n".join(
-        f"{name:16} {_shown(value)}" for name, value in result.items() if value is not None
+        f"{name:16} {_shown(value)}" for name, value in told.items() if name != "sounds"
     )
 
 
@@ -206,8 +205,6 @@ def _shown(value: Any) -> str:
     match value:
         case float():
             return f"{value:.4f}"
-        case [_, _, _]:
-            return ", ".join(f"{one:.4f}" for one in value)
         case [low, high]:
             return f"{low:.4f} to {high:.4f} (95 %)"
         case dict():

@@ -12,7 +12,7 @@ from tests.conftest import Run, weights
 
 
 @pytest.mark.thorough
-def test_the_spectral_measure_ranks_etude_trained_untrained_and_noise(
+def test_likeness_ranks_etude_trained_untrained_and_noise(
     learnt: Path, run: Run, tmp_path: Path
 ) -> None:
     untrained = tmp_path / "untrained"
@@ -26,19 +26,20 @@ def test_the_spectral_measure_ranks_etude_trained_untrained_and_noise(
         assert result.code == 0, result.err
         found.append(json.loads(result.out))
     trained, raw = found
-    assert trained["spectral_halves"] < trained["spectral"] < raw["spectral"]
-    assert trained["spectral"] < trained["spectral_shuffled"] < 1.1
-    assert trained["pitch"] > raw["pitch"]
-    assert (trained["seconds"], trained["seed"], len(trained["spectral_sounds"])) == (2, 0, 3)
+    for name in ("spectrum", "tone", "pitch", "loudness"):
+        assert trained[f"{name}_halves"] < 0.5
+        assert trained[name] < raw[name]
+    assert raw["heard"].startswith("it does not sound like the recording: ")
+    assert (trained["seconds"], trained["seed"], len(trained["sounds"])) == (2, 0, 3)
     again = run("evaluate", f"checkpoint={learnt / 'run'}", *words[:2], *words[3:])
-    assert f"spectral         {trained['spectral']:.4f}" in again.out.decode()
+    assert f"spectrum         {trained['spectrum']:.4f}" in again.out.decode()
     refused = run("evaluate", f"checkpoint={learnt / 'run'}", *words, "seconds=0.05")
     assert (refused.code, "seconds is too small" in refused.err) == (3, True)
 
 
 def test_training_tells_how_much_it_sounds_like_the_recording(learnt: Path) -> None:
     log = (learnt / "run" / "log").read_text()
-    assert log.count("spectral measure 0.") + log.count("spectral measure 1.") == 2
+    assert log.count("sound like the recording") + log.count("sounds like the recording") == 2
 
 
 @pytest.mark.thorough

@@ -8,8 +8,8 @@ from seqkit.data import augmentation
 from seqkit.data.augmentation import without_silence
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
-from seqkit.evaluation.spectral import pitches
 from seqkit.symbols import Symbols
+from tests.pitch import pitches
 
 RATE = 8000
 CODEC = MuLaw(256, RATE)

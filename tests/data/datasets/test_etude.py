@@ -7,8 +7,7 @@ import pytest
 import soundfile
 
 from seqkit.data.datasets import Folders, etude
-from seqkit.evaluation.spectral import pitches
-from tests.pitch import on_scale
+from tests.pitch import on_scale, pitches
 
 
 @pytest.mark.parametrize("hertz", etude.SCALE)

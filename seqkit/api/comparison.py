@@ -1,4 +1,4 @@
-"""How much what a model makes sounds like its recording: `seqkit.evaluation.spectral`, applied."""
+"""How much what a model makes sounds like its recording: `seqkit.evaluation.likeness`, applied."""
 
 import functools
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import torch
 
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
-from seqkit.evaluation.spectral import Recording
+from seqkit.evaluation.likeness import Distances, Recording, pitched
 from seqkit.foundation.errors import DataError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.request import Request
@@ -54,18 +54,31 @@ def of_model(
         found = [recording.measure(wave, rate) for wave in waves]
     except ValueError as error:
         raise DataError(f"seconds is too small to compare: {error}") from error
-    halves, pitch_halves = recording.halves()
-    shuffled, pitch_shuffled = recording.shuffled()
+    mean = Distances(*np.mean(found, axis=0).tolist())
+    halves = recording.halves._asdict()
     return {
-        "spectral": float(np.mean(found)),
-        "spectral_spread": max(found) - min(found),
-        "spectral_sounds": found,
-        "spectral_halves": halves,
-        "spectral_shuffled": shuffled,
-        "pitch": float(np.mean([recording.on_pitch(wave, rate) for wave in waves])),
-        "pitch_halves": pitch_halves,
-        "pitch_shuffled": pitch_shuffled,
+        **mean._asdict(),
+        **{f"{name}_halves": value for name, value in halves.items()},
+        "sounds": [one._asdict() for one in found],
+        "heard": sentence(recording, mean, pitched(np.concatenate(waves), rate)),
     }
+
+
+def sentence(recording: Recording, found: Distances, pitched: float) -> str:
+    """Whether sounds are like a recording, in words, given their distances and share of pitch."""
+    apart = recording.differences(found)
+    if not apart:
+        return "it sounds like the recording"
+    words = {
+        "spectrum": "its timbre is another",
+        "tone": "its tones are " + ("less clear" if pitched < recording.pitched else "clearer"),
+        "pitch": "it plays other notes",
+        "loudness": "it is loud and quiet in other measure",
+    }
+    if pitched < recording.pitched / 3:
+        words |= {"tone": "the recording is pitched, it is not", "pitch": ""}
+    told = [words[name] for name in apart if words[name]]
+    return "it does not sound like the recording: " + ", ".join(told)
 
 
 def recording_of(corpus: Corpus) -> Recording:
@@ -104,9 +117,8 @@ def judge_of(corpus: Corpus, prompt: int) -> Callable[[Integers], str]:
             found = recording().measure(made, codec.sample_rate)
         except (DataError, ValueError):
             return ""  # one of the two is silent, or too short to compare
-        own = recording().pieces(len(made) / codec.sample_rate)
-        return (
-            f"spectral measure {found:.3f} (a piece of the recording as long: {own:.3f}; noise: 1)"
-        )
+        values = ", ".join(f"{name} {value:.2f}" for name, value in found._asdict().items())
+        told = sentence(recording(), found, pitched(made, codec.sample_rate))
+        return f"{told} ({values}; the same: 0, noise: 1)"
 
     return judge
