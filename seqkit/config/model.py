@@ -39,6 +39,13 @@ class ModelConfig:
     embedding_size: int = option(
         64, "width of the embedding, with model.input=embedding", minimum=1
     )
+    conditions: int = option(
+        0,
+        "K, categories of a row that is read beside the symbols, the first one for what is not "
+        "told; 0 takes what the data has",
+        minimum=0,
+    )
+    condition_size: int = option(32, "width of the embedding of these categories", minimum=1)
     vocabulary_size: int = option(
         0, "V, the number of logits; 0 takes the size of the data's vocabulary", minimum=0
     )
@@ -86,7 +93,8 @@ class ModelConfig:
     @property
     def input_width(self) -> int:
         """X, the width of what the bottom layer sees."""
-        return self.embedding_size if self.input == "embedding" else self.vocabulary_size
+        symbols = self.embedding_size if self.input == "embedding" else self.vocabulary_size
+        return symbols + (self.condition_size if self.conditions else 0)
 
     @property
     def resets_in_one_call(self) -> bool:
@@ -156,6 +164,11 @@ def check_model(model: ModelConfig) -> None:
             "give model.backend=unrolled"
             if model.cell == "lstm"
             else f"model.cell_clip={model.cell_clip:g}: the cell {model.cell} has no c to clamp"
+        )
+    if model.conditions and model.input != "embedding":
+        raise ConfigError(
+            f"model.conditions={model.conditions}: they are read beside embedded symbols: give "
+            "model.input=embedding"
         )
     if model.input_dropout and model.input != "embedding":
         raise ConfigError(

@@ -29,13 +29,14 @@ class Window:
 
     `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
     lanes that start from the zero state, `resets` (T, B) the separators between documents; it is
-    None where the part is one document.
+    None where the part is one document. `conditions` (T, B) tell of the targets, if the part does.
     """
 
     inputs: Tensor
     targets: Tensor
     fresh: Tensor
     resets: Tensor | None
+    conditions: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,8 @@ class Lanes:
         row = part.symbols
         in_files = isinstance(row, StoredSymbols) and (part.in_shards or row.nbytes > _MOST_READ)
         self._symbols = None if in_files else _as_tensor(row[:])
+        self._heard = None if part.heard is None else _as_tensor(part.heard)
+        self._conditions = None if part.conditions is None else _as_tensor(part.conditions)
         self._device = torch.device("cpu")
         self.widen(self.batch_size)
 
@@ -185,18 +188,19 @@ class Lanes:
         grid = self._grid
         places, index, begins, ends = self._read_by(grid, step, shift)
         values = self._at(index) if symbols is None else symbols
-        size, values = values.element_size(), values.long()
-        if size > 1:
-            values = values & (2 ** (8 * size) - 1)
+        values = _unsigned(values)
+        read = values[:-1] if self._heard is None else _unsigned(self._heard[index[:-1]])
         places = places[1:]
-        inputs = values[:-1].masked_fill(places == begins, self._start)
+        inputs = read.masked_fill(places == begins, self._start)
         over = (places >= ends) | grid.idle  # of a separator, or beyond the row
         targets = values[1:].masked_fill(over, IGNORED)
         resets = None
         if self.has_separators:
             # In a ring the first document follows what is beyond the row, as after a separator.
             resets = over if self._is_ring else over & (places < self._length)
-        return Window(inputs, targets, grid.idle | (step % self.steps == 0), resets)
+        told = self._conditions
+        conditions = None if told is None else _unsigned(told[index[1:]])
+        return Window(inputs, targets, grid.idle | (step % self.steps == 0), resets, conditions)
 
     def fetch(self, step: int) -> Tensor:
         """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""
@@ -264,6 +268,8 @@ class Lanes:
         for begin in range(0, len(kept), _BLOCK):
             kept[begin : begin + _BLOCK] = _as_tensor(row[begin : begin + _BLOCK])
         self._symbols = kept
+        self._heard = None if self._heard is None else self._heard.to(device)
+        self._conditions = None if self._conditions is None else self._conditions.to(device)
         self.make_windows_on(device)
 
     def make_windows_on(self, device: torch.device) -> None:
@@ -276,8 +282,16 @@ class Lanes:
 
         The first step would wait until all shards are read: more than a GB of them stays here.
         """
+        if self._heard is not None or self._conditions is not None:
+            return True
         size = self._part.symbols.nbytes
         return size < room and (size < _MOST_IN_SHARDS or not self._part.in_shards)
+
+
+def _unsigned(values: Tensor) -> Tensor:
+    """As int64 what `_as_tensor` reads as signed."""
+    size = values.element_size()
+    return values.long() & (2 ** (8 * size) - 1) if size > 1 else values.long()
 
 
 def _as_tensor(symbols: Symbols) -> Tensor:

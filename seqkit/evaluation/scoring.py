@@ -180,7 +180,12 @@ def _chunks(
                 counted = (places >= begin) & (places < end)
                 targets = part.symbols[np.minimum(places, last)].astype(np.int64)
                 targets[~counted] = IGNORED
-                trace = network.traced(torch.from_numpy(inputs).to(device), state)
+                told = None
+                if part.conditions is not None:
+                    rows = part.conditions[np.minimum(places, last)].astype(np.int64)
+                    told = torch.from_numpy(rows).to(device)
+                fed = torch.from_numpy(inputs).to(device)
+                trace = network.traced(fed, state, conditions=told)
                 state = trace.after
                 wanted = torch.from_numpy(targets).to(device)
                 each = cross_entropy(trace.logits, wanted, "none")

@@ -4,7 +4,7 @@ An engine feeds S streams side by side and draws what follows with the uniform n
 given. The loop knows no model, so that a fake engine of five lines can test it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from seqkit.foundation.randomness import uniforms_of_streams
@@ -15,6 +15,8 @@ from seqkit.symbols import Floats, Integers
 Blocks = Iterator[Integers]
 """Symbols as they are made, in blocks (N, S): the next N of S streams."""
 
+NOTHING_TOLD: list[Integers] = []
+"""The conditions of symbols of which nothing is told."""
 _DRAWN = 1 << 17  # symbols of a block in all streams: it ends soon, so can be shown and stopped
 
 
@@ -25,7 +27,12 @@ class Engine(Protocol):
     """Steps in which it runs fast, and which take less than a moment: people see text appear."""
 
     def sample(
-        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+        self,
+        symbols: Integers,
+        state: State,
+        draws: Iterable[Floats],
+        sampling: Sampling,
+        conditions: Iterable[Integers] = NOTHING_TOLD,
     ) -> Iterator[Integers]:
         """Yield blocks (N, S) of drawn symbols, one for each block (N, S) of `draws`.
 
@@ -34,16 +41,28 @@ class Engine(Protocol):
             state: before them.
             draws: uniform in [0, 1); an engine may read ahead.
             sampling: how to draw, see `sampling.probabilities`.
+            conditions: of a network that reads them, a block (N, S) for each of `draws`: what is
+                told of each symbol before it is drawn.
         """
         ...
 
-    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
-        """Feed symbols (N, S): the logits (N, S, V) of what follows each, and the state after."""
+    def score(
+        self, symbols: Integers, state: State, conditions: Integers | None = None
+    ) -> tuple[Floats, State]:
+        """Feed symbols (N, S): the logits (N, S, V) of what follows each, and the state after.
+
+        `conditions` (N, S) tell of what follows; None: nothing is told.
+        """
         ...
 
 
 def generate_blocks(
-    engine: Engine, logits: Floats, state: State, length: int, sampling: Sampling
+    engine: Engine,
+    logits: Floats,
+    state: State,
+    length: int,
+    sampling: Sampling,
+    conditions: Callable[[int, int], Integers] | None = None,
 ) -> Iterator[Integers]:
     """Yield the next `length` symbols of all streams in blocks (N, S).
 
@@ -54,13 +73,16 @@ def generate_blocks(
         engine: makes the steps.
         logits: (S, V), of the first symbol to draw.
         state: after the prompt.
+        conditions: given a place and a count, what is told of so many symbols (N, S) from there on.
     """
     first = draw(logits, uniforms_of_streams(sampling.seed, len(logits), 0, 1)[0], sampling)
     yield first[None]
     streams = len(logits)
     size = max(1, min(engine.block, _DRAWN // streams))
-    draws = (
-        uniforms_of_streams(sampling.seed, streams, begin, min(size, length - begin))
-        for begin in range(1, length, size)
-    )
-    yield from engine.sample(first, state, draws, sampling)
+
+    def blocks() -> Iterator[tuple[int, int]]:
+        return ((begin, min(size, length - begin)) for begin in range(1, length, size))
+
+    draws = (uniforms_of_streams(sampling.seed, streams, *block) for block in blocks())
+    told = NOTHING_TOLD if conditions is None else (conditions(*block) for block in blocks())
+    yield from engine.sample(first, state, draws, sampling, told)

@@ -1,6 +1,7 @@
 """CharRNN: symbols and a state in, logits and the next state out.
 
-    x_t          = one-hot (or embedding) of symbol t
+    x_t          = one-hot (or embedding) of symbol t, and beside it, where the data has conditions,
+                   the embedding of what is told of symbol t + 1
     i, f, g, o   = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh        four gates of H rows each
     c_t          = sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(g)
     h_t          = sigmoid(o) * tanh(c_t)                       the next layer's x_t
@@ -51,6 +52,8 @@ class CharRNN(nn.Module):
         v, h = config.vocabulary_size, config.hidden_size
         embedded = config.input == "embedding"
         self.embedding = nn.Embedding(v, config.embedding_size) if embedded else None
+        count = config.conditions
+        self.conditions = nn.Embedding(count, config.condition_size) if count else None
         self.layers = nn.ModuleList(
             cells.make_layer(config.cell, h if layer else config.input_width, h)
             for layer in range(config.num_layers)
@@ -62,7 +65,7 @@ class CharRNN(nn.Module):
     def _initialise(self, generator: torch.Generator | None) -> None:
         h = self.config.hidden_size
         for name, parameter in self.named_parameters():
-            if name.startswith("embedding"):
+            if name.startswith(("embedding", "conditions")):
                 parameter.normal_(generator=generator)
             elif name == "layers.0.weight_ih_l0" and self.embedding is None:
                 parameter.normal_(std=0.5, generator=generator)
@@ -76,7 +79,16 @@ class CharRNN(nn.Module):
     def input_table(self) -> Tensor:
         """What each symbol adds to the gates of the bottom layer, (V, G·H), without biases."""
         w = cells.weights_of(self.layers[0]).w
-        return w.T if self.embedding is None else self.embedding.weight @ w.T
+        if self.embedding is None:
+            return w.T
+        return self.embedding.weight @ w[:, : self.config.embedding_size].T
+
+    def condition_table(self) -> Tensor | None:
+        """What each condition adds to the gates of the bottom layer, (K, G·H), if there are any."""
+        if self.conditions is None:
+            return None
+        w = cells.weights_of(self.layers[0]).w
+        return self.conditions.weight @ w[:, self.config.embedding_size :].T
 
     def copied(self) -> "CharRNN":
         """A network with the same weights in memory of its own, which takes no gradients."""
@@ -118,6 +130,7 @@ class CharRNN(nn.Module):
             config=self.config,
             kernel=kernel,
             embedding=None if self.embedding is None else cast(self.embedding.weight),
+            conditions=None if self.conditions is None else cast(self.conditions.weight),
             layers=tuple(LayerWeights(*map(cast, cells.weights_of(own))) for own in self.layers),
             head_weight=cast(self.head.weight),
             head_bias=cast(self.head.bias),
@@ -140,9 +153,10 @@ class CharRNN(nn.Module):
         state: State,
         masks: Tensor | None = None,
         resets: Tensor | None = None,
+        conditions: Tensor | None = None,
     ) -> tuple[Tensor, State]:
         """Run T steps with the parameters as they are: see `Network`."""
-        return self.network()(symbols, state, masks, resets)
+        return self.network()(symbols, state, masks, resets, conditions=conditions)
 
 
 def count_parameters(config: ModelConfig) -> int:
@@ -150,7 +164,8 @@ def count_parameters(config: ModelConfig) -> int:
     v, h = config.vocabulary_size, config.hidden_size
     biases = 2 * cells.GATES[config.cell] * h * config.num_layers
     embedding = v * config.embedding_size if config.input == "embedding" else 0
-    return embedding + count_layer_weights(config) + biases + (h + 1) * v
+    conditions = config.conditions * config.condition_size
+    return embedding + conditions + count_layer_weights(config) + biases + (h + 1) * v
 
 
 def count_layer_weights(config: ModelConfig) -> int:

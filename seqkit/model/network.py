@@ -39,12 +39,13 @@ class State(NamedTuple):
 class Trace(NamedTuple):
     """A call of T steps, with what happened inside.
 
-    inputs (T, B), before (L, B, H): what was fed.
+    inputs, conditions (T, B), before (L, B, H): what was fed.
     outputs: of each layer h (T, B, H), from the bottom.
     logits (T, B, V), after (L, B, H): what a call returns.
     """
 
     inputs: Tensor
+    conditions: Tensor | None
     before: State
     outputs: list[Tensor]
     logits: Tensor
@@ -64,6 +65,7 @@ class Network(NamedTuple):
     config: ModelConfig
     kernel: str
     embedding: Tensor | None
+    conditions: Tensor | None
     layers: tuple[LayerWeights, ...]
     head_weight: Tensor
     head_bias: Tensor
@@ -71,10 +73,10 @@ class Network(NamedTuple):
     side_stream: SideStream | None = None
 
     def tensors(self) -> list[Tensor]:
-        """All tensors in a fixed order: embedding, layers from the bottom, head."""
+        """All tensors in a fixed order: embeddings, layers from the bottom, head."""
         layers = [part for layer in self.layers for part in layer]
-        embedding = [] if self.embedding is None else [self.embedding]
-        return [*embedding, *layers, self.head_weight, self.head_bias]
+        tables = [table for table in (self.embedding, self.conditions) if table is not None]
+        return [*tables, *layers, self.head_weight, self.head_bias]
 
     def packed(self, separators: bool) -> "Network":
         """The same network, its weights laid out as its kernel wants them; differentiable.
@@ -102,10 +104,11 @@ class Network(NamedTuple):
     def with_tensors(self, tensors: list[Tensor]) -> "Network":
         """The same network with other tensors, given in the order of `tensors()`."""
         *rest, head_weight, head_bias = tensors
-        first = 0 if self.embedding is None else 1
+        first = len(rest) - 4 * len(self.layers)
         layers = [LayerWeights(*rest[i : i + 4]) for i in range(first, len(rest), 4)]
         return self._replace(
             embedding=rest[0] if first else None,
+            conditions=rest[1] if first > 1 else None,
             layers=tuple(layers),
             head_weight=head_weight,
             head_bias=head_bias,
@@ -118,6 +121,7 @@ class Network(NamedTuple):
         masks: Tensor | None = None,
         resets: Tensor | None = None,
         input_mask: Tensor | None = None,
+        conditions: Tensor | None = None,
     ) -> tuple[Tensor, State]:
         """Run T steps.
 
@@ -128,13 +132,14 @@ class Network(NamedTuple):
                 Gal and Ghahramani (2016).
             resets: (T, B), true at separators: their symbols and logits mean nothing, and the state
                 after them is exactly zero.
-            input_mask: (B, X), factors of the embeddings, the same at all T steps.
+            input_mask: (B, X), factors of the symbols' embeddings, the same at all T steps.
+            conditions: (T, B), what is told of the symbol after each input; by default nothing is.
 
         Returns:
             Logits (T, B, V) of the symbol after each input, and the state after the last step. A
             packed head rounds V up; what is beyond V has no probability.
         """
-        trace = self.traced(symbols, state, masks, resets, input_mask)
+        trace = self.traced(symbols, state, masks, resets, input_mask, conditions)
         return trace.logits, trace.after
 
     def traced(
@@ -144,12 +149,14 @@ class Network(NamedTuple):
         masks: Tensor | None = None,
         resets: Tensor | None = None,
         input_mask: Tensor | None = None,
+        conditions: Tensor | None = None,
     ) -> Trace:
         """Run T steps as a call does, and keep every layer's outputs; of a stack only the top's."""
         dtype = self.head_weight.dtype
         x = self.inputs(symbols, resets)
         if input_mask is not None:
             x = x * input_mask
+        x = self.told(x, conditions)
         h, c = state.h.to(dtype), state.c.to(dtype)
         if self.kernel == "stacked":
             if masks is not None or resets is not None or self.config.skip_connections:
@@ -162,21 +169,26 @@ class Network(NamedTuple):
         x = sum(outputs[1:], outputs[0]) if self.config.skip_connections else outputs[-1]
         logits = F.linear(x, self.head_weight, self.head_bias)
         after = State(h.to(state.h.dtype), c.to(state.c.dtype))
-        return Trace(symbols, state, outputs, logits, after)
+        return Trace(symbols, conditions, state, outputs, logits, after)
+
+    def told(self, x: Tensor, conditions: Tensor | None) -> Tensor:
+        """Inputs (T, B, X), and behind them the embeddings of conditions (T, B) if any are read."""
+        if self.conditions is None:
+            return x
+        if conditions is None:
+            conditions = torch.zeros(x.shape[:2], dtype=torch.int64, device=x.device)
+        return torch.cat([x, _rows(conditions, self.conditions)], -1)
 
     def inputs(self, symbols: Tensor, resets: Tensor | None = None) -> Tensor:
         """One-hot rows or embeddings of the symbols, (T, B, X); or the symbols, where they do."""
         if self.kernel == "persistent" and self.embedding is None:
             return symbols
         size, dtype = self.config.vocabulary_size, self.head_weight.dtype
-        if self.embedding is not None and size > _FEW:
-            return F.embedding(symbols, self.embedding)
-        if self.embedding is None and resets is None:
+        if self.embedding is not None:
+            return _rows(symbols, self.embedding)
+        if resets is None:
             size = self.layers[0].w.shape[1]  # as wide as it is packed
-        x = torch.zeros((*symbols.shape, size), dtype=dtype, device=symbols.device)
-        x = x.scatter_(-1, symbols[..., None], 1)
-        # For few symbols a product has a faster gradient than a look-up, and needs no atomics.
-        return x if self.embedding is None else x @ self.embedding
+        return _one_hot(symbols, size, dtype)
 
     def activations(self, trace: Trace, layer: int, cells: slice) -> Tensor:
         """What some cells of a layer hold after each input, (T, B, n), n of its H.
@@ -190,7 +202,8 @@ class Network(NamedTuple):
         if self.config.cell != "lstm":
             return y[..., cells]
         weights = self.layers[layer]
-        x = trace.outputs[layer - 1] if layer else self.inputs(trace.inputs)
+        below = trace.outputs[layer - 1] if layer else self.inputs(trace.inputs)
+        x = below if layer else self.told(below, trace.conditions)
         x = F.pad(x, (0, weights.w.shape[1] - x.shape[-1]))
         last = torch.cat([trace.before.h[layer][None].to(y.dtype), y[:-1]])
         first, end, _ = cells.indices(y.shape[-1])
@@ -224,6 +237,19 @@ class Network(NamedTuple):
             last_h.append(out.h)
             last_c.append(out.c)
         return seen, torch.stack(last_h), torch.stack(last_c)
+
+
+def _one_hot(numbers: Tensor, size: int, dtype: torch.dtype) -> Tensor:
+    rows = torch.zeros((*numbers.shape, size), dtype=dtype, device=numbers.device)
+    return rows.scatter_(-1, numbers[..., None], 1)
+
+
+def _rows(numbers: Tensor, table: Tensor) -> Tensor:
+    """The rows (T, B, X) of a table (N, X) at numbers (T, B)."""
+    if len(table) > _FEW:
+        return F.embedding(numbers, table)
+    # For few rows a product has a faster gradient than a look-up, and needs no atomics.
+    return _one_hot(numbers, len(table), table.dtype) @ table
 
 
 def _padded(values: Tensor, side: int, filling: float = 0.0) -> Tensor:

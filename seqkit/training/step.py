@@ -144,6 +144,7 @@ class TrainingStep:
             masks.units(lanes, dtype),
             window.resets,
             masks.inputs(lanes, dtype),
+            window.conditions,
         )
         nats = cross_entropy(logits, window.targets, "sum")
         scale = self._optimizer.scale / self._count

@@ -1,5 +1,6 @@
 """Lanes: every symbol is a target once, state and input go on where they should."""
 
+import dataclasses
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
@@ -220,3 +221,20 @@ def test_where_documents_start_takes_few_bytes() -> None:
     finally:
         tracemalloc.stop()
     assert lanes.has_separators
+
+
+@pytest.mark.parametrize("shift", [None, 3])
+def test_what_is_heard_is_read_and_conditions_tell_of_the_targets(shift: int | None) -> None:
+    symbols = np.arange(60, dtype=np.uint16)
+    data = Part.of(symbols[:41], symbols[41:])
+    heard, conditions = symbols + np.uint16(200), (symbols // 7).astype(np.uint8)
+    data = dataclasses.replace(data, heard=heard, conditions=conditions)
+    lanes = Lanes(data, START, 3, 4, shift)
+    for step in range(lanes.steps):
+        window = lanes.window(step)
+        assert window.conditions is not None
+        real = window.targets != IGNORED
+        targets, inputs = window.targets[real], window.inputs[real]
+        assert (window.conditions[real] == targets // 7).all()
+        first = (targets == 0) | (targets == 41)
+        assert (inputs == torch.where(first, START, targets + 199)).all()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import torch
 
-from seqkit.generation.engine import generate_blocks
+from seqkit.generation.engine import NOTHING_TOLD, generate_blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
@@ -18,17 +18,26 @@ class Counting:
 
     block = 16
     steps = 0
+    told: Iterable[Integers]
 
     def sample(
-        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+        self,
+        symbols: Integers,
+        state: State,
+        draws: Iterable[Floats],
+        sampling: Sampling,
+        conditions: Iterable[Integers] = NOTHING_TOLD,
     ) -> Iterator[Integers]:
+        self.told = conditions
         for block in draws:
             self.steps += len(block)
             drawn = (symbols + 1 + np.arange(len(block))[:, None]) % 5
             symbols = drawn[-1]
             yield drawn
 
-    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+    def score(
+        self, symbols: Integers, state: State, conditions: Integers | None = None
+    ) -> tuple[Floats, State]:
         raise NotImplementedError
 
 
@@ -48,3 +57,17 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     made = sum(len(next(endless)) for _ in range(12))
     assert made == engine.steps + 1
     assert len(next(endless)) == Counting.block
+
+
+def test_every_block_of_draws_has_its_conditions() -> None:
+    engine = Counting()
+    told = np.arange(100)
+
+    def conditions(begin: int, count: int) -> Integers:
+        return np.repeat(told[begin : begin + count, None], 2, 1)
+
+    drawn = generate_blocks(engine, np.zeros((2, 5)), NONE, 40, Sampling(), conditions)
+    sizes = [len(block) for block in drawn]
+    blocks = list(engine.told)
+    assert [len(block) for block in blocks] == sizes[1:]
+    assert np.concatenate(blocks)[:, 1].tolist() == list(range(1, 40))

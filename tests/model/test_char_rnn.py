@@ -27,6 +27,30 @@ def inputs(seed: int = 0) -> tuple[torch.Tensor, State]:
     return symbols, State(h, c)
 
 
+def test_conditions_stand_beside_the_embedding_and_none_is_the_first() -> None:
+    net = model(input="embedding", embedding_size=6, conditions=5, condition_size=2)
+    symbols, state = inputs()
+    told = torch.arange(T * B).view(T, B) % 5
+    found, _ = net(symbols, state, conditions=told)
+    # The same network with an embedding of pairs of a symbol and a condition.
+    pairs = model(input="embedding", embedding_size=8, vocabulary_size=5 * V)
+    weights = net.state_dict()
+    table, others = weights["embedding.weight"], weights["conditions.weight"]
+    with torch.no_grad():
+        for name, own in pairs.named_parameters():
+            own[: len(weights[name])] = weights[name] if name != "embedding.weight" else 0
+        both = [torch.cat([row, other]) for row in table for other in others]
+        pairs.embedding.weight.copy_(torch.stack(both))  # type: ignore[union-attr]
+    expected, _ = pairs(5 * symbols + told, state)
+    assert torch.allclose(found, expected[..., :V])
+    nothing, _ = net(symbols, state)
+    assert torch.equal(nothing, net(symbols, state, conditions=torch.zeros_like(told))[0])
+    assert not torch.allclose(nothing, found)
+    x = net.input_table()[symbols] + net.condition_table()[told]  # type: ignore[index]
+    w = weights["layers.0.weight_ih_l0"]
+    assert torch.allclose(x, torch.cat([table[symbols], others[told]], -1) @ w.T)
+
+
 def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 from pathlib import Path
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import ConfigError
+from seqkit.generation.engine import NOTHING_TOLD
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.pytorch import Layers, PreparedStep
 from seqkit.generation.sampling import Sampling
@@ -51,34 +53,50 @@ class CudaGraphEngine:
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     def sample(
-        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+        self,
+        symbols: Integers,
+        state: State,
+        draws: Iterable[Floats],
+        sampling: Sampling,
+        conditions: Iterable[Integers] = NOTHING_TOLD,
     ) -> Iterator[Integers]:
         """See Engine. A block's symbols are copied out while the next block runs."""
-        return copied_out(self._blocks(symbols, state, draws, sampling), self._copies)
+        blocks = self._blocks(symbols, state, draws, sampling, conditions)
+        return copied_out(blocks, self._copies)
 
     @torch.inference_mode()
     def _blocks(
-        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+        self,
+        symbols: Integers,
+        state: State,
+        draws: Iterable[Floats],
+        sampling: Sampling,
+        conditions: Iterable[Integers],
     ) -> Iterator[Tensor]:
         """The symbols (N, S) of each block, queued on the GPU."""
         graphs = {size: self._graph(size, sampling) for size in _SIZES}
         loop = self._loop
         loop.set(torch.from_numpy(symbols), state)
-        for block in draws:
+        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
+            rows = None if told is None else torch.from_numpy(told).to(self._device)
             drawn = torch.empty(block.shape, dtype=torch.int64, device=self._device)
             begin = 0
             for size in _SIZES:
                 while begin + size <= len(block):
                     loop.draws[:size].copy_(uniforms[begin : begin + size])
+                    if rows is not None:
+                        loop.conditions[:size].copy_(rows[begin : begin + size])
                     graphs[size]()
                     drawn[begin : begin + size].copy_(loop.drawn[:size])
                     begin += size
             yield drawn
 
-    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+    def score(
+        self, symbols: Integers, state: State, conditions: Integers | None = None
+    ) -> tuple[Floats, State]:
         """See Engine. The same step, without the graph."""
-        return self._loop.step.score(symbols, state)
+        return self._loop.step.score(symbols, state, conditions)
 
     def _graph(self, steps: int, sampling: Sampling) -> Recording:
         """The graph of so many steps, recorded when it is first needed."""
@@ -101,6 +119,7 @@ class _Loop:
         self.size = size
         self.draws = torch.zeros(_SIZES[0], streams, dtype=torch.float64, device=device)
         self.drawn = torch.zeros(_SIZES[0], streams, dtype=torch.int64, device=device)
+        self.conditions = torch.zeros_like(self.drawn)
         self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
         self._layers = self.step.split(model.zero_state(streams))
         self._draw = Kernel(
@@ -119,7 +138,7 @@ class _Loop:
         """Make steps: the first rows of `draws` become the first rows of `drawn`."""
         fed, layers = self._symbols, self._layers
         for index in range(steps):
-            logits, layers = self.step(fed, layers)
+            logits, layers = self.step(fed, layers, self.conditions[index])
             fed = self.drawn[index]
             drawn = {"logits": logits, "draws": self.draws[index], "symbols": fed}
             self._draw.launch({**drawn, "rule": rule}, blocks=len(fed), threads=32)

@@ -224,6 +224,13 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
   }
   const float *table = TABLE_SHARED ? s.table : a.table + (size_t)block * V * TILES * ROWS;
   table += tile * ROWS + row;
+  const float *told = a.told + (size_t)block * CONDITIONS * TILES * ROWS + tile * ROWS + row;
+  float add[S] = {};  // what the conditions of the next step bring
+  auto look_up = [&](int t) {
+#pragma unroll
+    for (int i = 0; CONDITIONS && i < S; i++)
+      add[i] = __ldg(told + __ldg(a.conditions + t * S + i) * TILES * ROWS);
+  };
 
   auto finish = [&](int layer, int i, float x, unsigned number) {
     float y = scale * sigmoid(scale * x) - (scale - 1.0f);
@@ -250,6 +257,7 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
     if (lane == 0) s.done[tile] = number * L + layer;
   };
 
+  look_up(0);
   take_input(a.base);
 #pragma unroll
   for (int i = 0; i < S; i++) symbol[i] = a.forced ? a.forced[i] : a.first[i];
@@ -259,11 +267,13 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
     int next[S];
 #pragma unroll
     for (int i = 0; i < S; i++) {
-      finish(0, i, pre[i] + table[symbol[i] * TILES * ROWS], number);
+      finish(0, i, CONDITIONS ? pre[i] + add[i] + table[symbol[i] * TILES * ROWS]
+                              : pre[i] + table[symbol[i] * TILES * ROWS], number);
       uniform[i] = a.forced ? 0.0 : a.draws[t * S + i];
       next[i] = a.forced && t + 1 < a.steps ? a.forced[(t + 1) * S + i] : 0;
     }
     tell(0, number);
+    look_up(min(t + 1, a.steps - 1));  // now, so that nothing waits for it
 #pragma unroll
     for (int layer = 1; layer < L; layer++) {
       wait(LAYER_READY + layer);

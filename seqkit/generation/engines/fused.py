@@ -5,6 +5,7 @@ exchanged hidden values are fp16; sums, gates, cell values and logits are fp32.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.generation.engine import NOTHING_TOLD
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
@@ -88,30 +90,46 @@ class FusedEngine:
         self.score(np.zeros((1, streams), np.int64), model.zero_state(streams))  # does it start?
 
     def sample(
-        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+        self,
+        symbols: Integers,
+        state: State,
+        draws: Iterable[Floats],
+        sampling: Sampling,
+        conditions: Iterable[Integers] = NOTHING_TOLD,
     ) -> Iterator[Integers]:
         """See Engine. A block's symbols are copied out while the next block runs."""
-        blocks = self._blocks(symbols, state, draws, sampling)
+        blocks = self._blocks(symbols, state, draws, sampling, conditions)
         return map(_checked, copied_out(blocks, self._copies))
 
     @torch.inference_mode()
     def _blocks(
-        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+        self,
+        symbols: Integers,
+        state: State,
+        draws: Iterable[Floats],
+        sampling: Sampling,
+        conditions: Iterable[Integers],
     ) -> Iterator[Tensor]:
         """The rows that `_launch` gives of each block, queued on the GPU."""
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
-        for block in draws:
+        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
-            drawn, state = self._launch(fed, state, len(block), sampling=sampling, draws=uniforms)
+            drawn, state = self._launch(
+                fed, state, len(block), sampling=sampling, draws=uniforms, conditions=told
+            )
             yield drawn
             fed = drawn[len(block) - 1]
 
     @torch.inference_mode()
-    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+    def score(
+        self, symbols: Integers, state: State, conditions: Integers | None = None
+    ) -> tuple[Floats, State]:
         """See Engine."""
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
         logits = torch.empty(*fed.shape, self._layout.V, device=self._device)
-        drawn, state = self._launch(fed[0], state, len(fed), forced=fed, logits=logits)
+        drawn, state = self._launch(
+            fed[0], state, len(fed), forced=fed, logits=logits, conditions=conditions
+        )
         _checked(drawn.cpu().numpy())
         return logits.cpu().numpy(), state
 
@@ -125,6 +143,7 @@ class FusedEngine:
         draws: Tensor | None = None,
         forced: Tensor | None = None,
         logits: Tensor | None = None,
+        conditions: Integers | None = None,
     ) -> tuple[Tensor, State]:
         """Queue steps: their symbols (steps + 1, S) and the state after them.
 
@@ -133,9 +152,16 @@ class FusedEngine:
         layout, weights = self._layout, self._weights
         drawn = torch.zeros(steps + 1, layout.S, dtype=torch.int32, device=self._device)
         after = State(torch.empty_like(state.h), torch.empty_like(state.c))
+        told = None
+        if weights.told is not None:
+            told = torch.zeros(steps, layout.S, dtype=torch.int32)
+            if conditions is not None:
+                told.copy_(torch.from_numpy(conditions))
+            told = told.pin_memory().to(self._device, non_blocking=True)
         arguments: dict[str, Value] = {
             "weights": weights.fragments,
             "table": weights.table,
+            "told": weights.told,
             "bias": weights.bias,
             "head_bias": weights.head_bias,
             "h_in": state.h.contiguous(),
@@ -145,6 +171,7 @@ class FusedEngine:
             "first": first,
             "draws": draws,
             "forced": forced,
+            "conditions": told,
             "symbols": drawn,
             "logits": logits,
             "hidden_words": self._hidden_words,

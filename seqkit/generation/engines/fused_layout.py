@@ -28,12 +28,14 @@ class PackedWeights(NamedTuple):
     Attributes:
         fragments: all matrices, in fp16.
         table: (BLOCKS, V, N): what a symbol brings to the first layer's gates, with its biases.
+        told: (BLOCKS, CONDITIONS, N): what a condition brings to them; None without conditions.
         bias: of the gates of every layer.
         head_bias: of the output layer.
     """
 
     fragments: Tensor
     table: Tensor
+    told: Tensor | None
     bias: Tensor
     head_bias: Tensor
 
@@ -49,6 +51,7 @@ class Spread:
     BLOCKS: int
     HEAD_TILES: int
     TABLE_SHARED: bool
+    CONDITIONS: int
     SKIPS: bool
     shared: int
     """Bytes of shared memory a block."""
@@ -99,6 +102,9 @@ class Layout(Spread):
         rows = (gates[None, :] * self.H + units[:, None]).flatten().to(model.head.weight.device)
         wide = (self.BLOCKS, self.TILES * _ROWS)
         table = (model.input_table() + layers[0].b + layers[0].d)[: self.V, rows]
+        told = model.condition_table()
+        if told is not None:
+            told = told[:, rows].reshape(-1, *wide).transpose(0, 1).contiguous()
         bias = torch.stack([layer.b + layer.d for layer in layers])[:, rows]
         head = model.head.weight.new_zeros(self.BLOCKS * self.HEAD_TILES * _ROWS, self.H)
         head[: self.V] = model.head.weight[: self.V]
@@ -112,6 +118,7 @@ class Layout(Spread):
             # (BLOCKS, WARPS, fragments, 32 lanes, 8)
             fragments=torch.cat([block.flatten(2, 3) for block in blocks], 2).contiguous(),
             table=table.reshape(self.V, *wide).transpose(0, 1).contiguous(),
+            told=told,
             bias=bias.reshape(self.L, *wide).transpose(0, 1).contiguous(),
             head_bias=head_bias,
         )
@@ -201,6 +208,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
         IN_SHARED=shared,
         on_chip=on_chip,
         TABLE_SHARED=table_shared,
+        CONDITIONS=config.conditions,
         SKIPS=config.skip_connections,
         shared=needed + (table if table_shared else 0),
     )

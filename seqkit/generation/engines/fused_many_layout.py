@@ -51,11 +51,13 @@ class ManyLayout(Spread):
         matrices.append(_blocks(head, self.BLOCKS))
         matrices += [_blocks(layer.u, self.BLOCKS, gates=4) for layer in layers]
         table = model.input_table()[: self.V] + layers[0].b + layers[0].d
+        told = model.condition_table()
         bias = torch.stack([layer.b + layer.d for layer in layers])
         bias[0] = 0  # it is in the table
         return PackedWeights(
             fragments=torch.cat([matrix.half().flatten(1) for matrix in matrices], 1).contiguous(),
             table=self._gates(table),
+            told=None if told is None else self._gates(told),
             bias=self._gates(bias),
             head_bias=model.head.bias[: self.V].contiguous(),
         )
@@ -107,6 +109,7 @@ def lay_out_many(
         HIDDEN_SHARED=hidden_shared,
         TABLE_SHARED=table_shared,
         DRAW_HERE=streams <= _DRAWN_BY_ALL and size <= _QUICKLY_DRAWN,
+        CONDITIONS=config.conditions,
         SKIPS=config.skip_connections,
         shared=shared + (table if table_shared else 0),
     )

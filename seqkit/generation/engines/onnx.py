@@ -5,6 +5,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 
 import numpy as np
 import onnx
@@ -12,6 +13,7 @@ import onnxruntime
 import torch
 from onnx import TensorProto, helper
 
+from seqkit.generation.engine import NOTHING_TOLD
 from seqkit.generation.engines.onnx_graph import Graph, OnnxStep
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
@@ -33,7 +35,12 @@ class OnnxEngine:
         self._sessions: dict[Sampling, onnxruntime.InferenceSession] = {}
 
     def sample(
-        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+        self,
+        symbols: Integers,
+        state: State,
+        draws: Iterable[Floats],
+        sampling: Sampling,
+        conditions: Iterable[Integers] = NOTHING_TOLD,
     ) -> Iterator[Integers]:
         """See Engine."""
         rule = dataclasses.replace(sampling, seed=0)
@@ -43,18 +50,24 @@ class OnnxEngine:
         names = [value.name for value in session.get_inputs()]
         h, c = (values.float().cpu().numpy() for values in state)
         arrays = [array for pair in zip(h, c, strict=True) for array in pair]
-        for block in draws:
-            feeds = dict(zip(names, [symbols, *arrays, block], strict=True))
+        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
+            rows = [np.zeros(block.shape, np.int64) if told is None else told]
+            given = [symbols, *arrays, block, *(rows if self._step.conditions else ())]
+            feeds = dict(zip(names, given, strict=True))
             symbols, *arrays, drawn = session.run(None, feeds)
             yield drawn
 
-    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+    def score(
+        self, symbols: Integers, state: State, conditions: Integers | None = None
+    ) -> tuple[Floats, State]:
         """See Engine."""
         session, rows = open_session(one_step(self._step)), []
-        names = [value.name for value in session.get_inputs()[1:]]  # of h, and of c if there is one
-        for row in symbols:
-            carried = {name: getattr(state, name).numpy() for name in names}
-            logits, *new = session.run(None, {"symbols": row, **carried})
+        names = ["h", "c"] if self._step.cell == "lstm" else ["h"]
+        for place, row in enumerate(symbols):
+            fed = {name: getattr(state, name).numpy() for name in names} | {"symbols": row}
+            if self._step.conditions:
+                fed["conditions"] = np.zeros_like(row) if conditions is None else conditions[place]
+            logits, *new = session.run(None, fed)
             rows.append(logits)
             state = state._replace(**dict(zip(names, map(torch.from_numpy, new), strict=True)))
         return np.stack(rows), state
@@ -73,7 +86,8 @@ def open_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
 def one_step(step: OnnxStep) -> onnx.ModelProto:
     """One step, for export: symbols (S,), h and c (L, S, H) in; logits (S, V), new h and c out.
 
-    Cells without a c have neither its input nor its output.
+    Cells without a c have neither its input nor its output. A network that reads conditions has
+    them as its last input: (S,), of what follows.
     """
     graph = Graph()
     lstm = step.cell == "lstm"
@@ -85,7 +99,7 @@ def one_step(step: OnnxStep) -> onnx.ModelProto:
 
     h = layers("h")
     c = layers("c") if lstm else h
-    logits, after = step.add(graph, "symbols", list(zip(h, c, strict=True)))
+    logits, after = step.add(graph, "symbols", "conditions", list(zip(h, c, strict=True)))
     graph.rename(logits, "logits")
     for place, name in enumerate("hc" if lstm else "h"):
         stacked = [graph.one("Unsqueeze", layer[place], axis) for layer in after]
@@ -96,6 +110,8 @@ def one_step(step: OnnxStep) -> onnx.ModelProto:
     state = [tensor(name, TensorProto.FLOAT, shape) for name in names]
     new = [tensor(f"new_{name}", TensorProto.FLOAT, shape) for name in names]
     inputs = [tensor("symbols", TensorProto.INT64, ["S"]), *state]
+    if step.conditions:
+        inputs.append(tensor("conditions", TensorProto.INT64, ["S"]))
     outputs = [tensor("logits", TensorProto.FLOAT, ["S", step.size]), *new]
     return _model(graph.finish(inputs, outputs), step)
 
@@ -103,8 +119,9 @@ def one_step(step: OnnxStep) -> onnx.ModelProto:
 def many_steps(step: OnnxStep, sampling: Sampling) -> onnx.ModelProto:
     """N steps and their draws, in a Scan.
 
-    Symbols (S,), the state and uniforms (N, S) go in; the last symbols, the state and all drawn
-    symbols (N, S) come out. The state is h0 c0 h1 c1 ..., each (S, H).
+    Symbols (S,), the state and uniforms (N, S) go in, and conditions (N, S) if they are read; the
+    last symbols, the state and all drawn symbols (N, S) come out. The state is h0 c0 h1 c1 ...,
+    each (S, H).
     """
     state = [f"{kind}{layer}" for layer in range(step.layers) for kind in "hc"]
 
@@ -114,24 +131,28 @@ def many_steps(step: OnnxStep, sampling: Sampling) -> onnx.ModelProto:
 
     body = Graph("step_")
     pairs = [(f"step_h{layer}", f"step_c{layer}") for layer in range(step.layers)]
-    logits, after = step.add(body, "step_symbols", pairs)
+    logits, after = step.add(body, "step_symbols", "step_conditions", pairs)
     drawn = _add_draw(body, logits, "step_uniforms", sampling)
     following = [drawn, *(value for pair in after for value in pair)]
     for value, known in zip(following, carried("step_new_"), strict=True):
         body.rename(value, known.name)
     body.rename(drawn, "step_drawn")
+    scanned = {"uniforms": TensorProto.DOUBLE}
+    if step.conditions:
+        scanned["conditions"] = TensorProto.INT64
+    rows = [_value(f"step_{name}", kind, 1) for name, kind in scanned.items()]
     inside = body.finish(
-        [*carried("step_"), _value("step_uniforms", TensorProto.DOUBLE, 1)],
+        [*carried("step_"), *rows],
         [*carried("step_new_"), _value("step_drawn", TensorProto.INT64, 1)],
     )
-    inputs = [*carried(""), _value("uniforms", TensorProto.DOUBLE, 2)]
+    inputs = [*carried(""), *(_value(name, kind, 2) for name, kind in scanned.items())]
     outputs = [*carried("new_"), _value("drawn", TensorProto.INT64, 2)]
     scan = helper.make_node(
         "Scan",
         [value.name for value in inputs],
         [value.name for value in outputs],
         body=inside,
-        num_scan_inputs=1,
+        num_scan_inputs=len(scanned),
     )
     return _model(helper.make_graph([scan], "seqkit", inputs, outputs), step)
 

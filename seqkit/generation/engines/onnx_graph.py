@@ -71,11 +71,15 @@ class OnnxStep:
         self.cell = model.config.cell
         self.layers = model.config.num_layers
         self.hidden = model.config.hidden_size
+        self.conditions = model.config.conditions > 0
 
     def add(
-        self, graph: Graph, symbols: str, state: list[tuple[str, str]]
+        self, graph: Graph, symbols: str, conditions: str, state: list[tuple[str, str]]
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Add a step from symbols (S,) and each layer's h and c (S, H): logits (S, V), state."""
+        """Add a step from symbols (S,) and each layer's h and c (S, H): logits (S, V), state.
+
+        `conditions` (S,) tell of what follows, if the network reads them.
+        """
         after: list[tuple[str, str]] = []
         x = ""
         for index, (h, c) in enumerate(state):
@@ -85,6 +89,10 @@ class OnnxStep:
             if index == 0:
                 table = self._ordered(_numpy(self._model.input_table().T)).T
                 inputs = graph.one("Gather", graph.constant(table + whole, np.float32), symbols)
+                if self.conditions:
+                    told = self._ordered(_numpy(self._model.condition_table()).T).T
+                    row = graph.one("Gather", graph.constant(told, np.float32), conditions)
+                    inputs = graph.one("Add", inputs, row)
             elif self.cell == "gru":
                 inputs = self._product(graph, x, w, whole)
             if self.cell == "gru":

@@ -5,12 +5,14 @@ one-hot input is a row of a table, and the matrices are stored as the products r
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, repeat
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from seqkit.foundation.machine import SharedCores
+from seqkit.generation.engine import NOTHING_TOLD
 from seqkit.generation.sampling import Sampling, draw
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
@@ -36,6 +38,8 @@ class PreparedStep:
         self._dtype = dtype
         layers = [cells.weights_of(layer) for layer in model.layers]
         self._table = self._prepared(model.input_table())
+        told = model.condition_table()
+        self._told = None if told is None else self._prepared(told)
         self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._matrix(layer.w) for layer in layers]
         self._hidden = [self._matrix(layer.u) for layer in layers]
@@ -58,7 +62,8 @@ class PreparedStep:
 
     def _tensors(self) -> list[Tensor]:
         biases = [bias for pair in self._biases for bias in pair]
-        return [self._table, *self._inputs, *self._hidden, *biases, self._head, self._head_bias]
+        tables = [self._table] if self._told is None else [self._table, self._told]
+        return [*tables, *self._inputs, *self._hidden, *biases, self._head, self._head_bias]
 
     def _prepared(self, tensor: Tensor) -> Tensor:
         return tensor.to(self._dtype).contiguous()
@@ -75,10 +80,17 @@ class PreparedStep:
         return list(zip(h.unbind(), c.unbind(), strict=True))
 
     @torch.inference_mode()
-    def __call__(self, symbols: Tensor, layers: Layers) -> tuple[Tensor, Layers]:
-        """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after."""
+    def __call__(
+        self, symbols: Tensor, layers: Layers, conditions: Tensor | None = None
+    ) -> tuple[Tensor, Layers]:
+        """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after.
+
+        `conditions` (S,) tell of what follows; None: nothing is told.
+        """
         after: Layers = []
         x = torch.index_select(self._table, 0, symbols)
+        if self._told is not None:
+            x = x + (self._told[0] if conditions is None else self._told[conditions])
         for index, (h, c) in enumerate(layers):
             inputs = x @ self._columns(self._inputs[index]) if index else x
             hidden = h @ self._columns(self._hidden[index])
@@ -88,14 +100,21 @@ class PreparedStep:
             x = torch.stack([h for h, _ in after]).sum(0)
         return torch.addmm(self._head_bias, x, self._columns(self._head)).float(), after
 
-    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+    def score(
+        self, symbols: Integers, state: State, conditions: Integers | None = None
+    ) -> tuple[Floats, State]:
         """See Engine: feed symbols (N, S) step by step."""
         layers, rows = self.split(state), []
-        for row in torch.from_numpy(symbols).to(self._table.device):
-            logits, layers = self(row, layers)
+        told = repeat(None) if conditions is None else self.on_device(conditions)
+        for row, row_told in zip(self.on_device(symbols), told, strict=False):
+            logits, layers = self(row, layers, row_told)
             rows.append(logits)
         h, c = (torch.stack(values).float() for values in zip(*layers, strict=True))
         return torch.stack(rows).cpu().numpy(), State(h, c)
+
+    def on_device(self, values: Integers) -> Tensor:
+        """Symbols or conditions where the step runs."""
+        return torch.from_numpy(values).to(self._table.device)
 
     def _advance(
         self, index: int, inputs: Tensor, hidden: Tensor, h: Tensor, c: Tensor
@@ -118,21 +137,29 @@ class TorchEngine:
         self._device = model.head.weight.device
 
     def sample(
-        self, symbols: Integers, state: State, draws: Iterable[Floats], sampling: Sampling
+        self,
+        symbols: Integers,
+        state: State,
+        draws: Iterable[Floats],
+        sampling: Sampling,
+        conditions: Iterable[Integers] = NOTHING_TOLD,
     ) -> Iterator[Integers]:
         """See Engine."""
         layers = self._step.split(state)
         with SharedCores(self._device) as cores:
-            for block in draws:
+            for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
                 drawn = []
-                for uniform in block:
-                    fed = torch.from_numpy(symbols).to(self._device)
-                    logits, layers = self._step(fed, layers)
+                rows = repeat(None) if told is None else self._step.on_device(told)
+                for uniform, row in zip(block, rows, strict=False):
+                    fed = self._step.on_device(symbols)
+                    logits, layers = self._step(fed, layers, row)
                     symbols = draw(logits.cpu().numpy(), uniform, sampling)
                     drawn.append(symbols)
                 yield np.stack(drawn)
                 cores.adapt()
 
-    def score(self, symbols: Integers, state: State) -> tuple[Floats, State]:
+    def score(
+        self, symbols: Integers, state: State, conditions: Integers | None = None
+    ) -> tuple[Floats, State]:
         """See Engine."""
-        return self._step.score(symbols, state)
+        return self._step.score(symbols, state, conditions)

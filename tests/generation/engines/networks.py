@@ -9,6 +9,7 @@ from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.sampling import Sampling, draw, probabilities
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
+from seqkit.symbols import Integers
 
 RULES = [
     Sampling(1.0, seed=3),
@@ -28,6 +29,7 @@ def network(
     embedding: bool = False,
     device: str = "cpu",
     skips: bool = False,
+    conditions: int = 0,
 ) -> CharRNN:
     """A random network whose next symbol is far from certain and far from uniform."""
     config = ModelConfig(
@@ -38,6 +40,8 @@ def network(
         embedding_size=7,
         vocabulary_size=size,
         skip_connections=skips,
+        conditions=conditions,
+        condition_size=5,
     )
     model = CharRNN(config, torch.Generator().manual_seed(size))
     with torch.no_grad():
@@ -58,15 +62,25 @@ def random_state(model: CharRNN, streams: int) -> State:
     return State(h, c)
 
 
+def conditions_of(model: CharRNN, steps: int, streams: int) -> Integers | None:
+    """Random conditions (N, S), of a network that reads some."""
+    count = model.config.conditions
+    return np.random.default_rng(8).integers(0, count, (steps, streams)) if count else None
+
+
 def differences(
     engine: Engine, model: CharRNN, size: int, streams: int, steps: int
 ) -> tuple[float, float]:
     """The largest differences of logits and state from the model's, fed with the same symbols."""
     symbols = np.random.default_rng(1).integers(0, size, (steps, streams))
     state = random_state(model, streams)
-    logits, after = engine.score(symbols, state)
+    told = conditions_of(model, steps, streams)
+    logits, after = engine.score(symbols, state, told)
     with torch.inference_mode(), torch.backends.cudnn.flags(allow_tf32=False):
-        expected, expected_after = model(torch.from_numpy(symbols).to(state.h.device), state)
+        device = state.h.device
+        read = None if told is None else torch.from_numpy(told).to(device)
+        fed = torch.from_numpy(symbols).to(device)
+        expected, expected_after = model(fed, state, conditions=read)
     gap = np.abs(logits - expected[..., :size].cpu().numpy()).max()
     ends = ((a.cpu() - b.cpu()).abs().max() for a, b in zip(after, expected_after, strict=True))
     return float(gap), float(max(ends))
@@ -82,9 +96,16 @@ def check_draws(
     state = random_state(model, streams)
     size = model.config.vocabulary_size
     begin = np.zeros((streams, size))
-    drawn = np.concatenate(list(generate_blocks(engine, begin, state, length, sampling)))
+    told = conditions_of(model, length, streams)
+
+    def of_block(first: int, count: int) -> Integers:
+        assert told is not None
+        return told[first : first + count]
+
+    given = None if told is None else of_block
+    drawn = np.concatenate(list(generate_blocks(engine, begin, state, length, sampling, given)))
     assert drawn.shape == (length, streams)
-    logits, _ = engine.score(drawn[:-1], state)
+    logits, _ = engine.score(drawn[:-1], state, None if told is None else told[1:])
     draws = np.stack([uniforms(sampling.seed, s, 1, length - 1) for s in range(streams)], 1)
     flat = logits.reshape(-1, size)
     if sampling.temperature == 0:

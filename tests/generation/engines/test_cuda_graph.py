@@ -71,3 +71,14 @@ def test_10000_steps() -> None:
 def test_draws_follow_the_probabilities(size: int, sampling: Sampling) -> None:
     model = flat(size, "cuda")
     check_frequencies(CudaGraphEngine(model, size, 2000, "fp32"), model, 2000, sampling)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("streams", [1, 3])
+def test_conditions_are_read(streams: int) -> None:
+    model = network(2, 32, 20, embedding=True, conditions=9, device="cuda")
+    engine = CudaGraphEngine(model, 20, streams, "fp32")
+    logits, state = differences(engine, model, 20, streams, steps=50)
+    assert logits < 1e-3
+    assert state < 1e-4
+    check_draws(engine, model, streams, 300, Sampling(seed=3))

@@ -57,6 +57,17 @@ def test_skip_connections_are_known(layers: int, hidden: int, size: int, streams
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(("layers", "hidden", "size", "streams"), SHAPES)
+def test_conditions_are_read(layers: int, hidden: int, size: int, streams: int) -> None:
+    model = network(layers, hidden, size, embedding=True, device="cuda", conditions=40)
+    engine = FusedEngine(model, size, streams)
+    logits, state = differences(engine, model, size, streams, steps=300)
+    assert logits < 0.05
+    assert state < 0.01
+    check_draws(engine, model, streams, 300, Sampling(seed=3))
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("sampling", RULES)
 @pytest.mark.parametrize("streams", [1, 5, 70])
 @pytest.mark.parametrize("size", [65, 70])

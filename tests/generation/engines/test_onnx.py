@@ -64,3 +64,13 @@ def test_skip_connections_are_known() -> None:
     model = network(3, 12, 9)
     model.config.skip_connections = True
     assert differences(OnnxEngine(model, 9, "fp32"), model, 9, streams=2, steps=30)[0] < 1e-5
+
+
+@pytest.mark.parametrize("streams", [1, 3])
+def test_conditions_are_read(streams: int) -> None:
+    model = network(2, 32, 20, embedding=True, conditions=9)
+    engine = OnnxEngine(model, 20, "fp32")
+    logits, state = differences(engine, model, 20, streams, steps=50)
+    assert logits < 1e-3
+    assert state < 1e-4
+    check_draws(engine, model, streams, 300, Sampling(seed=3))
