@@ -24,6 +24,7 @@ from seqkit.runs.layout import find_checkpoint
 from seqkit.symbols import Integers
 from seqkit.training import kernel_choice
 
+_OF_DATA = ("vocabulary_size", "conditions")  # keys of the model; 0 stands for what the data has
 _SHOWN = 20  # new characters that are named
 
 
@@ -108,10 +109,19 @@ def model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None)
     return dataclasses.replace(wanted, vocabulary_size=wanted.vocabulary_size or size)
 
 
+def with_codes(model: ModelConfig, count: int) -> ModelConfig:
+    """The network that reads so many codes. Raises ConfigError: it cannot, or not so many."""
+    if model.conditions and model.conditions < count:
+        raise ConfigError(f"model.conditions={model.conditions}: there are {count}: leave it out")
+    made = dataclasses.replace(model, conditions=model.conditions or count)
+    check_model(made)
+    return made
+
+
 def with_model(config: Config, model: ModelConfig) -> Config:
     """The config with the network that is trained: weights to start from bring their own."""
-    size = config.model.vocabulary_size and model.vocabulary_size  # 0 stands for the data's
-    return dataclasses.replace(config, model=dataclasses.replace(model, vocabulary_size=size))
+    own = {key: getattr(config.model, key) and getattr(model, key) for key in _OF_DATA}
+    return dataclasses.replace(config, model=dataclasses.replace(model, **own))
 
 
 def lanes(
@@ -148,8 +158,8 @@ def network(
     """New weights, or those to start from."""
     if origin is None:
         return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
-    size = config.model.vocabulary_size or model.vocabulary_size
-    if model != dataclasses.replace(config.model, vocabulary_size=size):
+    own = {key: getattr(config.model, key) or getattr(model, key) for key in _OF_DATA}
+    if model != dataclasses.replace(config.model, **own):
         notice("the model is that of the checkpoint, whatever the recipe and model.* say")
     return dataclasses.replace(origin, model=model).build(chosen)
 

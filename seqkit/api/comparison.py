@@ -45,7 +45,9 @@ def of_model(
     assert isinstance(codec, Quantiser)
     prompt, rate = np.zeros(0, np.uint8), codec.sample_rate
     blocks, done = [], 0
-    for block in continue_prompt(saved.build(chosen), codec, prompt, request, notice=notice):
+    model = saved.build(chosen)
+    made = continue_prompt(model, codec, prompt, request, notice=notice, slow=saved.slow)
+    for block in made:
         blocks.append(block)
         done += len(block)
         watch(done)

@@ -12,6 +12,7 @@ from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.request import Request
+from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Integers, Symbols
@@ -60,7 +61,8 @@ def config_of(keys: GenerateKeys) -> Config:
 class KeptEngine:
     """The engine of the last call, which the next one takes if it fits: a new one takes time."""
 
-    def __init__(self, network: CharRNN, codec: Codec) -> None:
+    def __init__(self, network: CharRNN, codec: Codec, slow: SlowTier | None) -> None:
+        self._slow = slow
         self._network = network
         self._codec = codec
         self._kept: tuple[object, Engine] | None = None
@@ -88,6 +90,7 @@ class KeptEngine:
             notice=_LOG.info,
             begin=begin,
             engine=kept[1],
+            slow=self._slow,
         )
         return self._until_free(blocks, kept)
 

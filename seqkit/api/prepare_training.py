@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import torch
 
-from seqkit.api import agreement, build_network, training_data
+from seqkit.api import agreement, build_network, learn_slow_tier, training_data
 from seqkit.api.claimed_run import claimed
 from seqkit.config import Config, ModelConfig
 from seqkit.data import remote
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened as shards
 from seqkit.doctor.faults import require_enough
@@ -25,6 +26,7 @@ from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import request_of
+from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.runs import resume, tensorboard
@@ -48,6 +50,7 @@ class Training:
     validation: Part
     medium: Medium
     prompt: Symbols
+    slow: SlowTier | None
     trainer: Trainer
     execution: Execution
     catalogue: Catalogue
@@ -113,6 +116,7 @@ class Training:
                 "best_temperature": progress.best_temperature,
             },
             versions=device.versions(),
+            slow=self.slow,
         )
 
     @property
@@ -230,8 +234,11 @@ def _set_up(
     sampled = medium.length(config.length, config.seconds)
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
-    training = training_data.of_sound(training, corpus, config, notice, progress)
-    validation = training_data.heard(validation, corpus, config.data)
+    slow = ranks.shared(lambda: _slow_tier(config, corpus, training, saved, origin, progress))
+    if slow is not None:
+        model_config = build_network.with_codes(model_config, slow.codebook.size)
+    training = training_data.of_sound(training, corpus, config, notice, progress, slow)
+    validation = training_data.heard(validation, corpus, config.data, slow)
     lanes = build_network.lanes(
         config, training, corpus.codec.start, model_config, ranks.place, notice
     )
@@ -243,6 +250,8 @@ def _set_up(
         folder.require_room(shape.on_disk)
     with device.memory_errors(advice):
         model = build_network.network(config, model_config, origin, chosen, notice)
+        if slow is not None and origin is None:
+            slow.begin(model)
         config = build_network.with_model(config, model_config)
         given = config, model, lanes, precisions, saved, notice, ranks.place.size
         execution = ranks.shared(lambda: build_network.execution(*given))
@@ -272,6 +281,7 @@ def _set_up(
         validation=validation,
         medium=medium,
         prompt=prompt,
+        slow=slow,
         trainer=trainer,
         execution=execution,
         catalogue=catalogue,
@@ -281,6 +291,25 @@ def _set_up(
         judged_anew=judged_anew,
         ranks=ranks,
     )
+
+
+def _slow_tier(
+    config: Config,
+    corpus: Corpus,
+    training: Part,
+    saved: Checkpoint | None,
+    origin: Checkpoint | None,
+    progress: Progress,
+) -> SlowTier | None:
+    """That of the run that goes on, or a new one, with the codes of the weights to start from."""
+    codec, data = corpus.codec, config.data
+    if data.conditions == "none" or not isinstance(codec, Quantiser):
+        return None
+    if saved is not None:
+        return saved.slow
+    part = training_data.heard(training, corpus, data)
+    book = origin.slow.codebook if origin and origin.slow else None
+    return learn_slow_tier.learn(part, codec, config.fixed_seed, progress, book)
 
 
 def _check_sampling(

@@ -96,7 +96,8 @@ def _excerpt(training: Training) -> Symbols:
 def sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
     """What a model of a training makes of the prompt: blocks (N, 1)."""
     alone = dataclasses.replace(request, streams=1)
-    return continue_prompt(model, training.corpus.codec, training.prompt, alone, notice=notice)
+    given = model, training.corpus.codec, training.prompt, alone
+    return continue_prompt(*given, notice=notice, slow=training.slow)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:

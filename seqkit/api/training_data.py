@@ -18,6 +18,7 @@ from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import counted, duration
+from seqkit.generation.slow_tier import SlowTier
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
@@ -127,12 +128,14 @@ def uneven_split(corpus: Corpus, data: DataConfig) -> str:
     )
 
 
-def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:
-    """A validation or test part, of sound without the silence that `data.trim_silence` names."""
+def heard(part: Part, corpus: Corpus, data: DataConfig, slow: SlowTier | None = None) -> Part:
+    """A part, of sound without the silence that `data.trim_silence` names, and with its codes."""
     codec = corpus.codec
-    if not isinstance(codec, Quantiser) or not data.trim_silence or not len(part):
+    if not isinstance(codec, Quantiser) or not len(part):
         return part
-    return augmentation.without_silence(part, codec, data.trim_silence)
+    if data.trim_silence:
+        part = augmentation.without_silence(part, codec, data.trim_silence)
+    return augmentation.told(part, codec, slow.codebook) if slow else part
 
 
 def of_sound(
@@ -141,8 +144,11 @@ def of_sound(
     config: Config,
     notice: Callable[[str], None],
     progress: Progress,
+    slow: SlowTier | None = None,
 ) -> Part:
     """The training part; of sound without silence and with copies, as `data.*` asks for.
+
+    With a slow tier it has codes, and the copies teach the network to bear errors.
 
     Raises:
         ConfigError: that is asked for, and this is text.
@@ -150,6 +156,8 @@ def of_sound(
     """
     codec, data = corpus.codec, config.data
     if not isinstance(codec, Quantiser):
+        if data.conditions != "none":
+            raise ConfigError(f"data.conditions={data.conditions} is for sound, and this is text")
         for key in ("copies", "trim_silence"):
             if value := getattr(data, key):
                 raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
@@ -162,12 +170,16 @@ def of_sound(
         if float(left_out):
             told.append(f"{left_out} s of silence left out (data.trim_silence)")
     if count := augmentation.count(data, len(part) / rate):
-        told.append(
-            f"{counted(count, 'copy', 'copies')} beside it, up to {data.copy_pitch:g} semitones "
-            "higher or lower (data.copies)"
+        kind = (
+            f"up to {data.copy_pitch:g} semitones higher or lower"
+            if slow is None
+            else "read with noise"
         )
+        told.append(f"{counted(count, 'copy', 'copies')} beside it, {kind} (data.copies)")
     if told:
         notice(f"{duration(len(part) / rate)} of sound to learn from: {', '.join(told)}")
+    if slow is not None:
+        return augmentation.with_codes(part, codec, slow.codebook, data, count, config.fixed_seed)
     return augmentation.with_copies(part, codec, data, count, config.fixed_seed, progress)
 
 

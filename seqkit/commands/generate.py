@@ -52,7 +52,9 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         request = request_of(config, length)
         with console.progress("setting up"):
             model = saved.build(chosen)
-            blocks = continue_prompt(model, saved.codec, prompt, request, notice=console.notice)
+            blocks = continue_prompt(
+                model, saved.codec, prompt, request, notice=console.notice, slow=saved.slow
+            )
         # What can fail has happened by now, before any file is opened.
         for text in drawn:
             console.notice(text)

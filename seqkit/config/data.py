@@ -85,6 +85,12 @@ class DataConfig:
         "one factor for all sound: none, or the one that makes the peak 1 or the RMS 0.1",
         choices=("none", "peak", "rms"),
     )
+    conditions: str = option(
+        "none",
+        "what is told of sound beside its samples: codes, 50 a second, of which of the recording's "
+        "own sounds is heard; a small network learns to write them",
+        choices=("none", "codes"),
+    )
     trim_silence: float = option(
         0.0,
         "decibels below the loudest 20 ms of its part at which sound counts as silence, in "
@@ -99,6 +105,13 @@ class DataConfig:
         "says; null: as many as make 20 minutes of sound, at most 64",
         minimum=0,
         maximum=1000,
+    )
+    copy_noise: float = option(
+        6.0,
+        "with data.conditions=codes: levels of 256 by which what is read is at most wrong, as a "
+        "deviation, in the copies; what is to be predicted is not",
+        minimum=0,
+        maximum=64,
     )
     copy_pitch: float = option(
         3.0,

@@ -14,6 +14,7 @@ pitch equally often makes all of them, not the recording's. What is drawn for a 
 seed and its number only.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 
@@ -23,8 +24,9 @@ import numpy.typing as npt
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
-from seqkit.data.sound import Frames
+from seqkit.data.sound import Frames, Wave, slow_codes
 from seqkit.data.sound.resample import resampled
+from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation import machine
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.randomness import uniforms
@@ -35,6 +37,10 @@ _LISTENED = 1 << 12  # frames at a time
 _ENOUGH = 1200  # seconds of sound that the copies together have by themselves
 _MOST = 64  # copies that are made by themselves
 _STEPS = 250  # ratios of pitch are whole steps of 0.4 %
+_NOISES = (0.0, 0.25, 0.5, 1.0)  # of data.copy_noise, a quarter of the pieces each
+_BEGINNING = 0.008  # seconds of silence that a piece is heard to begin with, at most
+_WRONG = 0.3  # deviations by which a frame's description is wrong
+_UNTOLD = 0.1  # share of pieces of which no code is told
 _STREAM = (1 << 32) + 1  # of draws; no sample has it, nor have the lanes
 _BLOCK = 1 << 18  # symbols that are read at a time, whole frames
 
@@ -131,6 +137,66 @@ def with_copies(
             starts.append(begin + begins[begins < sizes[number]])
             bar.update(number + 1)
     return Part(symbols, np.concatenate(starts), frame=frame)
+
+
+def with_codes(
+    part: Part, codec: Quantiser, book: Codebook, config: DataConfig, copies: int, seed: int
+) -> Part:
+    """The part, told by codes, and so many copies of it that teach a network to bear errors.
+
+    A copy is cut into pieces of 0.1 to 1 s. Each begins in mid-note, half of them after up to 8 ms
+    of silence; what is read of it has noise, its codes are those of frames that are a little wrong,
+    and of one in ten no code is told. What is to be predicted stays the recording's.
+    """
+    hop, frame, rate = book.hop * codec.phases, part.frame, codec.symbol_rate
+    described, size = book.describe(_mono(part, codec)), len(part)
+    draw = np.random.default_rng([seed, _STREAM])
+    symbols = np.asarray(part.symbols[:])
+    codes = [np.repeat(book.codes(described), hop)[:size]]
+    heard, starts = [symbols], [part.starts]
+    noisy = frame == codec.channels  # of two symbols a sample, a wrong one is far off
+    for number in range(copies):
+        lengths = draw.integers(rate // 10, rate + 1, 11 * size // rate + 2) // frame * frame
+        begins = np.unique([*part.starts, *(cuts := np.cumsum(lengths))[cuts < size]])
+        ends = np.append(begins[1:], size)
+        count, told = len(begins), np.diff(np.append(begins, size))
+        sizes = draw.choice(_NOISES, count) * config.copy_noise * noisy
+        wrong = draw.standard_normal(size) * np.repeat(sizes, told) * codec.levels / 256
+        read = np.clip(np.round(symbols + wrong), 0, codec.size - 1).astype(symbols.dtype)
+        silent = draw.integers(1, round(_BEGINNING * rate) + 1, count) // frame * frame
+        silent *= draw.random(count) < 0.5
+        for begin, end in zip(begins, np.minimum(begins + silent, ends), strict=True):
+            read[begin:end] = np.resize(codec.silent_frame, end - begin)
+        moved = described + _WRONG * draw.standard_normal(described.shape).astype(np.float32)
+        row = np.repeat(book.codes(moved), hop)[:size]
+        row[np.repeat(draw.random(count) < _UNTOLD, told)] = 0
+        heard.append(read)
+        codes.append(row)
+        starts.append(begins + (number + 1) * size)
+    return Part(
+        np.tile(symbols, copies + 1),
+        np.concatenate(starts),
+        frame=frame,
+        heard=np.concatenate(heard),
+        conditions=np.concatenate(codes),
+    )
+
+
+def told(part: Part, codec: Quantiser, book: Codebook) -> Part:
+    """The part with its codes."""
+    row = book.codes(book.describe(_mono(part, codec)))
+    conditions = np.repeat(row, book.hop * codec.phases)[: len(part)]
+    return dataclasses.replace(part, conditions=conditions)
+
+
+def _mono(part: Part, codec: Quantiser) -> Wave:
+    """The mean of its channels, (N,)."""
+    return np.concatenate([frames.mean(1) for frames in _blocks(part, codec)])
+
+
+def learn_codes(part: Part, codec: Quantiser, seed: int) -> Codebook:
+    """The codes of a part of sound."""
+    return slow_codes.learn(_mono(part, codec), codec.sample_rate, seed)
 
 
 def _drawn(config: DataConfig, number: int, copies: int, seed: int) -> tuple[int, float]:

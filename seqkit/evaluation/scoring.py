@@ -3,6 +3,7 @@
 The nats of a symbol are -ln p, p being the probability that the model gave it.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -24,7 +25,7 @@ from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.network import State, Trace, cross_entropy
-from seqkit.symbols import IGNORED, Floats, Integers
+from seqkit.symbols import IGNORED, Floats, Integers, Symbols
 
 CHUNK = 4096
 """Steps of one call, at most."""
@@ -192,9 +193,19 @@ def _chunks(
                 yield Chunk(group, places, counted, each, wanted, trace)
 
 
-def row(model: CharRNN, symbols: Integers, *, start: int, state: State) -> Iterator[Chunk]:
-    """Run symbols (N,), N at least 1, as one lane from a state (L, 1, H); `start` is fed first."""
-    part = Part.of(symbols.astype(np.uint32))
+def row(
+    model: CharRNN,
+    symbols: Integers,
+    *,
+    start: int,
+    state: State,
+    conditions: Symbols | None = None,
+) -> Iterator[Chunk]:
+    """Run symbols (N,), N at least 1, as one lane from a state (L, 1, H); `start` is fed first.
+
+    `conditions` (N,) are what is told of them.
+    """
+    part = dataclasses.replace(Part.of(symbols.astype(np.uint32)), conditions=conditions)
     return chunks(
         model,
         part,

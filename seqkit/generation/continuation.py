@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 import numpy as np
+import torch
 
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation import scoring
@@ -12,9 +13,10 @@ from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.request import Request, require_streams
+from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
-from seqkit.symbols import Floats, Symbols
+from seqkit.symbols import Floats, Integers, Symbols
 
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
@@ -29,6 +31,7 @@ def continue_prompt(
     notice: Callable[[str], None],
     begin: tuple[State, int] | None = None,
     engine: Engine | None = None,
+    slow: SlowTier | None = None,
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched.
 
@@ -36,7 +39,8 @@ def continue_prompt(
     told.
 
     `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
-    codec's start symbol. `engine` is one that nothing else uses meanwhile; by default a new one.
+    codec's start symbol. `slow` writes what the model
+    is told of sound. `engine` is one that nothing else uses meanwhile; by default a new one.
 
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 
@@ -47,8 +51,12 @@ def continue_prompt(
     def draw(engine: Engine, request: Request) -> Blocks:
         state = begin or (model.zero_state(1), codec.start)
         read = prompt[-REMEMBERED:]
-        fed = feed_prompt(model, codec.size, state, read, request.streams)
-        return generate_blocks(engine, *fed, request.length, request.sampling)
+        row, conditions = None, None
+        if slow is not None:
+            assert isinstance(codec, Quantiser)
+            row, conditions = slow.conditions(codec, read, request.streams, request.sampling.seed)
+        fed = feed_prompt(model, codec.size, state, read, request.streams, row, conditions)
+        return generate_blocks(engine, *fed, request.length, request.sampling, conditions)
 
     def redraw(stream: int, attempt: int) -> Blocks:
         seed = sound_faults.seed_of(request.sampling.seed, stream, attempt)
@@ -74,15 +82,29 @@ def continue_prompt(
 
 
 def feed_prompt(
-    model: CharRNN, size: int, begin: tuple[State, int], prompt: Symbols, streams: int
+    model: CharRNN,
+    size: int,
+    begin: tuple[State, int],
+    prompt: Symbols,
+    streams: int,
+    told: Symbols | None = None,
+    conditions: Callable[[int, int], Integers] | None = None,
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
     `begin` is the state before the first symbol, and that symbol. `size` is the codec's V; logits
-    that the model has beyond it are left out.
+    that the model has beyond it are left out. The model is `told` something of the
+    prompt (N,), and by `conditions` of what follows.
     """
-    state, first_symbol = begin
-    followed = np.append(prompt, 0)  # by any symbol: all before it are fed
-    [last] = deque(scoring.row(model, followed, start=first_symbol, state=state), maxlen=1)
-    spread = State(*(values.repeat(1, streams, 1) for values in last.trace.after))
-    return last.trace.logits[-1, :, :size].float().repeat(streams, 1).cpu().numpy(), spread
+    state, last = begin
+    if len(prompt):
+        row = scoring.row(model, prompt.astype(np.int64), start=last, state=state, conditions=told)
+        [chunk] = deque(row, maxlen=1)
+        state, last = chunk.trace.after, int(prompt[-1])
+    spread = State(*(values.repeat(1, streams, 1) for values in state))
+    device = model.head.weight.device
+    fed = torch.full((1, streams), last, device=device)
+    row_told = None if conditions is None else torch.from_numpy(conditions(0, 1)).to(device)
+    with torch.inference_mode():
+        logits, after = model(fed, spread, conditions=row_told)
+    return logits[0, :, :size].float().cpu().numpy(), after

@@ -24,11 +24,12 @@ from seqkit.foundation.config_file import upgrade
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
+from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.runs.checkpoint_file import parts, verified_record
 
 FORMAT = 1
-_WEIGHTS = "model."
+_WEIGHTS, _SLOW = "model.", "slow."
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Checkpoint:
     versions: dict[str, str]
     training: dict[str, Any] | None = None
     training_tensors: dict[str, Tensor] = field(default_factory=dict)
+    slow: SlowTier | None = None
 
     @property
     def newline(self) -> str:
@@ -80,9 +82,12 @@ class Checkpoint:
             "data": self.data,
             "metrics": self.metrics,
             "versions": self.versions,
+            "slow": self.slow and self.slow.record(),
             "training": self.training,
         }
         tensors = {_WEIGHTS + name: value for name, value in self.weights.items()}
+        if self.slow:
+            tensors |= {_SLOW + name: value for name, value in self.slow.tensors().items()}
         tensors |= self.training_tensors
         on_cpu = {name: value.cpu() for name, value in tensors.items()}
         content = parts(on_cpu, json.dumps(record))
@@ -153,7 +158,11 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         count, expected = sum(own.numel() for own in weights.values()), count_parameters(model)
         if count != expected:  # before a network is made that may be larger than any memory
             raise ValueError(f"{count} weights do not fit a network of {expected}")
-        others = {name: value for name, value in tensors.items() if not name.startswith(_WEIGHTS)}
+        of_slow = {k.removeprefix(_SLOW): v for k, v in tensors.items() if k.startswith(_SLOW)}
+        slow = SlowTier.of_saved(record["slow"], of_slow) if record.get("slow") else None
+        if slow and slow.codebook.size > model.conditions:
+            raise ValueError(f"{model.conditions} conditions for {slow.codebook.size} codes")
+        others = {k: v for k, v in tensors.items() if not k.startswith((_WEIGHTS, _SLOW))}
         return Checkpoint(
             model=model,
             codec=codec,
@@ -162,10 +171,14 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             data=record["data"],
             metrics=record["metrics"],
             versions=record["versions"],
+            slow=slow,
             training=record["training"],
             training_tensors=others,
         )
-    except (KeyError, TypeError, ValueError, ConfigError, safetensors.SafetensorError) as error:
+    except (
+        *(KeyError, TypeError, ValueError, RuntimeError),
+        *(ConfigError, safetensors.SafetensorError),
+    ) as error:
         # Its digest fits: nothing is damaged, and the seqkit that wrote it may know how to read it.
         raise UnreadableError(f"{path}: not a checkpoint that can be used: {error}") from error
 

@@ -77,6 +77,8 @@ class Quantiser(ABC):
         self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
         self._values = (self._decode() / np.float32(gain)).astype(np.float32)
         silence = self.encode(np.zeros(1, np.float32))
+        self.silent_frame = silence
+        """The symbols of a frame of silence."""
         self.start = int(silence[-1])
         """The last symbol of a frame of silence."""
         self.silence = float(self.decode(silence)[0])

@@ -1,0 +1,65 @@
+"""The slow tier of a training of sound: its codes are found, and a small network learns them."""
+
+import dataclasses
+
+import numpy as np
+import torch
+
+from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
+from seqkit.data import augmentation
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Part
+from seqkit.data.lanes import Lanes
+from seqkit.data.sound.slow_codes import Codebook
+from seqkit.foundation.console import Progress
+from seqkit.generation.slow_tier import SlowTier
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
+from seqkit.symbols import Symbols
+from seqkit.training.step import TrainingStep
+
+_STEPS, _WARM = 400, 50
+_COPIES, _WRONG = 16, 0.15  # of the codes, and the share of theirs that is read wrong
+_RATE = 4e-3
+
+
+def learn(
+    part: Part, codec: Quantiser, seed: int, progress: Progress, book: Codebook | None = None
+) -> SlowTier:
+    """The codes of a part of sound, found anew unless a codebook is given, and their writer."""
+    book = book or augmentation.learn_codes(part, codec, seed)
+    told = augmentation.told(part, codec, book).conditions
+    assert told is not None
+    codes = told[:: book.hop * codec.phases]
+    return SlowTier(book, codes, _writer(codes, book.size, seed, progress))
+
+
+def _writer(codes: Symbols, size: int, seed: int, progress: Progress) -> CharRNN:
+    """A network that learnt the order of codes (N,), read as if their end met their beginning."""
+    draw = np.random.default_rng([seed, 1])
+    row = np.tile(codes, max(_COPIES, -(-1024 // len(codes))))
+    heard = np.where(draw.random(len(row)) < _WRONG, draw.choice(codes, len(row)), row)
+    config = ModelConfig(
+        num_layers=1,
+        hidden_size=192,
+        input="embedding",
+        embedding_size=64,
+        dropout=0.3,
+        vocabulary_size=size,
+    )
+    model = CharRNN(config, torch.Generator().manual_seed(seed))
+    lanes = Lanes(dataclasses.replace(Part.of(row), heard=heard), 0, 16, 64, seed)
+    step = TrainingStep(
+        model=model,
+        lanes=lanes,
+        optimizer=OptimizerConfig(),
+        train=TrainConfig(clip_norm=1.0),
+        seed=seed,
+        execution=Execution("layerwise", "fp32", lanes.batch_size),
+    )
+    with progress("learning the slow tier", _STEPS) as bar:
+        for number in range(_STEPS):
+            left = 1 - number / _STEPS
+            step.run(number, _RATE * min((number + 1) / _WARM, left))
+            bar.update(number + 1)
+    return model

@@ -1,0 +1,141 @@
+"""Slow codes: which of a recording's own sounds is heard at a moment, 50 times a second.
+
+A frame of sound is described by the power of 32 bands, which give its timbre, and by that of its
+semitones, which give its notes. Both count alike. What is left of them in 32 principal components
+is compared with centres that k-means (Lloyd, 1982) found among the recording's own frames: the code
+of a frame is the number of the nearest, from 1 on. 0 is left for what is not told.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from seqkit.data.sound import Wave
+from seqkit.symbols import Symbols
+
+FRAMES = 50
+"""Frames a second."""
+WIDTH = 32
+"""Numbers that describe a frame: principal components."""
+_MOST, _SHARE = 192, 4  # codes, and frames for each
+_TIMBRE, _NOTES = 0.064, 0.128  # seconds of a window
+_BANDS, _WARP = 32, 1.6
+_LOWEST = 60.0  # hertz of a semitone
+_HIGHEST = 4000.0
+_FLOOR = 1e-7
+_LEARNT = 20_000  # frames that the centres are found among
+_ROUNDS = 30
+_AT_ONCE = 4096  # frames
+
+_Matrix = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """What tells a frame's code.
+
+    sample_rate: hertz of the sound.
+    mean (F,), basis (F, 32): what turns a frame's powers into 32 numbers.
+    centres (K, 32): of the codes 1 … K.
+    """
+
+    sample_rate: int
+    mean: _Matrix
+    basis: _Matrix
+    centres: _Matrix
+
+    @property
+    def size(self) -> int:
+        """K + 1: how many categories there are, the one for what is not told included."""
+        return len(self.centres) + 1
+
+    @property
+    def hop(self) -> int:
+        """Samples of a frame."""
+        return max(1, round(self.sample_rate / FRAMES))
+
+    def describe(self, wave: Wave) -> _Matrix:
+        """The numbers (frames, 32) of a wave (N,); the last frame may go beyond its end."""
+        centred = _powers(wave, self.sample_rate) - self.mean
+        return np.asarray(centred @ self.basis, np.float32)
+
+    def codes(self, described: _Matrix) -> Symbols:
+        """The codes (frames,) of frames that `describe` described."""
+        found = [
+            _nearest(described[begin : begin + _AT_ONCE], self.centres)
+            for begin in range(0, len(described), _AT_ONCE)
+        ]
+        return (np.concatenate([np.zeros(0, np.int64), *found]) + 1).astype(np.uint8)
+
+
+def learn(wave: Wave, sample_rate: int, seed: int) -> Codebook:
+    """The codes of a recording (N,), of half a second at least."""
+    powers = _powers(wave, sample_rate)
+    draw = np.random.default_rng(seed)
+    if len(powers) > _LEARNT:
+        powers = powers[np.sort(draw.choice(len(powers), _LEARNT, replace=False))]
+    mean = powers.mean(0)
+    _, sizes, axes = np.linalg.svd(powers - mean, full_matrices=False)
+    basis = np.zeros((powers.shape[1], WIDTH), np.float32)
+    kept = min(WIDTH, int((sizes > sizes.max() * 1e-5).sum()))
+    basis[:, :kept] = axes[:kept].T
+    described = (powers - mean) @ basis
+    described /= (scale := max(float(described.std()), 1e-6))
+    centres = _k_means(described, max(1, min(_MOST, len(described) // _SHARE)), draw)
+    return Codebook(sample_rate, mean, basis / np.float32(scale), centres)
+
+
+def _k_means(points: _Matrix, count: int, draw: np.random.Generator) -> _Matrix:
+    """Centres (count, 32) of points (N, 32)."""
+    centres = points[draw.choice(len(points), count, replace=False)].copy()
+    for _ in range(_ROUNDS):
+        own = _nearest(points, centres)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, own, points)
+        counts = np.bincount(own, minlength=count)
+        centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
+        centres = centres.astype(np.float32)
+    return centres
+
+
+def _nearest(points: _Matrix, centres: _Matrix) -> npt.NDArray[np.int64]:
+    distances = np.square(centres).sum(1) - 2 * points @ centres.T
+    found: npt.NDArray[np.int64] = distances.argmin(1)
+    return found
+
+
+def _powers(wave: Wave, sample_rate: int) -> _Matrix:
+    """The powers (frames, F) of a wave's bands and semitones in decibels, both scaled alike."""
+    nyquist = sample_rate / 2
+    bands = nyquist * (np.arange(_BANDS + 1) / _BANDS) ** _WARP
+    count = int(12 * np.log2(min(_HIGHEST, nyquist) / _LOWEST))
+    notes = _LOWEST * 2 ** ((np.arange(max(count, 1) + 1) - 0.5) / 12)
+    sets = ((bands, _TIMBRE), (notes, _NOTES))
+    found = [_levels(wave, sample_rate, edges, seconds) for edges, seconds in sets]
+    # As many bands as semitones would weigh alike; there are more of one than of the other.
+    scaled = [levels / np.float32(np.sqrt(levels.shape[1])) for levels in found]
+    return np.concatenate(scaled, 1)
+
+
+def _levels(wave: Wave, rate: int, edges: npt.NDArray[np.float64], seconds: float) -> _Matrix:
+    """The mean power between edges in hertz, in decibels, of frames in the middle of a window."""
+    hop, size = max(1, round(rate / FRAMES)), 2 * round(rate * seconds / 2)
+    frames = -(-len(wave) // hop)
+    before = (size - hop) // 2
+    padded = np.zeros((frames - 1) * hop + size, np.float32)
+    padded[before : before + len(wave)] = wave
+    sound = torch.from_numpy(padded)
+    spectra = torch.stft(
+        sound, size, hop, window=torch.hann_window(size), center=False, return_complex=True
+    )
+    powers = (spectra.abs().square() / size).T.double().numpy()
+    # Bands that are narrower than the spectrum's bins take their share of them.
+    whole = np.concatenate([np.zeros((len(powers), 1)), np.cumsum(powers, 1)], 1)
+    places = np.clip(edges * size / rate + 0.5, 0, powers.shape[1])
+    low = np.minimum(places.astype(np.int64), powers.shape[1] - 1)
+    below = whole[:, low] + (places - low) * powers[:, low]
+    means = np.diff(below, axis=1) / np.maximum(np.diff(places), 1e-9)
+    levels: _Matrix = (10 * np.log10(means.clip(min=0) + _FLOOR)).astype(np.float32)
+    return levels

@@ -1,0 +1,123 @@
+"""The slow tier of sound: a small network writes codes, which the large one then sounds."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqkit.config import ModelConfig
+from seqkit.data.codecs import Quantiser
+from seqkit.data.sound.slow_codes import Codebook
+from seqkit.foundation.randomness import uniforms
+from seqkit.foundation.settings import check_section
+from seqkit.generation.engine import generate_blocks
+from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.sampling import Sampling
+from seqkit.model.char_rnn import CharRNN
+from seqkit.symbols import Integers, Symbols
+
+_STREAM = 1 << 33  # of draws; no sample has it
+_READ = 100  # codes that the writer reads before it writes
+_OF_BOOK, _WRITER = ("mean", "basis", "centres"), "writer."
+_SEEDS = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class SlowTier:
+    """The codes of a recording, and what writes more of them.
+
+    codebook: what the codes stand for.
+    codes: of the recording, (frames,).
+    writer: the network that writes codes, on the CPU.
+    """
+
+    codebook: Codebook
+    codes: Symbols
+    writer: CharRNN
+
+    def record(self) -> dict[str, Any]:
+        """What a checkpoint keeps beside `tensors`."""
+        config = dataclasses.asdict(self.writer.config)
+        return {"sample_rate": self.codebook.sample_rate, "writer": config}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The numbers of codebook, codes and writer, by name."""
+        book = self.codebook
+        found = {name: torch.from_numpy(getattr(book, name)) for name in _OF_BOOK}
+        found["codes"] = torch.from_numpy(self.codes.astype(np.int64))
+        return found | {_WRITER + name: own for name, own in self.writer.state_dict().items()}
+
+    @classmethod
+    def of_saved(cls, record: dict[str, Any], tensors: dict[str, Tensor]) -> "SlowTier":
+        """What `record` and `tensors` were taken from.
+
+        Raises:
+            KeyError, TypeError, ValueError, RuntimeError, ConfigError: they are something else.
+        """
+        config = ModelConfig(**record["writer"])
+        check_section(config, "slow.writer.")
+        writer = CharRNN(config)
+        weights = {k.removeprefix(_WRITER): v for k, v in tensors.items() if k.startswith(_WRITER)}
+        writer.load_state_dict(weights)
+        parts = (tensors[name].numpy() for name in _OF_BOOK)
+        book = Codebook(int(record["sample_rate"]), *parts)
+        codes = tensors["codes"].numpy()
+        if not len(codes) or codes.min() < 0 or codes.max() >= book.size:
+            raise ValueError("codes that are not in the codebook")
+        if config.vocabulary_size != book.size:
+            raise ValueError(f"a writer of {config.vocabulary_size} codes for {book.size}")
+        return cls(book, codes.astype(np.uint8), writer)
+
+    @torch.no_grad()
+    def begin(self, model: CharRNN) -> None:
+        """Let a new network's embedding of the codes begin with what the codes stand for."""
+        assert model.conditions is not None
+        weight, centres = model.conditions.weight, torch.from_numpy(self.codebook.centres)
+        width = min(weight.shape[1], centres.shape[1])
+        weight[0] = 0
+        weight[1 : len(centres) + 1, :width] = centres[:, :width].to(weight.device)
+
+    def conditions(
+        self, codec: Quantiser, prompt: Symbols, streams: int, seed: int
+    ) -> tuple[Symbols, Callable[[int, int], Integers]]:
+        """The codes of a prompt's symbols (N,), and of what follows them.
+
+        The latter, given a place and a count, are those of so many symbols (count, S) from there
+        on, which have to be asked for in turn.
+        """
+        hop = self.codebook.hop * codec.phases
+        wave = codec.frames(prompt).mean(1)
+        told = self.codebook.codes(self.codebook.describe(wave)) if len(wave) else self.codes[:0]
+        heard = len(prompt) // hop  # whole frames; the one that is cut is written again
+        if heard:
+            before = np.repeat(told[:heard, None][-_READ:], streams, 1)
+        else:  # each stream goes on from another place of the recording
+            drawn = [uniforms(seed, _STREAM + stream, 0, 1)[0] for stream in range(streams)]
+            rows = np.arange(-_READ, 0)[:, None] + (np.array(drawn) * len(self.codes)).astype(int)
+            before = self.codes[rows % len(self.codes)]
+        written = self._written(before.astype(np.int64), streams, seed)
+        blocks: list[Integers] = []
+        begin = heard * hop - len(prompt)  # of the first block, among the new symbols
+
+        def of_symbols(place: int, count: int) -> Integers:
+            nonlocal begin
+            while begin + hop * sum(map(len, blocks)) < place + count:
+                blocks.append(next(written))
+            while begin + hop * len(blocks[0]) <= place:
+                begin += hop * len(blocks.pop(0))
+            rows = np.concatenate(blocks)
+            return np.asarray(rows[(np.arange(place, place + count) - begin) // hop])
+
+        return np.repeat(told, hop)[: len(prompt)], of_symbols
+
+    def _written(self, before: Integers, streams: int, seed: int) -> Iterator[Integers]:
+        """Codes without end, in blocks (n, S), after those before, (n, S)."""
+        engine = TorchEngine(self.writer, self.codebook.size)
+        logits, state = engine.score(before, self.writer.zero_state(streams))
+        sampling = Sampling(1.0, seed=(seed ^ _STREAM) & _SEEDS)
+        with torch.inference_mode():
+            yield from generate_blocks(engine, logits[-1], state, 1 << 62, sampling)
