@@ -50,7 +50,7 @@ def asked_for(
 
 def as_trained(part: Part, corpus: Corpus, saved: Checkpoint) -> Part:
     """A part of a checkpoint's own data as its training validated on it: without silence."""
-    return training_data.heard(part, corpus, recorded(saved))
+    return training_data.heard(part, corpus, recorded(saved), saved.slow)
 
 
 def corpus_asked_for(

@@ -30,7 +30,7 @@ class GenerateKeys(TypedDict, total=False):
         top_k: draw among the k likeliest symbols only.
         top_p: draw among the likeliest symbols that make up this probability.
         seed: of the draws; by default a new one, which the logger `seqkit` is told.
-        sample: the keys `sample.*`: engine, precision, unknown, retry.
+        sample: the keys `sample.*`: engine, precision, unknown.
     """
 
     length: int | None
@@ -77,7 +77,7 @@ class KeptEngine:
         # It depends on the request but for its draws, and on the weights that it copied.
         weights = [(own.data_ptr(), own._version) for own in self._network.parameters()]
         sampling = dataclasses.replace(request.sampling, seed=0)
-        key = dataclasses.replace(request, length=1, sampling=sampling, retry=0), weights
+        key = dataclasses.replace(request, length=1, sampling=sampling), weights
         kept, self._kept = self._kept, None
         if kept is None or kept[0] != key:
             kept = None  # its memory first

@@ -237,7 +237,7 @@ def _set_up(
     slow = ranks.shared(lambda: _slow_tier(config, corpus, training, saved, origin, progress))
     if slow is not None:
         model_config = build_network.with_codes(model_config, slow.codebook.size)
-    training = training_data.of_sound(training, corpus, config, notice, progress, slow)
+    training = training_data.of_sound(training, corpus, config, notice, slow)
     validation = training_data.heard(validation, corpus, config.data, slow)
     lanes = build_network.lanes(
         config, training, corpus.codec.start, model_config, ranks.place, notice

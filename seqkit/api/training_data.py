@@ -143,12 +143,11 @@ def of_sound(
     corpus: Corpus,
     config: Config,
     notice: Callable[[str], None],
-    progress: Progress,
     slow: SlowTier | None = None,
 ) -> Part:
     """The training part; of sound without silence and with copies, as `data.*` asks for.
 
-    With a slow tier it has codes, and the copies teach the network to bear errors.
+    With a slow tier it is told by codes.
 
     Raises:
         ConfigError: that is asked for, and this is text.
@@ -170,17 +169,15 @@ def of_sound(
         if float(left_out):
             told.append(f"{left_out} s of silence left out (data.trim_silence)")
     if count := augmentation.count(data, len(part) / rate):
-        kind = (
-            f"up to {data.copy_pitch:g} semitones higher or lower"
-            if slow is None
-            else "read with noise"
-        )
-        told.append(f"{counted(count, 'copy', 'copies')} beside it, {kind} (data.copies)")
+        told.append(f"{counted(count, 'copy', 'copies')} beside it, read with errors (data.copies)")
+    book = slow.codebook if slow else None
+    if book:
+        told.append(f"told by {book.size - 1} codes, 50 a second (data.conditions)")
     if told:
         notice(f"{duration(len(part) / rate)} of sound to learn from: {', '.join(told)}")
-    if slow is not None:
-        return augmentation.with_codes(part, codec, slow.codebook, data, count, config.fixed_seed)
-    return augmentation.with_copies(part, codec, data, count, config.fixed_seed, progress)
+    if not count and book is None:
+        return part
+    return augmentation.with_copies(part, codec, data, count, config.fixed_seed, book)
 
 
 def _make_paths_absolute(config: Config) -> None:

@@ -101,31 +101,18 @@ class DataConfig:
     )
     copies: int | None = option(
         0,
-        "copies of the training part of sound to learn from beside it, each changed as data.copy_* "
-        "says; null: as many as make 20 minutes of sound, at most 64",
+        "copies of the training part of sound to learn from beside it, which are read with errors, "
+        "so that a network learns to bear its own; null: as many as make 20 minutes of sound, at "
+        "most 64",
         minimum=0,
         maximum=1000,
     )
     copy_noise: float = option(
-        6.0,
-        "with data.conditions=codes: levels of 256 by which what is read is at most wrong, as a "
-        "deviation, in the copies; what is to be predicted is not",
+        3.0,
+        "noise in what is read of the copies: its deviation in levels of 256 at most",
         minimum=0,
         maximum=64,
     )
-    copy_pitch: float = option(
-        3.0,
-        "semitones by which the copies are at most higher or lower; half of them are within 1/32",
-        minimum=0,
-        maximum=12,
-    )
-    copy_gain: float = option(
-        12.0,
-        "decibels by which a copy is quieter at most; half of them are within an eighth",
-        minimum=0,
-        maximum=40,
-    )
-    copy_polarity: bool = option(True, "turn the polarity of every other copy around")
     on_bad_file: str = option(
         "error",
         "a file or folder that cannot be read: stop there, or leave it out",

@@ -121,9 +121,6 @@ class SampleConfig:
         "a character of the prompt that the model never saw",
         choices=("error", "skip", "nearest"),
     )
-    retry: int = option(
-        0, "how often sound that ran into silence, clipping or a loop is drawn again", minimum=0
-    )
     rate: int = option(
         0,
         "generate: hertz of the sound that is written to files; 0 takes the model's",

@@ -5,13 +5,12 @@ count the samples of a silence. It learns that silence follows silence, and once
 silent, as it is at the start, it stays so. What is not learnt is not asked for either: a validation
 part that ends in silence would choose the weights that know silence best.
 
-Copies make much to learn from little.
-
-A network that hears half a minute again and again learns it by heart. Every copy is the whole part
-at another pitch (resampled, so that it is faster or slower, too), quieter, and every other one with
-the opposite polarity. Most copies differ little, and a few much: a model that has heard every
-pitch equally often makes all of them, not the recording's. What is drawn for a copy depends on the
-seed and its number only.
+Copies teach a network to bear its own errors. What it has to predict in them is the recording, but
+what it reads of it is a little wrong, as its own output will be: samples have noise, codes are
+those of frames that are a little off, and of one piece in ten no code is told. A copy is cut into
+pieces of 0.05 to 0.4 s. Each begins in mid-note; silence is heard at the beginning of half of them,
+and in the middle of half of them, so that a network that fell silent knows how to go on. What is
+drawn depends on the seed only.
 """
 
 import dataclasses
@@ -25,20 +24,17 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Frames, Wave, slow_codes
-from seqkit.data.sound.resample import resampled
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation import machine
-from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.randomness import uniforms
+from seqkit.symbols import Symbols
 
 _FRAME = 0.02  # seconds over which loudness is taken
 _PAUSE = 0.3  # seconds of a pause that are kept
 _LISTENED = 1 << 12  # frames at a time
 _ENOUGH = 1200  # seconds of sound that the copies together have by themselves
 _MOST = 64  # copies that are made by themselves
-_STEPS = 250  # ratios of pitch are whole steps of 0.4 %
 _NOISES = (0.0, 0.25, 0.5, 1.0)  # of data.copy_noise, a quarter of the pieces each
-_BEGINNING = 0.008  # seconds of silence that a piece is heard to begin with, at most
+_SILENCE = 0.016  # seconds at most for which silence is heard in the place of a note
 _WRONG = 0.3  # deviations by which a frame's description is wrong
 _UNTOLD = 0.1  # share of pieces of which no code is told
 _STREAM = (1 << 32) + 1  # of draws; no sample has it, nor have the lanes
@@ -99,86 +95,63 @@ def with_copies(
     config: DataConfig,
     copies: int,
     seed: int,
-    progress: Progress = unseen,
+    book: Codebook | None = None,
 ) -> Part:
-    """The part, and so many copies of it behind it as documents of their own.
-
-    Args:
-        part: of sound.
-        codec: of its symbols.
-        config: how far copies differ.
-        copies: how many.
-        seed: of what is drawn.
-        progress: shows how far they are.
+    """The part, and so many copies of it behind it, see above; with a codebook all of it is told.
 
     Raises:
         DeviceError: the memory does not suffice.
     """
-    if not copies:
-        return part
-    drawn = [_drawn(config, number, copies, seed) for number in range(copies)]
-    frame = part.frame
-    # Rounded up: see `Resampler`.
-    sizes = [-(-len(part) // frame * _STEPS // pitch) * frame for pitch, _ in drawn]
-    ends = np.cumsum([len(part), *sizes])
-    free = machine.free_bytes(machine.HOST)
-    needed = int(ends[-1]) * part.symbols.itemsize
-    machine.require(needed, free, f"data.copies={copies}", str)
-    symbols, starts = np.empty(ends[-1], part.symbols.dtype), [part.starts]
-    symbols[: len(part)] = part.symbols
-    with progress("copies", copies) as bar:
-        for number, (pitch, factor) in enumerate(drawn):
-            done = begin = ends[number]
-            for frames in resampled(_blocks(part, codec), pitch, _STEPS, codec.channels):
-                encoded = codec.encode(frames * np.float32(factor))
-                symbols[done : done + len(encoded)] = encoded
-                done += len(encoded)
-            begins = np.unique(-(-part.starts // frame * _STEPS // pitch)) * frame
-            starts.append(begin + begins[begins < sizes[number]])
-            bar.update(number + 1)
-    return Part(symbols, np.concatenate(starts), frame=frame)
-
-
-def with_codes(
-    part: Part, codec: Quantiser, book: Codebook, config: DataConfig, copies: int, seed: int
-) -> Part:
-    """The part, told by codes, and so many copies of it that teach a network to bear errors.
-
-    A copy is cut into pieces of 0.1 to 1 s. Each begins in mid-note, half of them after up to 8 ms
-    of silence; what is read of it has noise, its codes are those of frames that are a little wrong,
-    and of one in ten no code is told. What is to be predicted stays the recording's.
-    """
-    hop, frame, rate = book.hop * codec.phases, part.frame, codec.symbol_rate
-    described, size = book.describe(_mono(part, codec)), len(part)
+    machine.require(
+        3 * (copies + 1) * len(part) * part.symbols.itemsize,
+        machine.free_bytes(machine.HOST),
+        f"data.copies={copies}",
+        str,
+    )
+    symbols, size = part.symbols[:], len(part)
+    frame, rate, stereo = part.frame, codec.symbol_rate, codec.channels
+    levels = config.copy_noise * codec.levels / 256
+    if frame != stereo:  # of two symbols a sample, a wrong one is far off
+        levels = 0.0
     draw = np.random.default_rng([seed, _STREAM])
-    symbols = np.asarray(part.symbols[:])
-    codes = [np.repeat(book.codes(described), hop)[:size]]
+    described = None if book is None else book.describe(_mono(part, codec))
+
+    def row_of(wrong: float) -> Symbols:
+        """The code of each symbol, of frames that are so many deviations wrong."""
+        assert book is not None
+        assert described is not None
+        moved = described + np.float32(wrong) * draw.standard_normal(described.shape, np.float32)
+        return np.repeat(book.codes(moved), book.hop * codec.phases)[:size]
+
     heard, starts = [symbols], [part.starts]
-    noisy = frame == codec.channels  # of two symbols a sample, a wrong one is far off
+    rows = [] if book is None else [row_of(0)]
     for number in range(copies):
-        lengths = draw.integers(rate // 10, rate + 1, 11 * size // rate + 2) // frame * frame
-        begins = np.unique([*part.starts, *(cuts := np.cumsum(lengths))[cuts < size]])
+        cuts = np.cumsum(draw.integers(rate // 20, rate * 2 // 5 + 1, 20 * size // rate + 2))
+        cuts = cuts // frame * frame
+        begins = np.unique(np.concatenate([part.starts, cuts[(cuts > 0) & (cuts < size)]]))
         ends = np.append(begins[1:], size)
-        count, told = len(begins), np.diff(np.append(begins, size))
-        sizes = draw.choice(_NOISES, count) * config.copy_noise * noisy
-        wrong = draw.standard_normal(size) * np.repeat(sizes, told) * codec.levels / 256
-        read = np.clip(np.round(symbols + wrong), 0, codec.size - 1).astype(symbols.dtype)
-        silent = draw.integers(1, round(_BEGINNING * rate) + 1, count) // frame * frame
-        silent *= draw.random(count) < 0.5
-        for begin, end in zip(begins, np.minimum(begins + silent, ends), strict=True):
-            read[begin:end] = np.resize(codec.silent_frame, end - begin)
-        moved = described + _WRONG * draw.standard_normal(described.shape).astype(np.float32)
-        row = np.repeat(book.codes(moved), hop)[:size]
-        row[np.repeat(draw.random(count) < _UNTOLD, told)] = 0
+        lengths, count = ends - begins, len(begins)
+        sizes = draw.choice(_NOISES, count) * levels
+        noise = draw.standard_normal(size) * np.repeat(sizes, lengths)
+        read = np.clip(np.round(symbols + noise), 0, codec.size - 1).astype(symbols.dtype)
+        middles = begins + (draw.random(count) * lengths).astype(np.int64) // frame * frame
+        for places in (begins, middles):  # half of each
+            silent = draw.integers(1, round(_SILENCE * rate) + 1, count) // frame * frame
+            silent *= draw.random(count) < 0.5
+            for begin, end in zip(places, np.minimum(places + silent, ends), strict=True):
+                read[begin:end] = np.resize(codec.silent_frame, end - begin)
         heard.append(read)
-        codes.append(row)
         starts.append(begins + (number + 1) * size)
+        if book is not None:
+            row = row_of(_WRONG)
+            row[np.repeat(draw.random(count) < _UNTOLD, lengths)] = 0
+            rows.append(row)
     return Part(
         np.tile(symbols, copies + 1),
         np.concatenate(starts),
         frame=frame,
-        heard=np.concatenate(heard),
-        conditions=np.concatenate(codes),
+        heard=np.concatenate(heard) if copies else None,
+        conditions=np.concatenate(rows) if rows else None,
     )
 
 
@@ -197,16 +170,6 @@ def _mono(part: Part, codec: Quantiser) -> Wave:
 def learn_codes(part: Part, codec: Quantiser, seed: int) -> Codebook:
     """The codes of a part of sound."""
     return slow_codes.learn(_mono(part, codec), codec.sample_rate, seed)
-
-
-def _drawn(config: DataConfig, number: int, copies: int, seed: int) -> tuple[int, float]:
-    """The pitch of a copy in steps, and what its samples are multiplied by."""
-    place, quiet = uniforms(seed, _STREAM, 2 * number, 2)
-    # Spread over the range, so that few copies do not happen to have the same pitch.
-    semitones = config.copy_pitch * (2 * (number + place) / copies - 1) ** 5
-    decibels = -config.copy_gain * quiet**3
-    polarity = -1 if config.copy_polarity and number % 2 == 0 else 1
-    return round(_STEPS * 2 ** (semitones / 12)), polarity * 10 ** (decibels / 20)
 
 
 def _blocks(part: Part, codec: Quantiser) -> Iterator[Frames]:

@@ -102,6 +102,8 @@ def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
         if data.get("kind") in ("text", "bytes"):  # 0.1.0 read nothing else in a folder
             data.setdefault("pattern", "*.txt")
         config["data"] = data
+    if isinstance(sample := config.get("sample"), Mapping):  # 0.1.0 drew faulty sound anew
+        config["sample"] = {key: value for key, value in sample.items() if key != "retry"}
     return config
 
 

@@ -1,6 +1,5 @@
 """A model continues a prompt."""
 
-import dataclasses
 from collections import deque
 from collections.abc import Callable
 
@@ -48,36 +47,22 @@ def continue_prompt(
         ConfigError, DeviceError: the engine that was asked for cannot run, or not so many streams.
     """
 
-    def draw(engine: Engine, request: Request) -> Blocks:
-        state = begin or (model.zero_state(1), codec.start)
-        read = prompt[-REMEMBERED:]
-        row, conditions = None, None
-        if slow is not None:
-            assert isinstance(codec, Quantiser)
-            row, conditions = slow.conditions(codec, read, request.streams, request.sampling.seed)
-        fed = feed_prompt(model, codec.size, state, read, request.streams, row, conditions)
-        return generate_blocks(engine, *fed, request.length, request.sampling, conditions)
-
-    def redraw(stream: int, attempt: int) -> Blocks:
-        seed = sound_faults.seed_of(request.sampling.seed, stream, attempt)
-        sampling = dataclasses.replace(request.sampling, seed=seed)
-        alone = dataclasses.replace(request, streams=1, sampling=sampling)
-        # The engine's notices were given the first time.
-        return draw(choose_engine(model, codec.size, alone, lambda text: None), alone)
-
     require_streams(model.config, request.streams, model.head.weight.device)
     engine = engine or choose_engine(model, codec.size, request, notice)
     if len(prompt) > REMEMBERED:
         notice(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
         )
-    blocks = draw(engine, request)
+    read, streams = prompt[-REMEMBERED:], request.streams
+    told, conditions = None, None
+    if slow is not None:
+        assert isinstance(codec, Quantiser)
+        told, conditions = slow.conditions(codec, read, streams, request.sampling.seed)
+    state = begin or (model.zero_state(1), codec.start)
+    fed = feed_prompt(*(model, codec.size, state, read, streams), told=told, conditions=conditions)
+    blocks = generate_blocks(engine, *fed, request.length, request.sampling, conditions=conditions)
     if not isinstance(codec, Quantiser):
         return blocks
-    if request.retry:
-        blocks = sound_faults.redraw_trouble(
-            blocks, redraw, codec=codec, retry=request.retry, notice=notice
-        )
     return sound_faults.report(blocks, codec, prompt, notice)
 
 
@@ -87,6 +72,7 @@ def feed_prompt(
     begin: tuple[State, int],
     prompt: Symbols,
     streams: int,
+    *,
     told: Symbols | None = None,
     conditions: Callable[[int, int], Integers] | None = None,
 ) -> tuple[Floats, State]:

@@ -62,6 +62,7 @@ def generate_blocks(
     state: State,
     length: int,
     sampling: Sampling,
+    *,
     conditions: Callable[[int, int], Integers] | None = None,
 ) -> Iterator[Integers]:
     """Yield the next `length` symbols of all streams in blocks (N, S).

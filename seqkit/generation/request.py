@@ -29,8 +29,6 @@ class Request:
     sampling: Sampling = Sampling()
     engine: str = "auto"
     precision: str = "auto"
-    retry: int = 0
-    """How often a stream of sound in trouble is redrawn."""
 
 
 def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
@@ -51,7 +49,6 @@ def request_of(config: Config, length: int) -> Request:
         sampling=sampling_of(config),
         engine=config.sample.engine,
         precision=config.sample.precision,
-        retry=config.sample.retry,
     )
 
 

@@ -1,4 +1,4 @@
-"""Watches sound while it is made: reports silence, clipping and loops, and redraws them.
+"""Watches sound while it is made: reports silence, clipping and loops.
 
 Every second of a stream is judged:
 
@@ -9,7 +9,6 @@ Every second of a stream is judged:
 A whole stream without such faults is judged by its level, too.
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable
 
@@ -17,10 +16,7 @@ import numpy as np
 
 from seqkit.data.codecs import Quantiser
 from seqkit.generation.engine import Blocks
-from seqkit.symbols import Integers, Symbols, symbol_dtype
-
-Redraw = Callable[[int, int], Blocks]
-"""Draws a stream (its number, from 0) from its beginning for the n-th time: blocks (N, 1)."""
+from seqkit.symbols import Integers, Symbols
 
 _SILENT = 1 / 250
 _FAINT = 1 / 50  # RMS of a stream; recordings have a tenth and more
@@ -74,43 +70,3 @@ def report(
                 f"stream {stream + 1} is quiet, its RMS is {level:.3f} of full scale: "
                 "a higher temperature may be louder"
             )
-
-
-def redraw_trouble(
-    blocks: Blocks, redraw: Redraw, *, codec: Quantiser, retry: int, notice: Callable[[str], None]
-) -> Blocks:
-    """Draw all streams to their ends, those in trouble again, and hand on what came out.
-
-    On KeyboardInterrupt, what was drawn until then is handed on first.
-
-    Args:
-        blocks: (N, S), as they are drawn.
-        redraw: draws one stream again.
-        codec: of the symbols.
-        retry: how often a stream is redrawn, at most.
-        notice: told of every stream that is redrawn.
-    """
-    drawn, second = list[Integers](), codec.symbol_rate
-    try:
-        for block in blocks:
-            drawn.append(block.astype(symbol_dtype(codec.size)))
-        rows = np.concatenate(drawn)
-        drawn = [rows]
-        for stream, own in enumerate(rows.T):
-            for attempt in range(1, retry + 1):
-                seconds = own[: len(own) // second * second].reshape(-1, second)
-                found = next(filter(None, (trouble(symbols, codec) for symbols in seconds)), None)
-                if found is None:
-                    break
-                notice(f"stream {stream + 1}: {found}: drawn anew, {attempt} of {retry}")
-                own[:] = np.concatenate(list(redraw(stream, attempt)))[:, 0]
-    except KeyboardInterrupt:
-        yield np.concatenate(drawn)
-        raise
-    yield rows
-
-
-def seed_of(seed: int, stream: int, attempt: int) -> int:
-    """The seed with which a stream is redrawn."""
-    digest = hashlib.sha256(f"{seed} {stream} {attempt}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1

@@ -1,14 +1,11 @@
 """A model continues a prompt: the same text, however it is cut and whatever runs beside it."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
-from seqkit.evaluation import scoring
 from seqkit.generation import continuation
 from seqkit.generation.continuation import continue_prompt, feed_prompt
 from seqkit.generation.engine import generate_blocks
@@ -16,7 +13,6 @@ from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State
 
 
 @pytest.fixture
@@ -52,32 +48,6 @@ def test_a_prompt_is_read_as_if_it_were_generated(model: CharRNN) -> None:
     stepped, after = TorchEngine(model, 7).score(np.array([[1], [4]]), begun)
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)
-
-
-def test_a_redrawn_stream_goes_on_from_the_state_that_was_given(
-    model: CharRNN, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fed: list[torch.Tensor] = []
-    row = scoring.row
-
-    def reading(*given: Any, state: State, start: int) -> Any:
-        fed.append(state.h.clone())
-        return row(*given, state=state, start=start)
-
-    monkeypatch.setattr(scoring, "row", reading)
-    codec = MuLaw(7, 40)
-    with torch.no_grad():
-        model.head.bias[codec.start] = 60  # silence from the first second on
-    begin = State(torch.full((2, 1, 10), 0.5), torch.full((2, 1, 10), 0.25))
-    request = Request(length=80, engine="torch", retry=1)
-    notices: list[str] = []
-    made = continue_prompt(
-        model, codec, np.array([1, 2], np.uint8), request, notice=notices.append, begin=(begin, 3)
-    )
-    assert len(np.concatenate(list(made))) == 80
-    assert "drawn anew" in notices[0]
-    assert len(fed) == 2  # the prompt, and the prompt again
-    assert torch.equal(fed[1], begin.h)
 
 
 def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def test_every_block_of_draws_has_its_conditions() -> None:
     def conditions(begin: int, count: int) -> Integers:
         return np.repeat(told[begin : begin + count, None], 2, 1)
 
-    drawn = generate_blocks(engine, np.zeros((2, 5)), NONE, 40, Sampling(), conditions)
+    drawn = generate_blocks(engine, np.zeros((2, 5)), NONE, 40, Sampling(), conditions=conditions)
     sizes = [len(block) for block in drawn]
     blocks = list(engine.told)
     assert [len(block) for block in blocks] == sizes[1:]

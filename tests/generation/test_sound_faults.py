@@ -69,35 +69,3 @@ def test_a_quiet_stream_is_told_in_the_end() -> None:
     list(sound_faults.report(blocks(rows), CODEC, PROMPT, notices.append))
     assert len(notices) == 1
     assert "stream 2 is quiet, its RMS is 0.010 of full scale" in notices[0]
-
-
-def redrawn(made: Iterator[Integers], again: Integers, notices: list[str]) -> Iterator[Integers]:
-    """What becomes of streams that are drawn again; the n-th time the n-th row comes out."""
-
-    def redraw(stream: int, attempt: int) -> Iterator[Integers]:
-        assert stream == 1
-        yield from blocks(again[attempt - 1][:, None])
-
-    return sound_faults.redraw_trouble(
-        made, redraw, codec=CODEC, retry=len(again), notice=notices.append
-    )
-
-
-def test_a_stream_in_trouble_is_drawn_again_from_its_beginning() -> None:
-    notices: list[str] = []
-    silent, good = np.full(1500, CODEC.start), noise(1500, 9)
-    made = redrawn(blocks(streams()), np.stack([silent, good, silent]), notices)
-    rows = np.concatenate(list(made))
-    assert np.array_equal(rows, np.stack([streams()[:, 0], good], 1))
-    assert notices == [f"stream 2: silence: drawn anew, {attempt} of 3" for attempt in (1, 2)]
-
-
-def test_what_was_drawn_is_handed_on_at_an_interrupt() -> None:
-    def made() -> Iterator[Integers]:
-        yield from blocks(streams()[:350], 50)
-        raise KeyboardInterrupt
-
-    handed: list[Integers] = []
-    with pytest.raises(KeyboardInterrupt):
-        handed.extend(redrawn(made(), streams().T, []))
-    assert np.array_equal(np.concatenate(handed), streams()[:350])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 
 from seqkit.data.sound import Wave
-from seqkit.symbols import Symbols
+from seqkit.symbols import Floats, Symbols
 
 FRAMES = 50
 """Frames a second."""
@@ -29,8 +29,6 @@ _LEARNT = 20_000  # frames that the centres are found among
 _ROUNDS = 30
 _AT_ONCE = 4096  # frames
 
-_Matrix = npt.NDArray[np.float32]
-
 
 @dataclass(frozen=True)
 class Codebook:
@@ -42,9 +40,9 @@ class Codebook:
     """
 
     sample_rate: int
-    mean: _Matrix
-    basis: _Matrix
-    centres: _Matrix
+    mean: Floats
+    basis: Floats
+    centres: Floats
 
     @property
     def size(self) -> int:
@@ -56,12 +54,12 @@ class Codebook:
         """Samples of a frame."""
         return max(1, round(self.sample_rate / FRAMES))
 
-    def describe(self, wave: Wave) -> _Matrix:
+    def describe(self, wave: Wave) -> Floats:
         """The numbers (frames, 32) of a wave (N,); the last frame may go beyond its end."""
         centred = _powers(wave, self.sample_rate) - self.mean
         return np.asarray(centred @ self.basis, np.float32)
 
-    def codes(self, described: _Matrix) -> Symbols:
+    def codes(self, described: Floats) -> Symbols:
         """The codes (frames,) of frames that `describe` described."""
         found = [
             _nearest(described[begin : begin + _AT_ONCE], self.centres)
@@ -87,7 +85,7 @@ def learn(wave: Wave, sample_rate: int, seed: int) -> Codebook:
     return Codebook(sample_rate, mean, basis / np.float32(scale), centres)
 
 
-def _k_means(points: _Matrix, count: int, draw: np.random.Generator) -> _Matrix:
+def _k_means(points: Floats, count: int, draw: np.random.Generator) -> Floats:
     """Centres (count, 32) of points (N, 32)."""
     centres = points[draw.choice(len(points), count, replace=False)].copy()
     for _ in range(_ROUNDS):
@@ -100,13 +98,13 @@ def _k_means(points: _Matrix, count: int, draw: np.random.Generator) -> _Matrix:
     return centres
 
 
-def _nearest(points: _Matrix, centres: _Matrix) -> npt.NDArray[np.int64]:
+def _nearest(points: Floats, centres: Floats) -> npt.NDArray[np.int64]:
     distances = np.square(centres).sum(1) - 2 * points @ centres.T
     found: npt.NDArray[np.int64] = distances.argmin(1)
     return found
 
 
-def _powers(wave: Wave, sample_rate: int) -> _Matrix:
+def _powers(wave: Wave, sample_rate: int) -> Floats:
     """The powers (frames, F) of a wave's bands and semitones in decibels, both scaled alike."""
     nyquist = sample_rate / 2
     bands = nyquist * (np.arange(_BANDS + 1) / _BANDS) ** _WARP
@@ -119,7 +117,7 @@ def _powers(wave: Wave, sample_rate: int) -> _Matrix:
     return np.concatenate(scaled, 1)
 
 
-def _levels(wave: Wave, rate: int, edges: npt.NDArray[np.float64], seconds: float) -> _Matrix:
+def _levels(wave: Wave, rate: int, edges: npt.NDArray[np.float64], seconds: float) -> Floats:
     """The mean power between edges in hertz, in decibels, of frames in the middle of a window."""
     hop, size = max(1, round(rate / FRAMES)), 2 * round(rate * seconds / 2)
     frames = -(-len(wave) // hop)
@@ -137,5 +135,5 @@ def _levels(wave: Wave, rate: int, edges: npt.NDArray[np.float64], seconds: floa
     low = np.minimum(places.astype(np.int64), powers.shape[1] - 1)
     below = whole[:, low] + (places - low) * powers[:, low]
     means = np.diff(below, axis=1) / np.maximum(np.diff(places), 1e-9)
-    levels: _Matrix = (10 * np.log10(means.clip(min=0) + _FLOOR)).astype(np.float32)
+    levels: Floats = (10 * np.log10(means.clip(min=0) + _FLOOR)).astype(np.float32)
     return levels

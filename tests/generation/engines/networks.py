@@ -103,7 +103,9 @@ def check_draws(
         return told[first : first + count]
 
     given = None if told is None else of_block
-    drawn = np.concatenate(list(generate_blocks(engine, begin, state, length, sampling, given)))
+    drawn = np.concatenate(
+        list(generate_blocks(engine, begin, state, length, sampling, conditions=given))
+    )
     assert drawn.shape == (length, streams)
     logits, _ = engine.score(drawn[:-1], state, None if told is None else told[1:])
     draws = np.stack([uniforms(sampling.seed, s, 1, length - 1) for s in range(streams)], 1)
