@@ -15,7 +15,7 @@ from torch import Tensor
 from seqkit.config import ModelConfig
 from seqkit.data.datasets.toy_sentence import SENTENCE
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State, cross_entropy
+from seqkit.model.network import cross_entropy
 
 SUSPECTS = {
     "none": "nothing: w -= lr dw, state carried, y read, lr 0.5",
@@ -68,9 +68,7 @@ def train(suspect: str, steps: int = STEPS, every: int = 1000, seed: int = 0) ->
             scale = rate / max(1.0, float(norm))
             for parameter, gradient in zip(model.parameters(), gradients, strict=True):
                 parameter.sub_(scale * gradient)
-        state = (
-            model.zero_state(1) if suspect == "state" else State(after.h.detach(), after.c.detach())
-        )
+        state = model.zero_state(1) if suspect == "state" else after.detached()
         place = (place + _T) % len(SENTENCE)
         recent = [*recent[-99:], float(loss.detach())]
         if step == 1 or step % every == 0:

@@ -9,7 +9,7 @@ import torch
 
 from seqkit.config import ARITHMETIC_KEYS, Config, DataConfig, ModelConfig, check_model
 from seqkit.data import codecs
-from seqkit.data.codecs import Codec, TextCodec
+from seqkit.data.codecs import Codec, Quantiser, TextCodec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError
@@ -106,7 +106,14 @@ def model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None)
             f"model.vocabulary_size={wanted.vocabulary_size}: the data has {size} symbols; "
             "give at least as many, or 0"
         )
-    return dataclasses.replace(wanted, vocabulary_size=wanted.vocabulary_size or size)
+    codec, lookback = corpus.codec, wanted.lookback
+    if lookback and not isinstance(codec, Quantiser):
+        raise ConfigError(f"model.lookback={lookback} is for sound, and this is text")
+    if isinstance(codec, Quantiser) and codec.symbols_per_sample > 1:
+        lookback = 0  # a coarse digit alone is no sample
+    return dataclasses.replace(
+        wanted, vocabulary_size=wanted.vocabulary_size or size, lookback=lookback
+    )
 
 
 def with_codes(model: ModelConfig, count: int) -> ModelConfig:
@@ -121,6 +128,7 @@ def with_codes(model: ModelConfig, count: int) -> ModelConfig:
 def with_model(config: Config, model: ModelConfig) -> Config:
     """The config with the network that is trained: weights to start from bring their own."""
     own = {key: getattr(config.model, key) and getattr(model, key) for key in _OF_DATA}
+    own["lookback"] = model.lookback or config.model.lookback  # which some sound does without
     return dataclasses.replace(config, model=dataclasses.replace(model, **own))
 
 
@@ -159,6 +167,7 @@ def network(
     if origin is None:
         return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     own = {key: getattr(config.model, key) or getattr(model, key) for key in _OF_DATA}
+    own["lookback"] = model.lookback and config.model.lookback
     if model != dataclasses.replace(config.model, **own):
         notice("the model is that of the checkpoint, whatever the recipe and model.* say")
     return dataclasses.replace(origin, model=model).build(chosen)

@@ -21,11 +21,15 @@ from seqkit.symbols import Floats, Symbols
 
 
 class ModelState(NamedTuple):
-    """What a model has read: hidden and cell values (L, H), and the symbol that it sees next."""
+    """What a model has read: hidden and cell values (L, H), and the symbol that it sees next.
+
+    `past` (K,) are the symbols before that as numbers, of a model with `model.lookback=K`.
+    """
 
     h: Floats
     c: Floats
     symbol: int
+    past: Floats = np.zeros(0, np.float32)
 
 
 class SymbolReader:
@@ -35,17 +39,20 @@ class SymbolReader:
         self._network = network
         self._codec = codec
         self._shape = network.config.num_layers, network.config.hidden_size
+        self._lookback = network.config.lookback
 
     def begin(self, state: ModelState | None) -> ModelState:
         """A given state, checked; else zeros and the codec's start symbol."""
         if state is None:
             zeros = np.zeros(self._shape, np.float32)
-            return ModelState(zeros, zeros, self._codec.start)
+            past = np.zeros(self._lookback, np.float32)
+            return ModelState(zeros, zeros, self._codec.start, past)
         check_type("state", state, ModelState)
-        for name, values in (("h", state.h), ("c", state.c)):
-            if np.shape(values) != self._shape:
+        of_past = "past", "(K,)", (self._lookback,)
+        for name, letters, shape in (*((n, "(L, H)", self._shape) for n in "hc"), of_past):
+            if (found := np.shape(getattr(state, name))) != shape:
                 raise ConfigError(
-                    f"state.{name}: expected (L, H) = {self._shape}, got {np.shape(values)}: "
+                    f"state.{name}: expected {letters} = {shape}, got {found}: "
                     "it is another model's"
                 )
         if not 0 <= state.symbol < self._codec.size:
@@ -53,8 +60,9 @@ class SymbolReader:
                 f"state.symbol={state.symbol}: this model has {self._codec.size} symbols, from 0: "
                 "it is another model's"
             )
-        h, c = (np.array(values, dtype=np.float32, order="C") for values in state[:2])
-        return ModelState(h, c, int(state.symbol))
+        parts = (state.h, state.c, state.past)
+        h, c, past = (np.array(values, dtype=np.float32, order="C") for values in parts)
+        return ModelState(h, c, int(state.symbol), past)
 
     def after(self, symbols: npt.NDArray[Any], begin: ModelState) -> ModelState:
         """The state after symbols (N,)."""
@@ -99,8 +107,8 @@ class SymbolReader:
         state, start = self.on_device(begin)
         for chunk in scoring.row(self._network, symbols, start=start, state=state):
             rows.append(row(chunk).cpu().numpy())
-            h, c = (values[:, 0].cpu().numpy() for values in chunk.trace.after)
-            after = ModelState(h, c, int(symbols[chunk.places[-1, 0]]))
+            h, c, past = (values[:, 0].cpu().numpy() for values in chunk.trace.after)
+            after = ModelState(h, c, int(symbols[chunk.places[-1, 0]]), past[0])
         return rows, after
 
     def dynamic_nats(self, symbols: Symbols, settings: DynamicConfig) -> Floats:
@@ -120,6 +128,7 @@ class SymbolReader:
 
     def on_device(self, state: ModelState) -> tuple[State, int]:
         """A state as the network takes it, (L, 1, H), and the symbol that is fed next."""
-        h, c = (torch.tensor(values, dtype=torch.float32)[:, None] for values in state[:2])
         device = self._network.head.weight.device
-        return State(h.to(device), c.to(device)), int(state.symbol)
+        parts = (state.h, state.c, state.past[None])
+        found = (torch.tensor(own, dtype=torch.float32, device=device)[:, None] for own in parts)
+        return State(*found), int(state.symbol)

@@ -23,7 +23,7 @@ from seqkit.compression import rans
 from seqkit.compression.rans import TOTAL, Decoder, States, Words
 from seqkit.config import DynamicConfig
 from seqkit.evaluation.dynamic import Learner
-from seqkit.generation.engines.pytorch import Layers, PreparedStep
+from seqkit.generation.engines.pytorch import Carried, PreparedStep
 from seqkit.kernels.graph import Recording
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols, symbol_dtype
@@ -71,12 +71,12 @@ class Coder:
         self._model = self._learner.model if self._learner else model
         with torch.inference_mode():  # these keep their addresses, as a recording needs it
             self._step = PreparedStep(self._model, size, dtype)
-            self._layers = self._step.split(model.zero_state(lanes))
+            self._carried = self._step.split(model.zero_state(lanes))
             self._symbols = torch.zeros(lanes, dtype=torch.int64, device=self._device)
             self._bounds = bounds_of(torch.zeros((lanes, size), device=self._device))
         # This must not refer to the coder: a graph in a reference cycle keeps its memory, and might
         # be freed while another one is recorded, which CUDA forbids.
-        tensors = self._symbols, self._layers, self._bounds
+        tensors = self._symbols, self._carried, self._bounds
         self._advance: Callable[[], None] = functools.partial(_make_step, self._step, *tensors)
         if self._device.type == "cuda":
             self._advance = Recording(self._advance, self._device)
@@ -132,8 +132,7 @@ class Coder:
         self._learnt_to = self._model.zero_state(self._lanes)
         with torch.inference_mode():
             self._symbols.fill_(self._start)
-            for values in (value for layer in self._layers for value in layer):
-                values.zero_()
+            torch._foreach_zero_(self._carried)
 
     def _follow(self, symbols: Tensor, index: int, watch: Watch) -> None:
         """Go on after a step, of whose block (T, B) the symbols are known so far.
@@ -156,13 +155,12 @@ class Coder:
 
 
 @torch.inference_mode()
-def _make_step(step: PreparedStep, symbols: Tensor, layers: Layers, bounds: Tensor) -> None:
+def _make_step(step: PreparedStep, symbols: Tensor, carried: Carried, bounds: Tensor) -> None:
     """Feed the symbols (B,); the bounds (B, V + 1) are then those of what follows."""
-    logits, after = step(symbols, layers)
+    logits, after = step(symbols, carried)
     bounds.copy_(bounds_of(logits))
-    for own, new in zip(layers, after, strict=True):
-        for target, value in zip(own, new, strict=True):
-            target.copy_(value)
+    for own, new in zip(carried, after, strict=True):
+        own.copy_(new)
 
 
 def _learner(model: CharRNN, settings: DynamicConfig, lanes: int, dtype: torch.dtype) -> Learner:

@@ -46,6 +46,13 @@ class ModelConfig:
         minimum=0,
     )
     condition_size: int = option(32, "width of the embedding of these categories", minimum=1)
+    lookback: int = option(
+        0,
+        "of sound: K, the last samples from which the next one is predicted linearly; the bottom "
+        "layer reads that beside the last sample, with model.input=embedding",
+        minimum=0,
+        maximum=4096,
+    )
     vocabulary_size: int = option(
         0, "V, the number of logits; 0 takes the size of the data's vocabulary", minimum=0
     )
@@ -94,7 +101,8 @@ class ModelConfig:
     def input_width(self) -> int:
         """X, the width of what the bottom layer sees."""
         symbols = self.embedding_size if self.input == "embedding" else self.vocabulary_size
-        return symbols + (self.condition_size if self.conditions else 0)
+        told = self.condition_size if self.conditions else 0
+        return symbols + told + (symbols if self.lookback else 0)
 
     @property
     def resets_in_one_call(self) -> bool:
@@ -162,11 +170,12 @@ def check_model(model: ModelConfig) -> None:
             if model.cell == "lstm"
             else f"model.cell_clip={model.cell_clip:g}: the cell {model.cell} has no c to clamp"
         )
-    if model.conditions and model.input != "embedding":
-        raise ConfigError(
-            f"model.conditions={model.conditions}: they are read beside embedded symbols: give "
-            "model.input=embedding"
-        )
+    for key in ("conditions", "lookback"):
+        if (value := getattr(model, key)) and model.input != "embedding":
+            raise ConfigError(
+                f"model.{key}={value}: that is read beside embedded symbols: give "
+                "model.input=embedding"
+            )
     if model.input_dropout and model.input != "embedding":
         raise ConfigError(
             f"model.input_dropout={model.input_dropout:g}: one-hot rows have no units to drop: "

@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
@@ -102,7 +101,7 @@ def run(
         for chunk in chunks(segments=again, begin_states={0: final[row - 1]}):
             if ranks.leads:
                 take(chunk)
-            final[row] = _on_host(*chunk.trace.after)
+            final[row] = _on_host(chunk.trace.after)
     return final.get(len(table) - 1)
 
 
@@ -123,13 +122,15 @@ def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
     """The state (L, 1, H) of each row of the table that has just come to its place in `places`."""
     reached = chunk.places[-1] + 1 == places[chunk.segments]
     return {
-        int(chunk.segments[lane]): _on_host(*(own[:, lane : lane + 1] for own in chunk.trace.after))
+        int(chunk.segments[lane]): _on_host(
+            State(*(own[:, lane : lane + 1] for own in chunk.trace.after))
+        )
         for lane in np.flatnonzero(reached).tolist()
     }
 
 
-def _on_host(h: Tensor, c: Tensor) -> State:
-    return State(h.cpu(), c.cpu())
+def _on_host(state: State) -> State:
+    return State(*(values.cpu() for values in state))
 
 
 def _near(assumed: State, true: State) -> bool:

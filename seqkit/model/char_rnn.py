@@ -1,7 +1,8 @@
 """CharRNN: symbols and a state in, logits and the next state out.
 
     x_t          = one-hot (or embedding) of symbol t, and beside it, where the data has conditions,
-                   the embedding of what is told of symbol t + 1
+                   the embedding of what is told of symbol t + 1, and that of a linear prediction
+                   of symbol t + 1 from the last samples
     i, f, g, o   = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh        four gates of H rows each
     c_t          = sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(g)
     h_t          = sigmoid(o) * tanh(c_t)                       the next layer's x_t
@@ -25,7 +26,7 @@ from seqkit.foundation.settings import check_section, check_type
 from seqkit.model import cells
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import plainest_kernel
-from seqkit.model.network import Network, State
+from seqkit.model.network import Network, Prediction, State
 
 
 class CharRNN(nn.Module):
@@ -54,6 +55,11 @@ class CharRNN(nn.Module):
         self.embedding = nn.Embedding(v, config.embedding_size) if embedded else None
         count = config.conditions
         self.conditions = nn.Embedding(count, config.condition_size) if count else None
+        k = config.lookback
+        self.predicted = nn.Embedding(v, config.embedding_size) if k else None
+        if k:  # both are set with `predict`, and not learnt
+            self.register_buffer("levels", torch.zeros(v))
+            self.register_buffer("weights", torch.zeros(max(count, 1), k))
         self.layers = nn.ModuleList(
             cells.make_layer(config.cell, h if layer else config.input_width, h)
             for layer in range(config.num_layers)
@@ -65,7 +71,7 @@ class CharRNN(nn.Module):
     def _initialise(self, generator: torch.Generator | None) -> None:
         h = self.config.hidden_size
         for name, parameter in self.named_parameters():
-            if name.startswith(("embedding", "conditions")):
+            if name.startswith(("embedding", "conditions", "predicted")):
                 parameter.normal_(generator=generator)
             elif name == "layers.0.weight_ih_l0" and self.embedding is None:
                 parameter.normal_(std=0.5, generator=generator)
@@ -87,8 +93,27 @@ class CharRNN(nn.Module):
         """What each condition adds to the gates of the bottom layer, (K, G·H), if there are any."""
         if self.conditions is None:
             return None
-        w = cells.weights_of(self.layers[0]).w
-        return self.conditions.weight @ w[:, self.config.embedding_size :].T
+        w, first = cells.weights_of(self.layers[0]).w, self.config.embedding_size
+        return self.conditions.weight @ w[:, first : first + self.config.condition_size].T
+
+    def prediction_table(self) -> Tensor | None:
+        """What each predicted symbol adds to the bottom layer's gates, (V, G·H), if any is."""
+        if self.predicted is None:
+            return None
+        w, size = cells.weights_of(self.layers[0]).w, self.config.embedding_size
+        return self.predicted.weight @ w[:, w.shape[1] - size :].T
+
+    @property
+    def prediction(self) -> Prediction | None:
+        """The linear prediction that it reads, if it does."""
+        if self.predicted is None:
+            return None
+        return Prediction(self.get_buffer("levels"), self.get_buffer("weights"))
+
+    def predict(self, levels: Tensor, weights: Tensor) -> None:
+        """Let it read a linear prediction: levels (V,) and weights (C, K) of `Prediction`."""
+        self.get_buffer("levels").copy_(levels)
+        self.get_buffer("weights").copy_(weights)
 
     def copied(self) -> "CharRNN":
         """A network with the same weights in memory of its own, which takes no gradients."""
@@ -99,10 +124,11 @@ class CharRNN(nn.Module):
         return made
 
     def zero_state(self, batch_size: int) -> State:
-        """The state before the first symbol: zeros, (L, B, H), in fp32."""
-        shape = (self.config.num_layers, batch_size, self.config.hidden_size)
-        zeros = torch.zeros(shape, dtype=torch.float32, device=self.head.weight.device)
-        return State(zeros, zeros.clone())
+        """The state before the first symbol: zeros, (L, B, H), in fp32; of sound it is silence."""
+        config, device = self.config, self.head.weight.device
+        shape = (config.num_layers, batch_size, config.hidden_size)
+        h, c = (torch.zeros(shape, dtype=torch.float32, device=device) for _ in range(2))
+        return State(h, c, h.new_zeros(1, batch_size, config.lookback))
 
     def network(
         self,
@@ -131,6 +157,8 @@ class CharRNN(nn.Module):
             kernel=kernel,
             embedding=None if self.embedding is None else cast(self.embedding.weight),
             conditions=None if self.conditions is None else cast(self.conditions.weight),
+            predicted=None if self.predicted is None else cast(self.predicted.weight),
+            prediction=self.prediction,
             layers=tuple(LayerWeights(*map(cast, cells.weights_of(own))) for own in self.layers),
             head_weight=cast(self.head.weight),
             head_bias=cast(self.head.bias),
@@ -165,7 +193,14 @@ def count_parameters(config: ModelConfig) -> int:
     biases = 2 * cells.GATES[config.cell] * h * config.num_layers
     embedding = v * config.embedding_size if config.input == "embedding" else 0
     conditions = config.conditions * config.condition_size
-    return embedding + conditions + count_layer_weights(config) + biases + (h + 1) * v
+    predicted = v * config.embedding_size if config.lookback else 0
+    return embedding + conditions + predicted + count_layer_weights(config) + biases + (h + 1) * v
+
+
+def count_fixed(config: ModelConfig) -> int:
+    """How many elements it has that are not learnt: of its `Prediction`."""
+    weights = max(config.conditions, 1) * config.lookback
+    return config.vocabulary_size + weights if config.lookback else 0
 
 
 def count_layer_weights(config: ModelConfig) -> int:

@@ -21,11 +21,13 @@ _FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
 class State(NamedTuple):
     """The recurrent state: hidden values h and cell values c, each (L, B, H).
 
-    Only the LSTM has cell values; elsewhere c is zeros.
+    Only the LSTM has cell values; elsewhere c is zeros. `past` (1, B, K) has the last K samples,
+    the latest last, of a network that predicts linearly: see `Prediction`.
     """
 
     h: Tensor
     c: Tensor
+    past: Tensor
 
     def detached(self) -> "State":
         """The same values, through which no gradient flows back."""
@@ -34,6 +36,51 @@ class State(NamedTuple):
     def begun_anew(self, fresh: Tensor) -> "State":
         """The same values, and zeros in the lanes in which `fresh` (B,) is true."""
         return State(*(torch.where(fresh[:, None], 0, values) for values in self))
+
+
+class Prediction(NamedTuple):
+    """A linear prediction of the next sample of sound, which a network reads as a symbol.
+
+    It is the sum of the last K samples times weights, and of the V levels the nearest one (Valin
+    and Skoglund, "LPCNet", 2019, feed a network with it). What is told of the next sample chooses
+    the weights.
+
+    levels: the sample that each symbol stands for, (V,), rising.
+    weights: for each of C conditions, (C, K), the latest sample's last.
+    """
+
+    levels: Tensor
+    weights: Tensor
+
+    @property
+    def borders(self) -> Tensor:
+        """Half-way from each level to the next, (V - 1,)."""
+        return (self.levels[1:] + self.levels[:-1]) / 2
+
+    def __call__(
+        self,
+        symbols: Tensor,
+        past: Tensor,
+        conditions: Tensor | None,
+        resets: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The symbols (T, B) that are predicted after symbols (T, B), and the past after them.
+
+        `past` (1, B, K) came before; `conditions` (T, B) are told. Of what came up to a separator
+        nothing counts after it.
+        """
+        count, samples = self.weights.shape[1], self.levels[symbols]
+        if resets is not None:
+            samples = samples.masked_fill(resets, 0)
+        row = torch.cat([past[0].T.to(samples.dtype), samples])  # (K + T, B)
+        seen = row.unfold(0, count, 1)[1:]  # (T, B, K)
+        if resets is not None:
+            document = F.pad(resets.cumsum(0), (0, 0, count, 0))
+            same = document.unfold(0, count, 1)[1:] == document[count:, :, None]
+            seen = seen.where(same, 0)
+        weights = self.weights[0] if conditions is None else self.weights[conditions]
+        following = torch.bucketize((seen * weights).sum(-1), self.borders)
+        return following, seen[-1:].to(past.dtype)
 
 
 class Trace(NamedTuple):
@@ -66,6 +113,8 @@ class Network(NamedTuple):
     kernel: str
     embedding: Tensor | None
     conditions: Tensor | None
+    predicted: Tensor | None
+    prediction: Prediction | None
     layers: tuple[LayerWeights, ...]
     head_weight: Tensor
     head_bias: Tensor
@@ -73,10 +122,11 @@ class Network(NamedTuple):
     side_stream: SideStream | None = None
 
     def tensors(self) -> list[Tensor]:
-        """All tensors in a fixed order: embeddings, layers from the bottom, head."""
+        """All that is learnt, in a fixed order: embeddings, layers from the bottom, head."""
         layers = [part for layer in self.layers for part in layer]
-        tables = [table for table in (self.embedding, self.conditions) if table is not None]
-        return [*tables, *layers, self.head_weight, self.head_bias]
+        tables = (self.embedding, self.conditions, self.predicted)
+        own = [table for table in tables if table is not None]
+        return [*own, *layers, self.head_weight, self.head_bias]
 
     def packed(self, separators: bool) -> "Network":
         """The same network, its weights laid out as its kernel wants them; differentiable.
@@ -106,9 +156,15 @@ class Network(NamedTuple):
         *rest, head_weight, head_bias = tensors
         first = len(rest) - 4 * len(self.layers)
         layers = [LayerWeights(*rest[i : i + 4]) for i in range(first, len(rest), 4)]
+        tables = iter(rest[:first])
+
+        def following(own: Tensor | None) -> Tensor | None:
+            return None if own is None else next(tables)
+
         return self._replace(
-            embedding=rest[0] if first else None,
-            conditions=rest[1] if first > 1 else None,
+            embedding=following(self.embedding),
+            conditions=following(self.conditions),
+            predicted=following(self.predicted),
             layers=tuple(layers),
             head_weight=head_weight,
             head_bias=head_bias,
@@ -153,10 +209,7 @@ class Network(NamedTuple):
     ) -> Trace:
         """Run T steps as a call does, and keep every layer's outputs; of a stack only the top's."""
         dtype = self.head_weight.dtype
-        x = self.inputs(symbols, resets)
-        if input_mask is not None:
-            x = x * input_mask
-        x = self.told(x, conditions)
+        x, past = self._inputs(symbols, state.past, resets, conditions, input_mask)
         h, c = state.h.to(dtype), state.c.to(dtype)
         if self.kernel == "stacked":
             if masks is not None or resets is not None or self.config.skip_connections:
@@ -168,18 +221,34 @@ class Network(NamedTuple):
         # The head reads the top layer's outputs, or the sum of all.
         x = sum(outputs[1:], outputs[0]) if self.config.skip_connections else outputs[-1]
         logits = F.linear(x, self.head_weight, self.head_bias)
-        after = State(h.to(state.h.dtype), c.to(state.c.dtype))
+        after = State(h.to(state.h.dtype), c.to(state.c.dtype), past)
         return Trace(symbols, conditions, state, outputs, logits, after)
 
-    def told(self, x: Tensor, conditions: Tensor | None) -> Tensor:
-        """Inputs (T, B, X), and behind them the embeddings of conditions (T, B) if any are read."""
-        if self.conditions is None:
-            return x
-        if conditions is None:
-            conditions = torch.zeros(x.shape[:2], dtype=torch.int64, device=x.device)
-        return torch.cat([x, _rows(conditions, self.conditions)], -1)
+    def _inputs(
+        self,
+        symbols: Tensor,
+        past: Tensor,
+        resets: Tensor | None,
+        conditions: Tensor | None,
+        mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """What the bottom layer reads, (T, B, X), and the past after it.
 
-    def inputs(self, symbols: Tensor, resets: Tensor | None = None) -> Tensor:
+        That is the symbols, then what is told of those to come, then what is predicted.
+        """
+        read = [self._symbols(symbols, resets)]
+        if mask is not None:
+            read[0] = read[0] * mask
+        if self.conditions is not None:
+            if conditions is None:
+                conditions = torch.zeros_like(symbols)
+            read.append(_rows(conditions, self.conditions))
+        if self.predicted is not None and self.prediction is not None:
+            following, past = self.prediction(symbols, past, conditions, resets)
+            read.append(_rows(following, self.predicted))
+        return (torch.cat(read, -1) if len(read) > 1 else read[0]), past
+
+    def _symbols(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
         """One-hot rows or embeddings of the symbols, (T, B, X); or the symbols, where they do."""
         if self.kernel == "persistent" and self.embedding is None:
             return symbols
@@ -202,8 +271,10 @@ class Network(NamedTuple):
         if self.config.cell != "lstm":
             return y[..., cells]
         weights = self.layers[layer]
-        below = trace.outputs[layer - 1] if layer else self.inputs(trace.inputs)
-        x = below if layer else self.told(below, trace.conditions)
+        if layer:
+            x = trace.outputs[layer - 1]
+        else:
+            x, _ = self._inputs(trace.inputs, trace.before.past, None, trace.conditions)
         x = F.pad(x, (0, weights.w.shape[1] - x.shape[-1]))
         last = torch.cat([trace.before.h[layer][None].to(y.dtype), y[:-1]])
         first, end, _ = cells.indices(y.shape[-1])

@@ -13,6 +13,7 @@ T, B, V, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken f
 Array = npt.NDArray[np.float64]
 NUMBERS = torch.tensor([0, 2, 3, 6, 7])  # of 5 known symbols among 8
 SIZE = 8
+KINDS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def model(**settings: object) -> CharRNN:
@@ -24,7 +25,42 @@ def inputs(seed: int = 0) -> tuple[torch.Tensor, State]:
     generator = torch.Generator().manual_seed(seed)
     symbols = torch.randint(0, V, (T, B), generator=generator)
     h, c = torch.randn(2, L, B, H, dtype=torch.float64, generator=generator)
-    return symbols, State(h, c)
+    return symbols, State(h, c, torch.zeros(1, B, 0))
+
+
+def test_a_prediction_is_read_of_what_came_since_the_document_began() -> None:
+    net = model(input="embedding", embedding_size=6, conditions=3, condition_size=2, lookback=3)
+    levels = torch.linspace(-1, 1, V) ** 3
+    chosen = torch.tensor([[0.4, -0.7, 1.5], [0.1, 0.2, 0.3], [0.9, -0.9, 0.9]])
+    net.predict(levels, chosen)
+    symbols, state = inputs()
+    told = torch.arange(T * B).view(T, B) % 3
+    state = state._replace(past=torch.tensor([[[0.25, -0.5, 0.75]] * B]))
+    resets = torch.zeros(T, B, dtype=torch.bool)
+    resets[1, 0] = True
+    with torch.no_grad():
+        _, after = net(symbols, state, resets=resets, conditions=told)
+        weights = net.state_dict()
+        w, u, b, d = (weights[f"layers.0.{kind}_l0"] for kind in KINDS)
+        carried, row = state, state.past[0].T  # (K, B)
+        for t in range(T):
+            row = torch.cat([row[1:], levels[symbols[t]][None]]).masked_fill(resets[t], 0)
+            sums = (chosen[told[t]] * row.T).sum(1)
+            read = {
+                "embedding": symbols[t],
+                "conditions": told[t],
+                "predicted": (levels[:, None] - sums).abs().argmin(0),
+            }
+            rows = [weights[f"{name}.weight"][own] for name, own in read.items()]
+            x = torch.cat(rows, 1) @ w.T
+            i, f, g, o = (x + b + carried.h[0] @ u.T + d).chunk(4, 1)
+            h = o.sigmoid() * (f.sigmoid() * carried.c[0] + i.sigmoid() * g.tanh()).tanh()
+            now = slice(t, t + 1)
+            _, carried = net(symbols[now], carried, resets=resets[now], conditions=told[now])
+            assert torch.allclose(carried.h[0][~resets[t]], h[~resets[t]])
+            assert torch.equal(carried.past[0], row.T)
+        assert torch.allclose(carried.h, after.h)
+        assert torch.equal(carried.past, after.past)
 
 
 def test_conditions_stand_beside_the_embedding_and_none_is_the_first() -> None:
@@ -173,7 +209,7 @@ def test_cudnn_computes_the_same_equations(coding: str) -> None:
     net = model(input=coding, embedding_size=6)
     symbols, state = inputs(7)
     expected, after = net(symbols, state)
-    gpu_state = State(state.h.cuda(), state.c.cuda())
+    gpu_state = State(*(values.cuda() for values in state))
     logits, gpu_after = net.cuda()(symbols.cuda(), gpu_state)
     torch.testing.assert_close(logits.cpu(), expected, atol=1e-10, rtol=1e-8)
     torch.testing.assert_close(gpu_after.c.cpu(), after.c, atol=1e-10, rtol=1e-8)

@@ -12,7 +12,7 @@ from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.engine import NOTHING_TOLD
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
-from seqkit.generation.engines.pytorch import Layers, PreparedStep
+from seqkit.generation.engines.pytorch import Carried, PreparedStep
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import Kernel
@@ -121,7 +121,7 @@ class _Loop:
         self.drawn = torch.zeros(_SIZES[0], streams, dtype=torch.int64, device=device)
         self.conditions = torch.zeros_like(self.drawn)
         self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
-        self._layers = self.step.split(model.zero_state(streams))
+        self._carried = self.step.split(model.zero_state(streams))
         self._draw = Kernel(
             "draw_streams",
             sources=[Path(__file__).with_name("draw.cu")],
@@ -136,16 +136,15 @@ class _Loop:
 
     def advance(self, steps: int, rule: dict[str, float]) -> None:
         """Make steps: the first rows of `draws` become the first rows of `drawn`."""
-        fed, layers = self._symbols, self._layers
+        fed, carried = self._symbols, self._carried
         for index in range(steps):
-            logits, layers = self.step(fed, layers, self.conditions[index])
+            logits, carried = self.step(fed, carried, self.conditions[index])
             fed = self.drawn[index]
             drawn = {"logits": logits, "draws": self.draws[index], "symbols": fed}
             self._draw.launch({**drawn, "rule": rule}, blocks=len(fed), threads=32)
         self._symbols.copy_(fed)
-        self._keep(layers)
+        self._keep(carried)
 
-    def _keep(self, layers: Layers) -> None:
-        for own, values in zip(self._layers, layers, strict=True):
-            for target, value in zip(own, values, strict=True):
-                target.copy_(value)
+    def _keep(self, carried: Carried) -> None:
+        for own, values in zip(self._carried, carried, strict=True):
+            own.copy_(values)

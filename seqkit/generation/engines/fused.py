@@ -151,7 +151,7 @@ class FusedEngine:
         """
         layout, weights = self._layout, self._weights
         drawn = torch.zeros(steps + 1, layout.S, dtype=torch.int32, device=self._device)
-        after = State(torch.empty_like(state.h), torch.empty_like(state.c))
+        after = State(*map(torch.empty_like, state))
         told = None
         if weights.told is not None:
             told = torch.zeros(steps, layout.S, dtype=torch.int32)

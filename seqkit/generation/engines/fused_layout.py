@@ -167,6 +167,8 @@ def check_limits(config: ModelConfig, limits: Sequence[tuple[int, int, str]]) ->
         reasons.append(f"it knows the lstm cell, not {config.cell}")
     if config.clip:
         reasons.append("it knows no model.cell_clip")
+    if config.lookback:
+        reasons.append("it knows no model.lookback")
     if config.hidden_size % 32:
         reasons.append(f"the hidden size must be a multiple of 32, not {config.hidden_size}")
     if reasons:

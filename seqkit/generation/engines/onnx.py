@@ -48,8 +48,9 @@ class OnnxEngine:
             self._sessions[rule] = open_session(many_steps(self._step, rule))
         session = self._sessions[rule]
         names = [value.name for value in session.get_inputs()]
-        h, c = (values.float().cpu().numpy() for values in state)
+        h, c, past = (values.float().cpu().numpy() for values in state)
         arrays = [array for pair in zip(h, c, strict=True) for array in pair]
+        arrays.extend(past if self._step.lookback else ())
         for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
             rows = [np.zeros(block.shape, np.int64) if told is None else told]
             given = [symbols, *arrays, block, *(rows if self._step.conditions else ())]
@@ -62,7 +63,7 @@ class OnnxEngine:
     ) -> tuple[Floats, State]:
         """See Engine."""
         session, rows = open_session(one_step(self._step)), []
-        names = ["h", "c"] if self._step.cell == "lstm" else ["h"]
+        names = self._step.state
         for place, row in enumerate(symbols):
             fed = {name: getattr(state, name).numpy() for name in names} | {"symbols": row}
             if self._step.conditions:
@@ -86,11 +87,11 @@ def open_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
 def one_step(step: OnnxStep) -> onnx.ModelProto:
     """One step, for export: symbols (S,), h and c (L, S, H) in; logits (S, V), new h and c out.
 
-    Cells without a c have neither its input nor its output. A network that reads conditions has
-    them as its last input: (S,), of what follows.
+    Cells without a c have neither its input nor its output. A network that predicts linearly has
+    past (1, S, K) and new_past, too. One that reads conditions has them as its last input: (S,), of
+    what follows.
     """
     graph = Graph()
-    lstm = step.cell == "lstm"
     axis = graph.constant([0], np.int64)
 
     def layers(name: str) -> list[str]:
@@ -98,17 +99,21 @@ def one_step(step: OnnxStep) -> onnx.ModelProto:
         return [graph.one("Squeeze", part, axis) for part in parts]
 
     h = layers("h")
-    c = layers("c") if lstm else h
-    logits, after = step.add(graph, "symbols", "conditions", list(zip(h, c, strict=True)))
+    c = layers("c") if "c" in step.state else h
+    before = graph.one("Squeeze", "past", axis) if step.lookback else ""
+    pairs = list(zip(h, c, strict=True))
+    logits, after, past = step.add(graph, "symbols", "conditions", pairs, before)
     graph.rename(logits, "logits")
-    for place, name in enumerate("hc" if lstm else "h"):
-        stacked = [graph.one("Unsqueeze", layer[place], axis) for layer in after]
+    found = dict(zip("hc", zip(*after, strict=True), strict=True)) | {"past": (past,)}
+    for name in step.state:
+        stacked = [graph.one("Unsqueeze", part, axis) for part in found[name]]
         graph.rename(graph.one("Concat", *stacked, axis=0), f"new_{name}")
-    names = "hc" if lstm else "h"
-    shape: list[str | int | None] = [step.layers, "S", step.hidden]
+    whole: list[str | int | None] = [step.layers, "S", step.hidden]
+    shapes = {"h": whole, "c": whole}
+    shapes["past"] = [1, "S", step.lookback]
     tensor = helper.make_tensor_value_info
-    state = [tensor(name, TensorProto.FLOAT, shape) for name in names]
-    new = [tensor(f"new_{name}", TensorProto.FLOAT, shape) for name in names]
+    state = [tensor(name, TensorProto.FLOAT, shapes[name]) for name in step.state]
+    new = [tensor(f"new_{name}", TensorProto.FLOAT, shapes[name]) for name in step.state]
     inputs = [tensor("symbols", TensorProto.INT64, ["S"]), *state]
     if step.conditions:
         inputs.append(tensor("conditions", TensorProto.INT64, ["S"]))
@@ -121,9 +126,10 @@ def many_steps(step: OnnxStep, sampling: Sampling) -> onnx.ModelProto:
 
     Symbols (S,), the state and uniforms (N, S) go in, and conditions (N, S) if they are read; the
     last symbols, the state and all drawn symbols (N, S) come out. The state is h0 c0 h1 c1 ...,
-    each (S, H).
+    each (S, H), and the past (S, K) if the network predicts linearly.
     """
     state = [f"{kind}{layer}" for layer in range(step.layers) for kind in "hc"]
+    state += ["past"] if step.lookback else []
 
     def carried(prefix: str) -> list[onnx.ValueInfoProto]:
         symbols = _value(f"{prefix}symbols", TensorProto.INT64, 1)
@@ -131,9 +137,11 @@ def many_steps(step: OnnxStep, sampling: Sampling) -> onnx.ModelProto:
 
     body = Graph("step_")
     pairs = [(f"step_h{layer}", f"step_c{layer}") for layer in range(step.layers)]
-    logits, after = step.add(body, "step_symbols", "step_conditions", pairs)
+    given = "step_symbols", "step_conditions", pairs, "step_past"
+    logits, after, past = step.add(body, *given)
     drawn = _add_draw(body, logits, "step_uniforms", sampling)
     following = [drawn, *(value for pair in after for value in pair)]
+    following += [past] if step.lookback else []
     for value, known in zip(following, carried("step_new_"), strict=True):
         body.rename(value, known.name)
     body.rename(drawn, "step_drawn")

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import Prediction
 from seqkit.symbols import Floats
 
 _BLOCK = 256  # weights that share a scale, at most; a power of two
@@ -72,16 +73,31 @@ class OnnxStep:
         self.layers = model.config.num_layers
         self.hidden = model.config.hidden_size
         self.conditions = model.config.conditions > 0
+        self.lookback = model.config.lookback
+        parts = {"h": True, "c": self.cell == "lstm", "past": self.lookback > 0}
+        self.state = [name for name, is_used in parts.items() if is_used]
+        """The parts of a `State` that a step changes."""
 
     def add(
-        self, graph: Graph, symbols: str, conditions: str, state: list[tuple[str, str]]
-    ) -> tuple[str, list[tuple[str, str]]]:
-        """Add a step from symbols (S,) and each layer's h and c (S, H): logits (S, V), state.
+        self,
+        graph: Graph,
+        symbols: str,
+        conditions: str,
+        state: list[tuple[str, str]],
+        past: str,
+    ) -> tuple[str, list[tuple[str, str]], str]:
+        """Add a step from symbols (S,), each layer's h and c (S, H) and the past (S, K).
 
-        `conditions` (S,) tell of what follows, if the network reads them.
+        `conditions` (S,) tell of what follows, if the network reads them. Returns the logits
+        (S, V), the state and the past, which is as it was if the network predicts nothing.
         """
         after: list[tuple[str, str]] = []
         x = ""
+        prediction, predicted = self._model.prediction, self._model.prediction_table()
+        following = ""
+        if prediction is not None:
+            given = symbols, conditions, past
+            past, following = self._predicted(graph, prediction, *given)
         for index, (h, c) in enumerate(state):
             weights = cells.weights_of(self._model.layers[index])
             w, u, b, d = (self._ordered(_numpy(part)) for part in weights)
@@ -92,6 +108,10 @@ class OnnxStep:
                 if self.conditions:
                     told = self._ordered(_numpy(self._model.condition_table()).T).T
                     row = graph.one("Gather", graph.constant(told, np.float32), conditions)
+                    inputs = graph.one("Add", inputs, row)
+                if predicted is not None:
+                    rows = graph.constant(self._ordered(_numpy(predicted.T)).T, np.float32)
+                    row = graph.one("Gather", rows, following)
                     inputs = graph.one("Add", inputs, row)
             elif self.cell == "gru":
                 inputs = self._product(graph, x, w, whole)
@@ -115,7 +135,25 @@ class OnnxStep:
             x = graph.one("Sum", *(h for h, _ in after))
         head = self._model.head
         weight, bias = _numpy(head.weight)[: self.size], _numpy(head.bias)[: self.size]
-        return self._product(graph, x, weight, bias), after
+        return self._product(graph, x, weight, bias), after, past
+
+    def _predicted(
+        self, graph: Graph, prediction: Prediction, symbols: str, conditions: str, past: str
+    ) -> tuple[str, str]:
+        """The past (S, K) with the sample of each symbol (S,), and what is predicted, (S,)."""
+        axis = graph.constant([1], np.int64)
+        kept = graph.one("Slice", past, axis, graph.constant([self.lookback], np.int64), axis)
+        levels = graph.constant(_numpy(prediction.levels), np.float32)
+        last = graph.one("Unsqueeze", graph.one("Gather", levels, symbols), axis)
+        past = graph.one("Concat", kept, last, axis=1)
+        weights = graph.constant(_numpy(prediction.weights), np.float32)
+        if self.conditions:
+            weights = graph.one("Gather", weights, conditions)
+        parts = graph.one("Mul", past, weights)
+        sample = graph.one("ReduceSum", parts, axis, keepdims=1)
+        borders = graph.constant(_numpy(prediction.borders)[None], np.float32)
+        above = graph.one("Cast", graph.one("Greater", sample, borders), to=TensorProto.INT64)
+        return past, graph.one("ReduceSum", above, axis, keepdims=0)
 
     def _ordered(self, rows: Floats) -> Floats:
         """A layer's rows, reordered so that an LSTM's three sigmoid gates are adjacent."""

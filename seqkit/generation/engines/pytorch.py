@@ -21,8 +21,8 @@ from seqkit.symbols import Floats, Integers
 
 _TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
 
-Layers = list[tuple[Tensor, Tensor]]
-"""The state of each layer: h and c, each (S, H)."""
+Carried = list[Tensor]
+"""A state as steps carry it: of each layer h and c, (S, H); then the past (S, K), if it is read."""
 
 
 class PreparedStep:
@@ -40,6 +40,9 @@ class PreparedStep:
         self._table = self._prepared(model.input_table())
         told = model.condition_table()
         self._told = None if told is None else self._prepared(told)
+        predicted = model.prediction_table()
+        self._predicted = None if predicted is None else self._prepared(predicted)
+        self._prediction = model.prediction  # in fp32
         self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._matrix(layer.w) for layer in layers]
         self._hidden = [self._matrix(layer.u) for layer in layers]
@@ -62,8 +65,9 @@ class PreparedStep:
 
     def _tensors(self) -> list[Tensor]:
         biases = [bias for pair in self._biases for bias in pair]
-        tables = [self._table] if self._told is None else [self._table, self._told]
-        return [*tables, *self._inputs, *self._hidden, *biases, self._head, self._head_bias]
+        tables = [self._table, self._told, self._predicted]
+        matrices = [*self._inputs, *self._hidden, self._head]
+        return [*(own for own in tables if own is not None), *matrices, *biases, self._head_bias]
 
     def _prepared(self, tensor: Tensor) -> Tensor:
         return tensor.to(self._dtype).contiguous()
@@ -74,43 +78,58 @@ class PreparedStep:
     def _columns(self, matrix: Tensor) -> Tensor:
         return matrix if self._transposed else matrix.T
 
-    def split(self, state: State) -> Layers:
+    def split(self, state: State) -> Carried:
         """The state in the form that a step takes."""
-        h, c = (self._prepared(values) for values in state)
-        return list(zip(h.unbind(), c.unbind(), strict=True))
+        h, c = (self._prepared(values) for values in state[:2])
+        layers = chain.from_iterable(zip(h.unbind(), c.unbind(), strict=True))
+        return [*layers, *(() if self._prediction is None else state.past.float())]
+
+    def _joined(self, carried: Carried) -> State:
+        """What `split` made this of."""
+        layers = carried[: 2 * len(self._hidden)]
+        h, c = (torch.stack(layers[first::2]).float() for first in (0, 1))
+        past = h.new_zeros(h.shape[1], 0) if self._prediction is None else carried[-1]
+        return State(h, c, past[None])
 
     @torch.inference_mode()
     def __call__(
-        self, symbols: Tensor, layers: Layers, conditions: Tensor | None = None
-    ) -> tuple[Tensor, Layers]:
+        self, symbols: Tensor, carried: Carried, conditions: Tensor | None = None
+    ) -> tuple[Tensor, Carried]:
         """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after.
 
         `conditions` (S,) tell of what follows; None: nothing is told.
         """
-        after: Layers = []
         x = torch.index_select(self._table, 0, symbols)
         if self._told is not None:
             x = x + (self._told[0] if conditions is None else self._told[conditions])
-        for index, (h, c) in enumerate(layers):
+        past: list[Tensor] = []
+        if self._predicted is not None and self._prediction is not None:
+            row = None if conditions is None else conditions[None]
+            following, after_it = self._prediction(symbols[None], carried[-1][None], row)
+            x = x + self._predicted[following[0]]
+            past = [*after_it]
+        after: Carried = []
+        for index, recurrent in enumerate(self._hidden):
+            h, c = carried[2 * index : 2 * index + 2]
             inputs = x @ self._columns(self._inputs[index]) if index else x
-            hidden = h @ self._columns(self._hidden[index])
-            after.append(self._advance(index, inputs, hidden, h, c))
-            x = after[-1][0]
+            hidden = h @ self._columns(recurrent)
+            after += self._advance(index, inputs, hidden, h, c)
+            x = after[-2]
         if self._skips:
-            x = torch.stack([h for h, _ in after]).sum(0)
-        return torch.addmm(self._head_bias, x, self._columns(self._head)).float(), after
+            x = torch.stack(after[::2]).sum(0)
+        logits = torch.addmm(self._head_bias, x, self._columns(self._head)).float()
+        return logits, after + past
 
     def score(
         self, symbols: Integers, state: State, conditions: Integers | None = None
     ) -> tuple[Floats, State]:
         """See Engine: feed symbols (N, S) step by step."""
-        layers, rows = self.split(state), []
+        carried, rows = self.split(state), []
         told = repeat(None) if conditions is None else self.on_device(conditions)
         for row, row_told in zip(self.on_device(symbols), told, strict=False):
-            logits, layers = self(row, layers, row_told)
+            logits, carried = self(row, carried, row_told)
             rows.append(logits)
-        h, c = (torch.stack(values).float() for values in zip(*layers, strict=True))
-        return torch.stack(rows).cpu().numpy(), State(h, c)
+        return torch.stack(rows).cpu().numpy(), self._joined(carried)
 
     def on_device(self, values: Integers) -> Tensor:
         """Symbols or conditions where the step runs."""
@@ -145,14 +164,14 @@ class TorchEngine:
         conditions: Iterable[Integers] = NOTHING_TOLD,
     ) -> Iterator[Integers]:
         """See Engine."""
-        layers = self._step.split(state)
+        carried = self._step.split(state)
         with SharedCores(self._device) as cores:
             for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
                 drawn = []
                 rows = repeat(None) if told is None else self._step.on_device(told)
                 for uniform, row in zip(block, rows, strict=False):
                     fed = self._step.on_device(symbols)
-                    logits, layers = self._step(fed, layers, row)
+                    logits, carried = self._step(fed, carried, row)
                     symbols = draw(logits.cpu().numpy(), uniform, sampling)
                     drawn.append(symbols)
                 yield np.stack(drawn)

@@ -30,6 +30,7 @@ def network(
     device: str = "cpu",
     skips: bool = False,
     conditions: int = 0,
+    lookback: int = 0,
 ) -> CharRNN:
     """A random network whose next symbol is far from certain and far from uniform."""
     config = ModelConfig(
@@ -42,6 +43,7 @@ def network(
         skip_connections=skips,
         conditions=conditions,
         condition_size=5,
+        lookback=lookback,
     )
     model = CharRNN(config, torch.Generator().manual_seed(size))
     with torch.no_grad():
@@ -49,6 +51,11 @@ def network(
         for name, parameter in model.named_parameters():
             if "bias" in name:
                 parameter.uniform_(-0.3, 0.3, generator=torch.Generator().manual_seed(hidden))
+        if lookback:
+            draw = torch.Generator().manual_seed(lookback)
+            levels = torch.linspace(-1, 1, size)
+            weights = torch.randn(max(conditions, 1), lookback, generator=draw) / lookback**0.5
+            model.predict(levels, weights)
     return model.to(device)
 
 
@@ -56,10 +63,8 @@ def random_state(model: CharRNN, streams: int) -> State:
     """A state in the range of real ones."""
     generator = torch.Generator().manual_seed(streams)
     zero = model.zero_state(streams)
-    h, c = (
-        torch.rand(values.shape, generator=generator).to(values.device) - 0.5 for values in zero
-    )
-    return State(h, c)
+    parts = (torch.rand(values.shape, generator=generator) - 0.5 for values in zero)
+    return State(*(values.to(zero.h.device) for values in parts))
 
 
 def conditions_of(model: CharRNN, steps: int, streams: int) -> Integers | None:
@@ -82,8 +87,9 @@ def differences(
         fed = torch.from_numpy(symbols).to(device)
         expected, expected_after = model(fed, state, conditions=read)
     gap = np.abs(logits - expected[..., :size].cpu().numpy()).max()
-    ends = ((a.cpu() - b.cpu()).abs().max() for a, b in zip(after, expected_after, strict=True))
-    return float(gap), float(max(ends))
+    pairs = zip(after, expected_after, strict=True)
+    ends = [(found.cpu() - wanted.cpu()).abs().flatten() for found, wanted in pairs]
+    return float(gap), float(torch.cat(ends).max())
 
 
 def check_draws(

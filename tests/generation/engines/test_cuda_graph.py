@@ -76,7 +76,7 @@ def test_draws_follow_the_probabilities(size: int, sampling: Sampling) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("streams", [1, 3])
 def test_conditions_are_read(streams: int) -> None:
-    model = network(2, 32, 20, embedding=True, conditions=9, device="cuda")
+    model = network(2, 32, 20, embedding=True, conditions=9, lookback=6, device="cuda")
     engine = CudaGraphEngine(model, 20, streams, "fp32")
     logits, state = differences(engine, model, 20, streams, steps=50)
     assert logits < 1e-3

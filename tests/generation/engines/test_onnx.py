@@ -68,7 +68,7 @@ def test_skip_connections_are_known() -> None:
 
 @pytest.mark.parametrize("streams", [1, 3])
 def test_conditions_are_read(streams: int) -> None:
-    model = network(2, 32, 20, embedding=True, conditions=9)
+    model = network(2, 32, 20, embedding=True, conditions=9, lookback=6)
     engine = OnnxEngine(model, 20, "fp32")
     logits, state = differences(engine, model, 20, streams, steps=50)
     assert logits < 1e-3
