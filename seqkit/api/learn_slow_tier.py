@@ -1,12 +1,11 @@
 """The slow tier of a training of sound: its codes are found, and a small network learns them."""
 
-import dataclasses
-
 import numpy as np
 import torch
 
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.data import augmentation
+from seqkit.data.augmentation import Errors
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
@@ -19,7 +18,8 @@ from seqkit.symbols import Symbols
 from seqkit.training.step import TrainingStep
 
 _STEPS, _WARM = 400, 50
-_COPIES, _WRONG = 16, 0.15  # of the codes, and the share of theirs that is read wrong
+_SHORTEST = 1024  # codes
+_WRONG, _TABLES = 0.15, 64  # share of the codes that are read as others, and in how many ways
 _RATE = 4e-3
 
 
@@ -37,8 +37,12 @@ def learn(
 def _writer(codes: Symbols, size: int, seed: int, progress: Progress) -> CharRNN:
     """A network that learnt the order of codes (N,), read as if their end met their beginning."""
     draw = np.random.default_rng([seed, 1])
-    row = np.tile(codes, max(_COPIES, -(-1024 // len(codes))))
-    heard = np.where(draw.random(len(row)) < _WRONG, draw.choice(codes, len(row)), row)
+    row = np.tile(codes, -(-_SHORTEST // len(codes)))
+    readings = np.tile(np.arange(size), (_TABLES, 1))
+    wrong = draw.random(readings.shape) < _WRONG
+    wrong[0] = False
+    readings[wrong] = draw.choice(codes, wrong.sum())
+    errors = Errors(share=1.0, steps=1, readings=readings, replaced=1.0)
     config = ModelConfig(
         num_layers=1,
         hidden_size=192,
@@ -48,7 +52,7 @@ def _writer(codes: Symbols, size: int, seed: int, progress: Progress) -> CharRNN
         vocabulary_size=size,
     )
     model = CharRNN(config, torch.Generator().manual_seed(seed))
-    lanes = Lanes(dataclasses.replace(Part.of(row), heard=heard), 0, 16, 64, seed)
+    lanes = Lanes(Part.of(row), 0, 16, 64, seed)
     step = TrainingStep(
         model=model,
         lanes=lanes,
@@ -56,6 +60,7 @@ def _writer(codes: Symbols, size: int, seed: int, progress: Progress) -> CharRNN
         train=TrainConfig(clip_norm=1.0),
         seed=seed,
         execution=Execution("layerwise", "fp32", lanes.batch_size),
+        errors=errors,
     )
     with progress("learning the slow tier", _STEPS) as bar:
         for number in range(_STEPS):

@@ -4,6 +4,9 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import torch
+
 from seqkit.api import build_network
 from seqkit.config import Config, DataConfig
 from seqkit.data import augmentation, remote
@@ -17,8 +20,9 @@ from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.wording import counted, duration
+from seqkit.foundation.wording import duration
 from seqkit.generation.slow_tier import SlowTier
+from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
@@ -145,13 +149,10 @@ def of_sound(
     notice: Callable[[str], None],
     slow: SlowTier | None = None,
 ) -> Part:
-    """The training part; of sound without silence and with copies, as `data.*` asks for.
-
-    With a slow tier it is told by codes.
+    """The training part; of sound without silence and with its codes, as `data.*` asks for.
 
     Raises:
         ConfigError: that is asked for, and this is text.
-        DeviceError: the memory does not suffice.
     """
     codec, data = corpus.codec, config.data
     if not isinstance(codec, Quantiser):
@@ -168,16 +169,38 @@ def of_sound(
         left_out = f"{(before - len(part)) / rate:.1f}"
         if float(left_out):
             told.append(f"{left_out} s of silence left out (data.trim_silence)")
-    if count := augmentation.count(data, len(part) / rate):
-        told.append(f"{counted(count, 'copy', 'copies')} beside it, read with errors (data.copies)")
-    book = slow.codebook if slow else None
-    if book:
-        told.append(f"told by {book.size - 1} codes, 50 a second (data.conditions)")
+    if data.copies:
+        told.append(f"{data.copies} of {data.copies + 1} passes are read with errors (data.copies)")
+    if slow:
+        told.append(f"told by {slow.codebook.size - 1} codes, 50 a second (data.conditions)")
     if told:
         notice(f"{duration(len(part) / rate)} of sound to learn from: {', '.join(told)}")
-    if not count and book is None:
-        return part
-    return augmentation.with_copies(part, codec, data, count, config.fixed_seed, book)
+    return augmentation.told(part, codec, slow.codebook) if slow else part
+
+
+def begin_sound(
+    model: CharRNN, part: Part, corpus: Corpus, data: DataConfig, slow: SlowTier | None
+) -> None:
+    """Give a new network what it is to know of its training part: codes, a linear prediction."""
+    if slow is not None:
+        slow.begin(model)
+    codec, count = corpus.codec, model.config.lookback
+    if count and isinstance(codec, Quantiser):
+        book = slow.codebook if slow else None
+        own, weights = augmentation.learn_prediction(part, codec, data, count, book)
+        rows = max(model.config.conditions, 1)
+        levels = torch.full((model.config.vocabulary_size,), torch.inf)
+        levels[: len(own)] = torch.from_numpy(own)
+        model.predict(levels, torch.from_numpy(np.resize(weights, (rows, count))))
+
+
+def errors_of(corpus: Corpus, config: Config, slow: SlowTier | None) -> augmentation.Errors | None:
+    """What the training reads wrong."""
+    codec, data, steps = corpus.codec, config.data, config.train.sequence_length
+    if not isinstance(codec, Quantiser):
+        return None
+    book = slow.codebook if slow else None
+    return augmentation.errors_of(codec, data, steps, config.fixed_seed, book)
 
 
 def _make_paths_absolute(config: Config) -> None:

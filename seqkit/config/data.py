@@ -99,17 +99,16 @@ class DataConfig:
         minimum=0,
         maximum=120,
     )
-    copies: int | None = option(
+    copies: int = option(
         0,
-        "copies of the training part of sound to learn from beside it, which are read with errors, "
-        "so that a network learns to bear its own; null: as many as make 20 minutes of sound, at "
-        "most 64",
+        "how many passes over the training part of sound are read with errors, so that a network "
+        "learns to bear its own, for each that is read as it is",
         minimum=0,
         maximum=1000,
     )
     copy_noise: float = option(
         3.0,
-        "noise in what is read of the copies: its deviation in levels of 256 at most",
+        "noise in what is read with errors: its deviation in levels of 256 at most",
         minimum=0,
         maximum=64,
     )

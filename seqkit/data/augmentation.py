@@ -5,17 +5,17 @@ count the samples of a silence. It learns that silence follows silence, and once
 silent, as it is at the start, it stays so. What is not learnt is not asked for either: a validation
 part that ends in silence would choose the weights that know silence best.
 
-Copies teach a network to bear its own errors. What it has to predict in them is the recording, but
-what it reads of it is a little wrong, as its own output will be: samples have noise, codes are
-those of frames that are a little off, and of one piece in ten no code is told. A copy is cut into
-pieces of 0.05 to 0.4 s. Each begins in mid-note; silence is heard at the beginning of half of them,
-and in the middle of half of them, so that a network that fell silent knows how to go on. What is
-drawn depends on the seed only.
+A network that makes sound reads what it made itself. So it learns to bear errors (`Errors`): what
+it has to predict is the recording, but what it reads is a little wrong. Samples have noise, or are
+quieter than they were; codes are those of frames that are a little off, or are not told at all; and
+now and then silence is read in the place of a note, so that a network that fell silent knows how to
+go on.
 """
 
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -23,21 +23,22 @@ import numpy.typing as npt
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
-from seqkit.data.sound import Frames, Wave, slow_codes
+from seqkit.data.sound import Frames, Wave, prediction, slow_codes
 from seqkit.data.sound.slow_codes import Codebook
-from seqkit.foundation import machine
-from seqkit.symbols import Symbols
+from seqkit.symbols import Floats, Integers
 
 _FRAME = 0.02  # seconds over which loudness is taken
 _PAUSE = 0.3  # seconds of a pause that are kept
 _LISTENED = 1 << 12  # frames at a time
-_ENOUGH = 1200  # seconds of sound that the copies together have by themselves
-_MOST = 64  # copies that are made by themselves
-_NOISES = (0.0, 0.25, 0.5, 1.0)  # of data.copy_noise, a quarter of the pieces each
-_SILENCE = 0.016  # seconds at most for which silence is heard in the place of a note
-_WRONG = 0.3  # deviations by which a frame's description is wrong
-_UNTOLD = 0.1  # share of pieces of which no code is told
+_NOISES = (0.0, 0.25, 0.5, 1.0)  # of data.copy_noise, a quarter of the time each
+_HELD = 0.25  # seconds for which errors of one kind go on
+_SILENCE = 0.016  # seconds at most for which silence is read in the place of a note
+_FAINTER = 0.25  # share of the time at which sound is read quieter than it was
+_FAINT = np.geomspace(0.05, 0.8, 8)  # how much quieter
+_WRONG, _MISTAKES = 0.3, 64  # deviations by which a frame is wrong, and tables of what follows
+_UNTOLD = 0.1  # share of the time at which no code is told
 _STREAM = (1 << 32) + 1  # of draws; no sample has it, nor have the lanes
+_PREDICTED = 300  # seconds that a linear prediction is learnt from
 _BLOCK = 1 << 18  # symbols that are read at a time, whole frames
 
 
@@ -82,76 +83,60 @@ def _levels(part: Part, codec: Quantiser, size: int) -> npt.NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def count(config: DataConfig, seconds: float) -> int:
-    """How many copies `data.copies` asks for of so many seconds of sound."""
-    if config.copies is not None:
-        return config.copies
-    return min(round(_ENOUGH / max(seconds, 1e-9)), _MOST)
+@dataclass(frozen=True)
+class Errors:
+    """How symbols (V of them) and conditions are read wrong in training.
 
-
-def with_copies(
-    part: Part,
-    codec: Quantiser,
-    config: DataConfig,
-    copies: int,
-    seed: int,
-    book: Codebook | None = None,
-) -> Part:
-    """The part, and so many copies of it behind it, see above; with a codebook all of it is told.
-
-    Raises:
-        DeviceError: the memory does not suffice.
+    share: of the time at which anything is.
+    steps: windows for which one draw holds.
+    readings (R, V): what each symbol is read as; first as itself, then in ways of which one is
+        drawn for the share `replaced` of the time.
+    noise: deviations of the noise in symbols, of which one is drawn.
+    silence (P,): a frame of silence, which is read for up to `silent_steps` steps; or empty.
+    codes (A, K): what each condition is mistaken for, one row of which is drawn; or None. The
+        share `untold` of the time it is 0.
     """
-    machine.require(
-        3 * (copies + 1) * len(part) * part.symbols.itemsize,
-        machine.free_bytes(machine.HOST),
-        f"data.copies={copies}",
-        str,
-    )
-    symbols, size = part.symbols[:], len(part)
-    frame, rate, stereo = part.frame, codec.symbol_rate, codec.channels
-    levels = config.copy_noise * codec.levels / 256
-    if frame != stereo:  # of two symbols a sample, a wrong one is far off
-        levels = 0.0
-    draw = np.random.default_rng([seed, _STREAM])
-    described = None if book is None else book.describe(_mono(part, codec))
 
-    def row_of(wrong: float) -> Symbols:
-        """The code of each symbol, of frames that are so many deviations wrong."""
-        assert book is not None
-        assert described is not None
-        moved = described + np.float32(wrong) * draw.standard_normal(described.shape, np.float32)
-        return np.repeat(book.codes(moved), book.hop * codec.phases)[:size]
+    share: float
+    steps: int
+    readings: Integers
+    replaced: float
+    noise: tuple[float, ...] = (0.0,)
+    silence: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    silent_steps: int = 0
+    codes: Integers | None = None
+    untold: float = 0.0
 
-    heard, starts = [symbols], [part.starts]
-    rows = [] if book is None else [row_of(0)]
-    for number in range(copies):
-        cuts = np.cumsum(draw.integers(rate // 20, rate * 2 // 5 + 1, 20 * size // rate + 2))
-        cuts = cuts // frame * frame
-        begins = np.unique(np.concatenate([part.starts, cuts[(cuts > 0) & (cuts < size)]]))
-        ends = np.append(begins[1:], size)
-        lengths, count = ends - begins, len(begins)
-        sizes = draw.choice(_NOISES, count) * levels
-        noise = draw.standard_normal(size) * np.repeat(sizes, lengths)
-        read = np.clip(np.round(symbols + noise), 0, codec.size - 1).astype(symbols.dtype)
-        middles = begins + (draw.random(count) * lengths).astype(np.int64) // frame * frame
-        for places in (begins, middles):  # half of each
-            silent = draw.integers(1, round(_SILENCE * rate) + 1, count) // frame * frame
-            silent *= draw.random(count) < 0.5
-            for begin, end in zip(places, np.minimum(places + silent, ends), strict=True):
-                read[begin:end] = np.resize(codec.silent_frame, end - begin)
-        heard.append(read)
-        starts.append(begins + (number + 1) * size)
-        if book is not None:
-            row = row_of(_WRONG)
-            row[np.repeat(draw.random(count) < _UNTOLD, lengths)] = 0
-            rows.append(row)
-    return Part(
-        np.tile(symbols, copies + 1),
-        np.concatenate(starts),
-        frame=frame,
-        heard=np.concatenate(heard) if copies else None,
-        conditions=np.concatenate(rows) if rows else None,
+
+def errors_of(
+    codec: Quantiser, config: DataConfig, steps: int, seed: int, book: Codebook | None = None
+) -> Errors | None:
+    """The errors that `data.copies` asks for, in windows of so many steps; None without any."""
+    if not config.copies:
+        return None
+    own, noise = np.arange(codec.size), np.zeros(1)
+    readings = [own]
+    if codec.symbols_per_sample == 1:  # of two symbols a sample, a wrong one is far off
+        noise = config.copy_noise * codec.levels / 256 * np.array(_NOISES)
+        wave = codec.decode(np.repeat(own, codec.channels))
+        fainter = [codec.encode(np.float32(factor) * wave) for factor in _FAINT]
+        readings += [one[:: codec.channels].astype(np.int64) for one in fainter]
+    codes = None
+    if book is not None:
+        draw = np.random.default_rng([seed, _STREAM])
+        off = draw.standard_normal((_MISTAKES, *book.centres.shape), np.float32)
+        rows = [book.codes(book.centres + np.float32(_WRONG) * one) for one in off]
+        codes = np.pad(np.array(rows, np.int64), ((0, 0), (1, 0)))
+    return Errors(
+        share=config.copies / (config.copies + 1),
+        steps=max(1, round(_HELD * codec.symbol_rate / steps)),
+        readings=np.array(readings),
+        replaced=_FAINTER if len(readings) > 1 else 0.0,
+        noise=tuple(noise.tolist()),
+        silence=codec.silent_frame.astype(np.int64),
+        silent_steps=round(_SILENCE * codec.symbol_rate),
+        codes=codes,
+        untold=_UNTOLD,
     )
 
 
@@ -165,6 +150,29 @@ def told(part: Part, codec: Quantiser, book: Codebook) -> Part:
 def _mono(part: Part, codec: Quantiser) -> Wave:
     """The mean of its channels, (N,)."""
     return np.concatenate([frames.mean(1) for frames in _blocks(part, codec)])
+
+
+def learn_prediction(
+    part: Part, codec: Quantiser, config: DataConfig, count: int, book: Codebook | None
+) -> tuple[Wave, Floats]:
+    """The samples of all symbols (V,), and weights (C, K) of a linear prediction of a part.
+
+    They suit a past that has the noise that `data.copy_noise` names, on average. C is the size of
+    the codebook; without one it is 1.
+    """
+    levels = codec.decode(np.repeat(np.arange(codec.size), codec.channels))
+    symbols = part.symbols[: _PREDICTED * codec.symbol_rate]
+    wave, step = levels[symbols], np.gradient(levels)[symbols]
+    noise = np.mean(np.square(_NOISES)) * np.square(config.copy_noise * codec.levels / 256 * step)
+    hop = round(codec.symbol_rate / slow_codes.FRAMES)
+    codes, size = np.zeros(-(-len(wave) // hop), np.uint8), 1
+    if book is not None:
+        known = (
+            part.conditions if part.conditions is not None else told(part, codec, book).conditions
+        )
+        assert known is not None
+        codes, size = known[: len(wave) : book.hop * codec.phases], book.size
+    return levels, prediction.learn(wave, noise, codes, size, count)
 
 
 def learn_codes(part: Part, codec: Quantiser, seed: int) -> Codebook:

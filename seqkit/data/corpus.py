@@ -28,8 +28,6 @@ class Part:
     frame: how many symbols make a frame of sound, 1 of text. Every document has whole ones, so that
         a network can tell from the symbols since a document, a lane or a segment began where in a
         frame it is: nothing may begin within one.
-    heard: what a network reads in the place of the symbols, (N,), which it is still to predict: the
-        same with noise, say. None: the symbols.
     conditions: what is told of each symbol before it is predicted, categories (N,); 0 is nothing.
         None: of none anything.
     """
@@ -39,7 +37,6 @@ class Part:
     documents_before: int = 0
     before: Row = field(default_factory=lambda: np.zeros(0, np.uint8))
     frame: int = 1
-    heard: Symbols | None = None
     conditions: Symbols | None = None
 
     @property

@@ -133,7 +133,6 @@ class Lanes:
         row = part.symbols
         in_files = isinstance(row, StoredSymbols) and (part.in_shards or row.nbytes > _MOST_READ)
         self._symbols = None if in_files else _as_tensor(row[:])
-        self._heard = None if part.heard is None else _as_tensor(part.heard)
         self._conditions = None if part.conditions is None else _as_tensor(part.conditions)
         self._device = torch.device("cpu")
         self.widen(self.batch_size)
@@ -189,9 +188,8 @@ class Lanes:
         places, index, begins, ends = self._read_by(grid, step, shift)
         values = self._at(index) if symbols is None else symbols
         values = _unsigned(values)
-        read = values[:-1] if self._heard is None else _unsigned(self._heard[index[:-1]])
         places = places[1:]
-        inputs = read.masked_fill(places == begins, self._start)
+        inputs = values[:-1].masked_fill(places == begins, self._start)
         over = (places >= ends) | grid.idle  # of a separator, or beyond the row
         targets = values[1:].masked_fill(over, IGNORED)
         resets = None
@@ -268,7 +266,6 @@ class Lanes:
         for begin in range(0, len(kept), _BLOCK):
             kept[begin : begin + _BLOCK] = _as_tensor(row[begin : begin + _BLOCK])
         self._symbols = kept
-        self._heard = None if self._heard is None else self._heard.to(device)
         self._conditions = None if self._conditions is None else self._conditions.to(device)
         self.make_windows_on(device)
 
@@ -282,7 +279,7 @@ class Lanes:
 
         The first step would wait until all shards are read: more than a GB of them stays here.
         """
-        if self._heard is not None or self._conditions is not None:
+        if self._conditions is not None:
             return True
         size = self._part.symbols.nbytes
         return size < room and (size < _MOST_IN_SHARDS or not self._part.in_shards)

@@ -117,6 +117,24 @@ def dropout_masks(
     return keep.to(dtype) * (1 / (1 - rate))
 
 
+def hashes(keys: Tensor, counters: Tensor) -> Tensor:
+    """A 32-bit hash (L, *counters.shape) of each counter (int32) for each of the keys (L,)."""
+    return _mix(counters, keys.view(-1, *(1 for _ in counters.shape)))
+
+
+def uniform(hashed: Tensor) -> Tensor:
+    """Hashes as numbers in [0, 1), multiples of 2**-24."""
+    return ((hashed >> 8) & (2**24 - 1)).float() * 2.0**-24
+
+
+def normal(hashed: Tensor) -> Tensor:
+    """Hashes as numbers of nearly normal distribution, within ±3.4: the sum of their four bytes."""
+    parts = [(hashed >> shift) & 255 for shift in (0, 8, 16, 24)]
+    total = torch.stack(parts).sum(0, dtype=torch.float32)
+    deviation = math.sqrt(4 * (256**2 - 1) / 12)
+    return (total - 4 * 127.5) / deviation
+
+
 def dropout_threshold(rate: float) -> int:
     """The least of the 16-bit hashes, from -2**15, whose elements are kept."""
     return round(rate * 2**16) - 2**15

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
+from seqkit.data.augmentation import Errors
 from seqkit.data.lanes import Lanes
 from seqkit.data.windows import Windows
 from seqkit.foundation.ranks import ALONE, Ranks
@@ -16,6 +17,7 @@ from seqkit.model.execution import Execution
 from seqkit.model.network import State, cross_entropy
 from seqkit.model.persistent import launch
 from seqkit.training.dropout_masks import DropoutMasks
+from seqkit.training.input_errors import InputErrors
 from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.progress import require_tensors
 from seqkit.training.weights import TrainingWeights
@@ -39,8 +41,9 @@ class TrainingStep:
         seed: int,
         execution: Execution,
         ranks: Ranks = ALONE,
+        errors: Errors | None = None,
     ) -> None:
-        """`model` is on its device; `seed` is that of the dropout masks.
+        """`model` is on its device; `seed` is that of the dropout masks and of the errors.
 
         With several processes, `lanes` shows the share of this one.
 
@@ -65,10 +68,12 @@ class TrainingStep:
         self._optimizer = OptimizerStep(
             optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up
         )
-        zeros = model.zero_state(execution.lanes)
-        self._state = State(*(values.to(execution.dtype) for values in zeros))
+        h, c, past = model.zero_state(execution.lanes)
+        self._state = State(h.to(execution.dtype), c.to(execution.dtype), past)
         # What a recorded graph reads of the step's number.
-        self._masks = DropoutMasks(model.config, train, seed, device, lanes.own.start)
+        first = lanes.own.start
+        self._masks = DropoutMasks(model.config, train, seed, device, first)
+        self._errors = None if errors is None else InputErrors(errors, seed, device, first)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._learned = self._nats, self._state  # the last step's nats, and the state after it
@@ -82,6 +87,8 @@ class TrainingStep:
         count = self._windows.set_step(step)
         self._optimizer.set_rate(rate)
         self._masks.set_step(step)
+        if self._errors is not None:
+            self._errors.set_step(step)
         if self.weights.average is not None:
             self.weights.average.set_step(step)
         self._count.fill_(max(count, 1))
@@ -133,9 +140,10 @@ class TrainingStep:
         masks = self._masks
         state_resets = masks.state_resets(lanes)
         # Not in place: a step that cannot be made must leave the state as it was.
-        state = self._state.begun_anew(
-            window.fresh if state_resets is None else window.fresh | state_resets
-        )
+        fresh = window.fresh if state_resets is None else window.fresh | state_resets
+        state = self._state.begun_anew(fresh)
+        if self._errors is not None:
+            window = self._errors(window, fresh)
         dropped = masks.weights()
         weights.drop(dropped)
         logits, after = self._network(
@@ -196,8 +204,12 @@ class TrainingStep:
         found |= self._optimizer.tensors()
         if self.weights.average is not None:
             found |= self.weights.average.tensors()
-        state = {"h": self._state.h, "c": self._state.c}
-        return found | state | {"nats": self._nats, "made": self._made}
+        return found | self._carried() | {"nats": self._nats, "made": self._made}
+
+    def _carried(self) -> dict[str, Tensor]:
+        """The parts of the state that are not empty, as checkpoints call them."""
+        parts = self._state._asdict().items()
+        return {f"state.{name}": values for name, values in parts if values.numel()}
 
     def pop_loss_sum(self) -> float:
         """The nats of all targets since this was last called; it waits for the device.
@@ -248,8 +260,8 @@ class TrainingStep:
         """
         own = len(self._lanes.own)
         tensors = {
-            f"state.{name}": self._ranks.gathered(values[:, :own].float())
-            for name, values in zip("hc", self._state, strict=True)
+            name: self._ranks.gathered(values[:, :own].float())
+            for name, values in self._carried().items()
         }
         tensors["nats"] = self._nats_of_all()
         if self.weights.average is not None:
@@ -262,15 +274,17 @@ class TrainingStep:
         Raises:
             ValueError: it belongs to another model or batch, or is not whole.
         """
-        size = self._state.h.shape[0], self._lanes.batch_size, self._state.h.shape[2]
-        carried = torch.empty(size, dtype=torch.float32, device="meta")  # of all processes
-        wanted = {"state.h": carried, "state.c": carried, "nats": self._nats}
-        require_tensors(tensors, wanted)
+        count = self._lanes.batch_size  # of all processes
+        wanted = {
+            name: torch.empty(len(own), count, own.shape[2], dtype=torch.float32, device="meta")
+            for name, own in self._carried().items()
+        }
+        require_tensors(tensors, wanted | {"nats": self._nats})
         self._optimizer.restore(tensors)
         if self.weights.average is not None:
             self.weights.average.restore(tensors)
         lanes = self._lanes.own
-        for name, own in (("state.h", self._state.h), ("state.c", self._state.c)):
+        for name, own in self._carried().items():
             own[:, : len(lanes)] = tensors[name][:, lanes.start : lanes.stop]
         # What was not reported yet is added up over the processes when it is: it counts once.
         self._nats.copy_(tensors["nats"]) if self._ranks.leads else self._nats.zero_()

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
+from seqkit.data.augmentation import Errors
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError
@@ -47,17 +48,19 @@ class Trainer:
         clock: Callable[[], float] = time.monotonic,
         closing_sample: float = 0.0,
         ranks: Ranks = ALONE,
+        errors: Errors | None = None,
     ) -> None:
         """Args:
         model: on its device.
         lanes: the training part; with several processes, the share of this one.
         validation: the validation part; empty for none.
         start: the codec's start symbol.
-        seed: of the dropout masks.
+        seed: of the dropout masks and of the errors.
         execution: how the network runs.
         clock: seconds, for train.max_minutes.
         closing_sample: how many times as long as a sample on the way it is; time is kept for it.
         ranks: the processes that train together; all of them have to call the same methods.
+        errors: what is read wrong in training.
         """
         self.model = model
         self.progress = TrainingProgress()
@@ -81,6 +84,7 @@ class Trainer:
             seed=seed,
             execution=execution,
             ranks=ranks,
+            errors=errors,
         )
         self._validation = Validation(
             validation,
@@ -170,8 +174,10 @@ class Trainer:
                 yield CheckpointDue(progress.step)
             if progress.validating:
                 yield from self._validate(watch)
-            elif validates and not saves:
-                yield CheckpointDue(progress.step)
+            elif validates:
+                if not saves:
+                    yield CheckpointDue(progress.step)
+                yield from self._sample()
             if validates:
                 self._time.validated(before)
             yield Stepped(progress.step)
@@ -182,9 +188,13 @@ class Trainer:
         validated, progress.validating = self._validation.validate(progress, watch), False
         yield validated
         yield CheckpointDue(progress.step)
+        yield from self._sample()
+
+    def _sample(self) -> Iterator[Event]:
+        """Let the network be heard, if there is time."""
         if self._time.sample_due:
             begun = self.elapsed
-            yield SampleDue(progress.step)
+            yield SampleDue(self.progress.step)
             self._time.sampled(begun)
 
     @property

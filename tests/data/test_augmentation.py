@@ -1,6 +1,7 @@
 """Copies of sound are changed as asked for, the same for the same seed; silence is left out."""
 
 import numpy as np
+import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import augmentation
@@ -23,67 +24,55 @@ def tone(hertz: float = 440.0, seconds: float = 1.0) -> Part:
     return Part.of(CODEC.encode(wave.astype(np.float32)))
 
 
-def test_copies_are_read_with_errors_and_predicted_without() -> None:
-    part = tone(seconds=4)
-    made = augmentation.with_copies(part, CODEC, DataConfig(copy_noise=3), 8, seed=4)
-    assert np.array_equal(made.symbols, np.tile(part.symbols[:], 9))
-    assert made.conditions is None
-    assert made.heard is not None
-    heard = made.heard.reshape(9, -1).astype(int)
-    assert np.array_equal(heard[0], part.symbols[:])
-    assert made.starts[0] == 0
-    assert made.starts[1] == len(part)
-    lengths = np.diff(made.starts[1:])
-    assert lengths.max() <= 0.4 * RATE
-    assert 0.15 * RATE < lengths.mean() < 0.3 * RATE
-    wrong = heard[1:] - part.symbols[:].astype(int)
-    silent = heard[1:] == CODEC.start
-    assert 0.02 < silent.mean() < 0.06
-    piece = np.repeat(np.arange(len(lengths)), lengths)
-    off = wrong.ravel()[: len(piece)].astype(float)
-    off[silent.ravel()[: len(piece)]] = np.nan
-    deviations = np.array([np.nanstd(off[piece == number]) for number in range(len(lengths))])
-    for level in (0, 0.75, 1.5, 3):  # a quarter each; rounding adds a little
-        near = np.abs(deviations - np.hypot(level, 0.29 * (level > 0))) < 0.25
-        assert 0.1 < near.mean() < 0.4
-    begins = heard.ravel()[made.starts[1:]] == CODEC.start
-    assert 0.35 < begins.mean() < 0.65
+def test_errors_are_as_the_keys_and_the_codec_say() -> None:
+    made = augmentation.errors_of(CODEC, DataConfig(copies=3, copy_noise=2), 50, seed=4)
+    assert made is not None
+    assert (made.share, made.steps, made.silent_steps) == (0.75, 40, 128)
+    assert made.noise == pytest.approx((0, 0.5, 1, 2))
+    assert made.codes is None
+    assert made.silence.tolist() == [CODEC.start]
+    assert np.array_equal(made.readings[0], np.arange(256))
+    loud = CODEC.decode(np.arange(256))
+    quieter = np.array([np.abs(CODEC.decode(row)) for row in made.readings[1:]])
+    assert (quieter <= np.abs(loud) + 1e-6).all()
+    factors = np.abs(quieter[:, 255] / loud[255])
+    assert np.allclose(factors, np.geomspace(0.05, 0.8, 8), rtol=0.03)
+    assert augmentation.errors_of(CODEC, DataConfig(), 50, seed=4) is None
 
 
-def test_codes_of_copies_are_a_little_wrong_and_some_are_not_told() -> None:
+def test_stereo_is_read_as_mono_is_and_of_two_digits_only_silence_is_wrong() -> None:
+    config = DataConfig(copies=1)
+    mono = augmentation.errors_of(CODEC, config, 64, seed=1)
+    stereo = augmentation.errors_of(MuLaw(256, RATE, channels=2), config, 64, seed=1)
+    assert mono is not None and stereo is not None
+    assert np.array_equal(mono.readings, stereo.readings)
+    assert (len(stereo.silence), stereo.silent_steps) == (2, 256)
+    codec = MuLaw(65536, RATE, symbols_per_sample=2)
+    digits = augmentation.errors_of(codec, config, 64, seed=1)
+    assert digits is not None
+    assert (len(digits.readings), digits.noise, digits.replaced) == (1, (0,), 0)
+    assert np.array_equal(digits.silence, codec.silent_frame)
+
+
+def test_codes_are_mistaken_for_those_of_frames_that_are_near() -> None:
     low, high = tone(220, 1.5), tone(440, 1.5)
     part = Part.of(np.concatenate([low.symbols[:], high.symbols[:]]))
     book = augmentation.learn_codes(part, CODEC, 1)
     told = augmentation.told(part, CODEC, book).conditions
     assert told is not None
-    first, second = np.split(told, 2)
-    assert not {*first[800:-800].tolist()} & {*second[800:-800].tolist()}  # notes apart
-    made = augmentation.with_copies(part, CODEC, DataConfig(), 6, seed=4, book=book)
-    assert made.conditions is not None
-    rows = made.conditions.reshape(7, -1)
-    assert np.array_equal(rows[0], told)
-    assert 0.03 < (rows[1:] == 0).mean() < 0.2
-    assert rows.max() < book.size
-    again = augmentation.with_copies(part, CODEC, DataConfig(), 6, seed=4, book=book)
-    other = augmentation.with_copies(part, CODEC, DataConfig(), 6, seed=5, book=book)
-    for name in ("heard", "conditions", "starts"):
-        assert np.array_equal(getattr(made, name), getattr(again, name))
-    assert not np.array_equal(made.starts, other.starts)
-
-
-def test_no_piece_goes_beyond_a_document() -> None:
-    part = Part.of(tone(300, 0.5).symbols[:], tone(600, 0.25).symbols[:])
-    made = augmentation.with_copies(part, CODEC, DataConfig(), 3, seed=0)
-    whole = [number * len(part) + start for number in range(4) for start in part.starts.tolist()]
-    assert {*whole} <= {*made.starts.tolist()}
-
-
-def test_how_many_copies_follows_from_how_much_sound_there_is() -> None:
-    auto = DataConfig(copies=None)
-    found = [augmentation.count(auto, seconds) for seconds in (1, 10, 60, 300, 1200, 3600)]
-    assert found == [64, 64, 20, 4, 1, 0]
-    assert augmentation.count(DataConfig(), 10) == 0
-    assert augmentation.count(DataConfig(copies=7), 3600) == 7
+    first, second = ({*half[800:-800].tolist()} for half in np.split(told, 2))
+    assert not first & second  # notes apart
+    made = augmentation.errors_of(CODEC, DataConfig(copies=3), 64, seed=4, book=book)
+    assert made is not None
+    assert made.codes is not None
+    assert made.codes.shape[1] == book.size
+    assert (made.codes[:, 0] == 0).all()
+    assert made.codes[:, 1:].min() >= 1
+    right = (made.codes == np.arange(book.size))[:, 1:].mean()
+    assert 0.1 < right < 0.95
+    for notes, others in ((first, second), (second, first)):
+        taken = made.codes[:, sorted(notes)]
+        assert np.isin(taken, sorted(others)).mean() < 0.1
 
 
 def piece(frames: int, level: float) -> Symbols:

@@ -125,10 +125,10 @@ def test_events_come_when_they_are_due() -> None:
     assert [type(e) for e in events if e.step == 20] == [
         *(Trained, Validated, CheckpointDue, SampleDue, Stepped)
     ]
-    without = list(trainer(valid=0, max_steps=20).run())
-    assert not [e for e in without if isinstance(e, SampleDue)]
+    without = list(trainer(valid=0, max_steps=50, validate_every=20).run())
     assert not [e for e in without if isinstance(e, Validated)]
-    assert [e.step for e in without if isinstance(e, CheckpointDue)] == [20]
+    for kind in (CheckpointDue, SampleDue):
+        assert [e.step for e in without if isinstance(e, kind)] == [20, 40, 50]
 
 
 def test_a_loss_that_is_not_finite_ends_the_training() -> None:

@@ -1,0 +1,81 @@
+"""What a training step reads wrong on purpose, so that a network learns to bear its own errors.
+
+A network that generates reads what it made itself, which is never quite what it learnt from. So it
+reads a part of its lanes with errors, while what it has to predict stays right. What is drawn is a
+function of the seed and the step's number, as dropout masks are, and made on the device: a run that
+is resumed sees the same, every pass over the data sees other errors, and a CUDA graph can replay
+them.
+"""
+
+import dataclasses
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqkit.data.augmentation import Errors
+from seqkit.data.lanes import Window
+from seqkit.foundation.randomness import dropout_keys, hashes, normal, uniform
+
+_SILENT_START, _SILENT = 0.5, 0.07  # share of windows that silence begins: of fresh lanes, others
+_HELD, _OF_STEP = 5, 3  # keys of what is drawn for some windows, and for each
+
+
+class InputErrors:
+    """Applies `Errors` to windows whose first lane is the lane `first` of all."""
+
+    def __init__(self, errors: Errors, seed: int, device: torch.device, first: int = 0) -> None:
+        def table(values: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
+            return torch.from_numpy(values).to(device)
+
+        self._errors = errors
+        self._seed = seed
+        self._first = first
+        self._readings = table(errors.readings)
+        self._codes = None if errors.codes is None else table(errors.codes)
+        self._silence = table(errors.silence)
+        self._noise = torch.tensor(errors.noise, device=device)
+        # What a recorded graph reads of the step's number.
+        self._keys = torch.zeros(_HELD + _OF_STEP, dtype=torch.int32, device=device)
+
+    def set_step(self, step: int) -> None:
+        """Draw for this step from now on."""
+        held = dropout_keys(self._seed, step // self._errors.steps, _HELD + _OF_STEP)
+        own = dropout_keys(self._seed, step, 2 * (_HELD + _OF_STEP))
+        keys = np.concatenate([held[:_HELD], own[-_OF_STEP:]])
+        self._keys.copy_(torch.from_numpy(keys), non_blocking=True)
+
+    def __call__(self, window: Window, fresh: Tensor) -> Window:
+        """The window as it is read. `fresh` (B,) marks the lanes that start from the zero state."""
+        errors, (steps, lanes), device = self._errors, window.inputs.shape, fresh.device
+        lane = torch.arange(self._first, self._first + lanes, dtype=torch.int32, device=device)
+        wrong, size, other, code, untold, silent, length = uniform(hashes(self._keys[:-1], lane))
+        wrong = wrong < errors.share
+
+        # Another reading of every symbol, the same for some windows.
+        replaced = wrong & (other < errors.replaced)
+        others = len(self._readings) - 1
+        row = (other / max(errors.replaced, 1e-9) * others).long().clamp(max=others - 1) + 1
+        read = self._readings[torch.where(replaced, row, 0), window.inputs]
+
+        # Noise of one size for some windows.
+        if any(errors.noise):
+            place = torch.arange(steps, dtype=torch.int32, device=device)
+            noise = normal(hashes(self._keys[-1:], lane * steps + place[:, None]))[0]
+            size = self._noise[(size * len(errors.noise)).long()] * wrong
+            read = (read + noise * size).round().long().clamp(0, self._readings.shape[1] - 1)
+
+        # Silence in the place of the beginning of some windows.
+        if phases := len(self._silence):
+            share = torch.where(fresh, _SILENT_START, _SILENT)
+            most = min(errors.silent_steps, steps)
+            end = (1 + (length * most).long()) // phases * phases * (wrong & (silent < share))
+            place = torch.arange(steps, device=device)[:, None]
+            read = torch.where(place < end, self._silence[place % phases], read)
+
+        conditions = window.conditions
+        if conditions is not None and self._codes is not None:
+            drawn = self._codes[(code * len(self._codes)).long(), conditions]
+            drawn = torch.where(untold < errors.untold, 0, drawn)
+            conditions = torch.where(wrong, drawn, conditions)
+        return dataclasses.replace(window, inputs=read, conditions=conditions)

@@ -1,0 +1,108 @@
+"""Errors are drawn as often and as large as asked for, the same for the same seed and step."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from seqkit.data.augmentation import Errors
+from seqkit.data.lanes import Window
+from seqkit.training.input_errors import InputErrors
+
+T, B, V, STEPS = 40, 3000, 100, 4
+AS_IT_IS = np.arange(V)
+NOTHING = Errors(share=1.0, steps=STEPS, readings=AS_IT_IS[None], replaced=0.0)
+DEVICE = torch.device("cpu")
+
+
+def window(symbol: int = 50, condition: int = 3, lanes: int = B) -> Window:
+    symbols = torch.full((T, lanes), symbol)
+    fresh = torch.zeros(lanes, dtype=torch.bool)
+    return Window(symbols, symbols, fresh, None, torch.full_like(symbols, condition))
+
+
+def read(errors: Errors, step: int, seed: int = 5, first: int = 0, lanes: int = B) -> Window:
+    made = InputErrors(errors, seed, DEVICE, first)
+    made.set_step(step)
+    whole = window(lanes=lanes)
+    fresh = torch.arange(lanes) % 2 == 0
+    found = made(whole, fresh)
+    assert torch.equal(found.targets, whole.targets)
+    return found
+
+
+def test_noise_is_of_four_sizes_and_of_a_share_of_the_lanes() -> None:
+    found = read(dataclasses.replace(NOTHING, noise=(0.0, 2.0, 4.0, 8.0), share=0.8), step=9).inputs
+    deviations = (found - 50.0).std(0)
+    assert (deviations == 0).float().mean() == pytest.approx(0.2 + 0.8 / 4, abs=0.03)
+    for size in (2, 4, 8):
+        assert ((deviations / size - 1).abs() < 0.4).float().mean() == pytest.approx(0.2, abs=0.04)
+    loud = (found - 50.0)[:, deviations > 6.5]
+    assert float(loud.mean()) == pytest.approx(0, abs=0.2)
+    near = (found[1:] - 50.0) * (found[:-1] - 50.0)
+    assert abs(float(near.mean())) < 1  # of a variance of 21: not the same at the next step
+    edge = InputErrors(dataclasses.replace(NOTHING, noise=(60.0,)), 5, DEVICE)
+    made = edge(window(symbol=99), torch.zeros(B, dtype=torch.bool)).inputs
+    assert int(made.max()) == 99
+    assert int(made.min()) >= 0
+
+
+def test_errors_are_those_of_the_step_and_of_the_lane() -> None:
+    errors = dataclasses.replace(NOTHING, noise=(0.0, 2.0, 4.0, 8.0))
+    again, other, later = (read(errors, *of) for of in ((9, 5), (9, 6), (10, 5)))
+    whole = read(errors, 9)
+    assert torch.equal(whole.inputs, again.inputs)
+    assert not torch.equal(whole.inputs, other.inputs)
+    assert not torch.equal(whole.inputs, later.inputs)
+    share = read(errors, 9, first=1000, lanes=50)  # of another process
+    assert torch.equal(share.inputs, whole.inputs[:, 1000:1050])
+
+
+def test_some_lanes_read_other_symbols_for_some_windows() -> None:
+    readings = np.array([AS_IT_IS, AS_IT_IS // 2, AS_IT_IS // 5, AS_IT_IS // 10])
+    errors = dataclasses.replace(NOTHING, readings=readings, replaced=0.3)
+
+    def taken(step: int) -> Tensor:
+        inputs = read(errors, step).inputs
+        assert (inputs == inputs[0]).all()
+        return inputs[0]
+
+    rows = [taken(step) for step in range(STEPS + 1)]
+    assert all(torch.equal(row, rows[0]) for row in rows[:STEPS])
+    assert not torch.equal(rows[0], rows[STEPS])
+    for symbol, share in ((50, 0.7), (25, 0.1), (10, 0.1), (5, 0.1)):
+        assert (rows[0] == symbol).float().mean() == pytest.approx(share, abs=0.03)
+
+
+def test_silence_begins_half_of_the_fresh_windows_and_few_others() -> None:
+    errors = dataclasses.replace(NOTHING, silence=np.array([7, 8]), silent_steps=30)
+    found = read(errors, step=2).inputs
+    wrong = found != 50
+    lengths = wrong.sum(0)
+    begins = lengths > 0
+    assert begins[::2].float().mean() == pytest.approx(0.5 * 29 / 30, abs=0.04)
+    assert begins[1::2].float().mean() == pytest.approx(0.07, abs=0.02)
+    assert int(lengths.max()) == 30
+    assert (lengths % 2 == 0).all()  # whole frames
+    assert float(lengths[begins].float().mean()) == pytest.approx(15.5, abs=1)
+    expected = torch.tensor([7, 8]).repeat(T // 2)[:, None]
+    place = torch.arange(T)[:, None]
+    assert torch.equal(found, torch.where(place < lengths, expected, 50))
+
+
+def test_conditions_are_mistaken_or_not_told() -> None:
+    codes = np.array([[0, 1, 2, 3], [0, 1, 3, 2], [0, 3, 2, 1], [0, 2, 1, 3]])
+    errors = dataclasses.replace(NOTHING, share=0.9, codes=codes, untold=0.2)
+    found = read(errors, step=11).conditions
+    assert found is not None
+    assert (found == found[0]).all()
+    told = 0.9 * 0.8
+    shares = {0: 0.9 * 0.2, 1: told / 4, 2: told / 4, 3: 0.1 + told / 2}
+    for condition, share in shares.items():
+        assert (found[0] == condition).float().mean() == pytest.approx(share, abs=0.03)
+    right = read(dataclasses.replace(errors, share=0.0), step=11)
+    assert torch.equal(right.inputs, window().inputs)
+    assert right.conditions is not None
+    assert (right.conditions == 3).all()
